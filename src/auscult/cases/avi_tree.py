@@ -134,13 +134,13 @@ def with_lost(
         The samples, with a question whose confirmation is lost marked ``unconfirmed``; and confirmations of lost
         questions, which ask nothing alone.
     """
-    kept, alone = [], []
+    usable, orphans = [], []
     for sample in samples:
         if sample.confirms is not None and (sample.folder, sample.confirms) in lost:
-            alone.append(sample)
+            orphans.append(sample)
         else:
-            kept.append(replace(sample, unconfirmed=True) if (sample.folder, sample.position) in lost else sample)
-    return kept, alone
+            usable.append(replace(sample, unconfirmed=True) if (sample.folder, sample.position) in lost else sample)
+    return usable, orphans
 
 
 STAGE_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -185,9 +185,9 @@ def read_tree(source: Path) -> AviListing:
         NothingToDo: It has none of them, or none can be read.
     """
     levels = source / "levels" if (source / "levels").is_dir() else source
-    there = [(stage, name) for stage, names in STAGE_FOLDERS.items() for name in names]
-    found, problems = AviListing(), Problems()
-    files = [(levels / stage / name, name) for stage, name in there if (levels / stage / name / DATA).is_file()]
+    folders = [(stage, name) for stage, names in STAGE_FOLDERS.items() for name in names]
+    listing, problems = AviListing(), Problems()
+    files = [(levels / stage / name, name) for stage, name in folders if (levels / stage / name / DATA).is_file()]
     if not files:
         raise NothingToDo(
             "there is no task of AVI-Bench",
@@ -198,17 +198,17 @@ def read_tree(source: Path) -> AviListing:
     unread: list[UsageError | InputError] = []
     for home, name in files:
         try:
-            found.samples += _Folder(home, name, problems, found.notes).samples()
+            listing.samples += _Folder(home, name, problems, listing.notes).samples()
         except (UsageError, InputError) as error:
             unread.append(error)
             problems.add(error, home / DATA)
     if len(unread) == len(files):
         raise unread[0]
-    found.errors = problems.found
-    missing = [name for name in TASK_OF if name not in {one for _, one in files}]
+    listing.errors = problems.found
+    missing = [name for name in TASK_OF if name not in {folder for _, folder in files}]
     if missing:
-        found.notes.append(f"Not in the data: {', '.join(missing)}.")
-    return found
+        listing.notes.append(f"Not in the data: {', '.join(missing)}.")
+    return listing
 
 
 @dataclass(slots=True)
@@ -227,7 +227,7 @@ class _Folder:
             raise NothingToDo(
                 f"the file holds {kind(rows)}", path=path, expected=f"a list of at most {_MOST_ENTRIES:,} samples"
             )
-        confirms, found, empty = _confirmed(rows), [], 0
+        confirms, samples, empty = _confirmed(rows), [], 0
         lost: set[int] = set()
         for position, row in enumerate(rows):
             confirmation = _id(row).startswith(CONFIRMATION)
@@ -236,20 +236,20 @@ class _Folder:
                 continue
             confirmed = confirms.get(position, -1 if confirmation else None)
             try:
-                found.append(self._sample(row, position, confirmed))
+                samples.append(self._sample(row, position, confirmed))
             except InputError as error:
                 self._note(error, position)
                 lost |= {position} if confirmed is None else {confirmed}
         if any(not _id(row) for row in rows):  # any of them may be a confirmation
-            lost |= {one.position for one in found if one.confirms is None} - set(confirms.values())
-        found, alone = with_lost(found, {(self.name, position) for position in lost})
-        for one in alone:
-            problem = f"its question, sample {one.confirms}, cannot be used"
-            self._note(InputError(problem, expected="a question to confirm"), one.position)
+            lost |= {sample.position for sample in samples if sample.confirms is None} - set(confirms.values())
+        samples, orphans = with_lost(samples, {(self.name, position) for position in lost})
+        for orphan in orphans:
+            problem = f"its question, sample {orphan.confirms}, cannot be used"
+            self._note(InputError(problem, expected="a question to confirm"), orphan.position)
         if empty:
             self.notes.append(f"{self.name}: {empty} empty confirmations are left out; their questions have none.")
-        self._note_unanswerable(found)
-        return found
+        self._note_unanswerable(samples)
+        return samples
 
     def _note(self, error: InputError, position: int) -> None:
         self.problems.add(error, self.home / DATA, key=f"sample {position}", item=f"{self.name}/{position:04d}")
@@ -262,14 +262,14 @@ class _Folder:
         task = row.get("task")
         if task not in (None, self.name, TASK_OF[self.name]):
             raise InputError(f"its task is {shown(str(task))}", expected=f"{self.name}, as its folder")
-        asked, told = _part(row, "input"), _part(row, "output")
-        question = _part(asked, "question")
-        said = text(question, "text")
+        inputs, output = _part(row, "input"), _part(row, "output")
+        question = _part(inputs, "question")
+        words = text(question, "text")
         options = self._options(question.get("options"))
-        images = tuple(map(self._file, _names(asked, "image_list")))
-        sounds = tuple(map(self._file, _names(asked, "audio_list")))
-        video = text(asked, "video")
-        if not said:
+        images = tuple(map(self._file, _names(inputs, "image_list")))
+        sounds = tuple(map(self._file, _names(inputs, "audio_list")))
+        video = text(inputs, "video")
+        if not words:
             raise InputError("nothing is asked", expected="a question under input.question.text")
         sample = AviSample(
             folder=self.name,
@@ -278,12 +278,12 @@ class _Folder:
             subtask=text(row, "subtask") or "",
             clip=text(row, "clip") or "",
             prompt=self._prompt(text(question, "prompt"), options),
-            text=said,
+            text=words,
             options=options,
             images=images,
             sounds=sounds,
             video=None if video is None else self._file(video),
-            truth=_TRUTHS[TASK_OF[self.name]](told.get("question_answer")),
+            truth=_TRUTHS[TASK_OF[self.name]](output.get("question_answer")),
             confirms=confirms,
         )
         _check_media(sample)
@@ -298,11 +298,11 @@ class _Folder:
 
     def _options(self, given: object) -> tuple[str, ...]:
         """The words behind a key, or those that are given; words that read alike are one."""
-        known = options_of(self.name, given) if isinstance(given, str) else None
+        keyed = options_of(self.name, given) if isinstance(given, str) else None
         if given is None:
-            known = unlisted(self.name)
+            keyed = unlisted(self.name)
         words: Sequence[object] = (
-            known if known is not None else _LITERAL.split(given.strip("[](){} ")) if isinstance(given, str) else given  # type: ignore[assignment]
+            keyed if keyed is not None else _LITERAL.split(given.strip("[](){} ")) if isinstance(given, str) else given  # type: ignore[assignment]
         )
         if not isinstance(words, list | tuple) or len(words) > _MOST_OPTIONS:
             raise wrong("options", given, f"a key, null, or at most {_MOST_OPTIONS} words")
@@ -318,10 +318,10 @@ class _Folder:
         return given
 
     def _note_unanswerable(self, samples: Sequence[AviSample]) -> None:
-        lost = [sample for sample in samples if sample.options and not _is_offered(sample)]
-        if lost:
-            names = ", ".join(one.name[:40] for one in lost[:3])
-            self.notes.append(f"{self.name}: of {len(lost)} samples the truth is not among the options ({names}).")
+        absent = [sample for sample in samples if sample.options and not _is_offered(sample)]
+        if absent:
+            names = ", ".join(sample.name[:40] for sample in absent[:3])
+            self.notes.append(f"{self.name}: of {len(absent)} samples the truth is not among the options ({names}).")
 
 
 def _check_media(sample: AviSample) -> None:
@@ -333,12 +333,12 @@ def _check_media(sample: AviSample) -> None:
     needs = [name for name, tasks in _NEEDED.items() if task in tasks]
     has = {"something to hear": sample.sounds or sample.video, "something to see": sample.images or sample.video}
     if not candidates or not all(has[name] for name in needs):
-        given = f"{len(sample.images)} pictures, {len(sample.sounds)} sounds and {int(bool(sample.video))} videos"
-        raise InputError(f"it has {given}", expected=f"{' and '.join(needs)}, as every sample of {task}")
+        media = f"{len(sample.images)} pictures, {len(sample.sounds)} sounds and {int(bool(sample.video))} videos"
+        raise InputError(f"it has {media}", expected=f"{' and '.join(needs)}, as every sample of {task}")
     if task in ("VAR", "AVR") and isinstance(sample.truth, tuple):
-        for one in sample.truth:
-            if isinstance(one, int) and one >= candidates:
-                raise wrong("question_answer", one, f"indices from 0 of {candidates} candidates")
+        for index in sample.truth:
+            if isinstance(index, int) and index >= candidates:
+                raise wrong("question_answer", index, f"indices from 0 of {candidates} candidates")
 
 
 def _is_offered(sample: AviSample) -> bool:
@@ -364,10 +364,10 @@ def _id(row: object) -> str:
 
 def _is_empty(row: Mapping[str, Any]) -> bool:
     """Whether a confirmation asks nothing, or has no truth."""
-    asked, told = row.get("input"), row.get("output")
-    question = asked.get("question") if isinstance(asked, dict) else None
-    said = question.get("text") if isinstance(question, dict) else None
-    return not said or not isinstance(told, dict) or told.get("question_answer") is None
+    inputs, output = row.get("input"), row.get("output")
+    question = inputs.get("question") if isinstance(inputs, dict) else None
+    words = question.get("text") if isinstance(question, dict) else None
+    return not words or not isinstance(output, dict) or output.get("question_answer") is None
 
 
 def _confirmed(rows: Sequence[object]) -> dict[int, int]:
@@ -377,17 +377,17 @@ def _confirmed(rows: Sequence[object]) -> dict[int, int]:
         places.setdefault(_id(row), []).append(position)
     return {
         confirmation: question
-        for name, mine in places.items()
+        for name, positions in places.items()
         if name.startswith(CONFIRMATION)
-        for confirmation, question in zip(mine, places.get(name.removeprefix(CONFIRMATION), ()), strict=False)
+        for confirmation, question in zip(positions, places.get(name.removeprefix(CONFIRMATION), ()), strict=False)
     }
 
 
 def _part(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = mapping(row, key)
-    if found is None:
+    part = mapping(row, key)
+    if part is None:
         raise InputError(f"there is no {key!r}", expected=f"{key!r} is an object", hint="is it a file of the release?")
-    return found
+    return part
 
 
 def _names(row: Mapping[str, Any], key: str) -> list[str]:
@@ -409,17 +409,17 @@ def _word(value: object) -> str:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    parts = value if isinstance(value, list) else [one for one in _word(value).strip("# ").split(";") if one.strip()]
+    parts = value if isinstance(value, list) else [word for word in _word(value).strip("# ").split(";") if word.strip()]
     if not parts:
         raise wrong("question_answer", value, "at least one word")
     return tuple(map(_word, parts))
 
 
 def _captions(value: object) -> tuple[str, ...]:
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or not found or not all(isinstance(one, str) and one.strip() for one in found):
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts or not all(isinstance(item, str) and item.strip() for item in texts):
         raise wrong("question_answer", value, "a caption, or a list of them")
-    return tuple(" ".join(one.split()) for one in found)
+    return tuple(" ".join(item.split()) for item in texts)
 
 
 def _counts(value: object) -> dict[str, int]:
@@ -431,22 +431,22 @@ def _counts(value: object) -> dict[str, int]:
 def _indices(value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise wrong("question_answer", value, "a list of indices from 0")
-    return tuple(_whole(one, least=0) for one in value)
+    return tuple(_whole(index, least=0) for index in value)
 
 
 def _whole(value: object, *, least: int) -> int:
-    found = int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else value
-    if isinstance(found, bool) or not isinstance(found, int) or not least <= found <= _LARGEST:
+    integer = int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else value
+    if isinstance(integer, bool) or not isinstance(integer, int) or not least <= integer <= _LARGEST:
         raise wrong("question_answer", value, f"whole numbers from {least} to {_LARGEST:,}")
-    return found
+    return integer
 
 
 def _boxes(value: object) -> TrueBoxes:
     size, boxes = _sized(value)
-    found = [(_class(name), _corners(box)) for name, box in boxes.items()]
-    if not found:
+    class_boxes = [(_class(name), _corners(box)) for name, box in boxes.items()]
+    if not class_boxes:
         raise wrong("question_answer", value, "at least one box")
-    return TrueBoxes(width=size[0], height=size[1], boxes=tuple(found))
+    return TrueBoxes(width=size[0], height=size[1], boxes=tuple(class_boxes))
 
 
 def _class(name: str) -> str:
@@ -457,7 +457,7 @@ def _class(name: str) -> str:
 def _frames(value: object) -> TrueFrames:
     size, boxes = _sized(value)
     numbered = {name: _FRAME.fullmatch(name) for name in boxes}
-    if not boxes or any(found is None for found in numbered.values()):
+    if not boxes or any(match is None for match in numbered.values()):
         raise wrong("question_answer", list(boxes), "frame_0, frame_1 and so on")
     ordered = sorted(boxes, key=lambda name: int(name.removeprefix("frame_")))
     if [int(name.removeprefix("frame_")) for name in ordered] != list(range(len(boxes))):
@@ -473,12 +473,12 @@ def _sized(value: object) -> tuple[tuple[float, float], Mapping[str, Any]]:
     """Size of the picture, (width, height), and its boxes."""
     if not isinstance(value, dict):
         raise wrong("question_answer", value, "an object with original_wh and bbox")
-    given, boxes = value.get("original_wh"), mapping(value, "bbox")
-    if boxes is None or not isinstance(given, list) or len(given) != 2:
+    original_wh, boxes = value.get("original_wh"), mapping(value, "bbox")
+    if boxes is None or not isinstance(original_wh, list) or len(original_wh) != 2:
         raise wrong("question_answer", list(value), "original_wh [width, height] and bbox")
-    width, height = (number({"original_wh": one}, "original_wh", low=1, high=_LARGEST) for one in given)
+    width, height = (number({"original_wh": side}, "original_wh", low=1, high=_LARGEST) for side in original_wh)
     if width is None or height is None:
-        raise wrong("original_wh", given, "[width, height]")
+        raise wrong("original_wh", original_wh, "[width, height]")
     return (width, height), boxes
 
 
@@ -486,8 +486,8 @@ def _corners(value: object) -> XyxyBox:
     """Corner, width and height in pixels as two corners (Eqs. 21, 45)."""
     if not isinstance(value, list) or len(value) != 4:
         raise wrong("bbox", value, "[x, y, width, height] in pixels")
-    numbers = [number({"bbox": one}, "bbox", low=-_LARGEST, high=_LARGEST) for one in value]
-    x, y, width, height = (wrong_if_none(one, value) for one in numbers)
+    numbers = [number({"bbox": coordinate}, "bbox", low=-_LARGEST, high=_LARGEST) for coordinate in value]
+    x, y, width, height = (wrong_if_none(coordinate, value) for coordinate in numbers)
     if width <= 0 or height <= 0:
         raise wrong("bbox", str(value), "width and height above 0")
     return x, y, x + width, y + height

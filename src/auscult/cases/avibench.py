@@ -79,9 +79,9 @@ def prompt_of(task: str, options: Sequence[str] = ()) -> str:
     """
     if task in _INSTRUCTIONS:
         return _INSTRUCTIONS[task]
-    how = _CHOICES[task] if options else _NUMBER
+    instruction = _CHOICES[task] if options else _NUMBER
     unsure = NOT_SURE in (option.strip("#") for option in options)
-    return f"{how}{_UNSURE if unsure else ''}."
+    return f"{instruction}{_UNSURE if unsure else ''}."
 
 
 StageFolder: TypeAlias = Literal["perception", "understand", "reasoning", "sensation"]

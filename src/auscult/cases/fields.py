@@ -34,8 +34,8 @@ def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
         if b"\\ud" in data.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
-        here = error.lineno if line is None else line
-        raise _broken(f"broken JSON at column {error.colno}: {error.msg}", path=path, line=here) from error
+        line_number = error.lineno if line is None else line
+        raise _broken(f"broken JSON at column {error.colno}: {error.msg}", path=path, line=line_number) from error
     except UnicodeDecodeError as error:
         raise _broken(f"byte {error.start + 1} is not UTF-8", path=path, line=line) from error
     except UnicodeEncodeError as error:
@@ -216,10 +216,10 @@ class Home:
 
     def path(self, name: str) -> Path:
         """The path that a name in the file means; it may not leave ``base``."""
-        found = self._known.get(name)  # many masks name one frame, and following links takes time
-        if found is None:
-            found = self._known[name] = within(self.base, home=self.file.parent, name=name)
-        return found
+        resolved = self._known.get(name)  # many masks name one frame, and following links takes time
+        if resolved is None:
+            resolved = self._known[name] = within(self.base, home=self.file.parent, name=name)
+        return resolved
 
 
 def item_lines(file: Path) -> Iterator[tuple[int, bytes | None]]:

@@ -78,11 +78,11 @@ def instances_of(
     videos, and pictures side by side as photographs, which is said. A video keeps ``unmasked`` frames, as moments
     without a target.
     """
-    judged = _judged(items)
-    broken = {one.mask for one in unmasked if one.error is not None}
+    any_truth = _any_truth(items)
+    broken = {gap.mask for gap in unmasked if gap.error is not None}
     frame_masks, unknown = [], 0
     for item in items:
-        ref = _true_mask(item, judged=judged)
+        ref = _true_mask(item, any_truth=any_truth)
         if ref is not None and ref.path in broken:
             continue  # which object it would be is not known
         if ref is None:
@@ -90,13 +90,13 @@ def instances_of(
             continue
         target = _target(item)
         frame_masks.append(_FrameMask(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
-    found: list[Instance] = []
-    followed = apart = 0
+    instances: list[Instance] = []
+    as_video = as_photographs = 0
     for clip in _clips(frame_masks, videos=videos, unmasked=unmasked):
-        found += _instances(clip)
-        followed += clip.supposed == "video" and not videos
-        apart += clip.supposed == "photographs"
-    instances = list(_unique_ids(found))
+        instances += _instances(clip)
+        as_video += clip.supposed == "video" and not videos
+        as_photographs += clip.supposed == "photographs"
+    instances = list(_unique_ids(instances))
     supposed = 0
     for index, instance in enumerate(instances):
         if instance.query.text is None and instance.category:
@@ -104,9 +104,9 @@ def instances_of(
             instances[index] = replace(instance, query=Query(f"the {instance.category}"))
     notes = (
         (unknown, "{} left out: the true mask is not known", "item"),
-        (followed, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
+        (as_video, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
         (
-            apart,
+            as_photographs,
             "{} with one mask a frame: taken as photographs; frames of a video belong into frames/<clip>/",
             "folder",
         ),
@@ -124,7 +124,7 @@ def sentences_of(items: Sequence[Item]) -> Iterator[Instance]:
     names = _picture_names({item.frame for item in items})
     for item in items:
         negative, exists = item.extra.get("negative"), item.extra["exists"]
-        target = _true_mask(item, judged=item.truth is not None) if exists else None
+        target = _true_mask(item, any_truth=item.truth is not None) if exists else None
         yield Instance(
             id=item.id,
             clip=names[item.frame],
@@ -140,17 +140,17 @@ def sentences_of(items: Sequence[Item]) -> Iterator[Instance]:
         )
 
 
-def _judged(items: Iterable[Item]) -> bool:
+def _any_truth(items: Iterable[Item]) -> bool:
     """Whether some have truth: then what has none is a candidate, and not true itself."""
     truths = [item.truth for item in items if item.truth is not None]
     return any(truth.mask is not None or truth.iou is not None or truth.defect is not None for truth in truths)
 
 
-def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
+def _true_mask(item: Item, *, any_truth: bool) -> MaskRef | None:
     truth = item.truth
     if truth is not None and truth.mask is not None:
         return truth.mask
-    if not judged or (truth is not None and truth.defect == "perfect"):
+    if not any_truth or (truth is not None and truth.defect == "perfect"):
         return item.mask
     return None
 
@@ -178,14 +178,14 @@ def _clips(frame_masks: Iterable[_FrameMask], *, videos: bool, unmasked: Iterabl
     }
     names = _picture_names({mask.item.frame for mask in frame_masks if mask.item.clip not in joined})
     clips: dict[str, _ClipMasks] = {}
-    known: set[object] = set()
+    keys: set[object] = set()
     for mask in frame_masks:
         name = mask.item.clip if mask.item.clip is not None and mask.item.clip in joined else names[mask.item.frame]
         key = (name, mask.item.frame, _key(mask.ref))
-        here = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(mask.item.frame, [])
-        if key not in known:  # several candidates of one target name the same true mask
-            known.add(key)
-            here.append(mask)
+        masks = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(mask.item.frame, [])
+        if key not in keys:  # several candidates of one target name the same true mask
+            keys.add(key)
+            masks.append(mask)
     for gap in unmasked:
         if gap.clip in joined and gap.clip in clips:
             clips[gap.clip].gaps.add(gap.frame)
@@ -235,23 +235,23 @@ def _sort(clip: _ClipMasks) -> None:
     }
 
 
-def _time_s(here: Sequence[_FrameMask]) -> float | None:
-    return here[0].item.time_s if here else None
+def _time_s(masks: Sequence[_FrameMask]) -> float | None:
+    return masks[0].item.time_s if masks else None
 
 
 def _follow(clip: _ClipMasks, *, videos: bool) -> None:
     """Join masks that are one object."""
-    numbers = [[mask.number for mask in here if mask.number is not None] for here in clip.frames.values()]
-    numbered = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
+    numbers = [[mask.number for mask in masks if mask.number is not None] for masks in clip.frames.values()]
+    numbered = any(numbers) and all(len(set(frame_numbers)) == len(frame_numbers) for frame_numbers in numbers)
     clip.supposed = _supposed(clip, videos=videos) if not any(numbers) else ""
     alone = clip.supposed == "video"
     files: dict[Path, MaskRef] = {}
-    for frame, here in clip.frames.items():
-        paths = {mask.ref.path for mask in here}
-        if numbered and len(paths) == 1 and here[0].ref.path is not None:
-            files[frame] = here[0].ref
-        for mask in here:
-            if numbered and mask.number is None and len(here) == 1 and mask.item.query.text is None:
+    for frame, masks in clip.frames.items():
+        paths = {mask.ref.path for mask in masks}
+        if numbered and len(paths) == 1 and masks[0].ref.path is not None:
+            files[frame] = masks[0].ref
+        for mask in masks:
+            if numbered and mask.number is None and len(masks) == 1 and mask.item.query.text is None:
                 continue  # a palette on which nothing is drawn: the frame is annotated, no object is in it
             number = mask.number if numbered else None
             key: object = number if number is not None else clip.name if alone else (frame, mask.name)
@@ -268,7 +268,7 @@ def _follow(clip: _ClipMasks, *, videos: bool) -> None:
 
 def _supposed(clip: _ClipMasks, *, videos: bool) -> str:
     """What pictures with one mask each are: a video where the layout or a folder of the clip's name says so."""
-    if len(clip.frames) < 2 or any(len(here) > 1 for here in clip.frames.values()):
+    if len(clip.frames) < 2 or any(len(masks) > 1 for masks in clip.frames.values()):
         return ""
     if videos or all(frame.parent.name == clip.name for frame in clip.frames):
         return "video"
@@ -282,8 +282,8 @@ def _instances(clip: _ClipMasks) -> Iterator[Instance]:
             on_frame[frame].append(obj)
     for obj in clip.objects.values():
         for index, (text, frames) in enumerate(_texts(clip, obj)):
-            beside = {id(one): one for frame in frames for one in on_frame[frame] if one is not obj}
-            others = [one for one in clip.objects.values() if id(one) in beside] if beside else []
+            same_frame = {id(other): other for frame in frames for other in on_frame[frame] if other is not obj}
+            others = [other for other in clip.objects.values() if id(other) in same_frame] if same_frame else []
             first = next((obj.items[frame] for frame in frames if frame in obj.items), None)
             if first is None:
                 continue
@@ -331,8 +331,8 @@ def _moment(clip: _ClipMasks, obj: _Object, *, frame: Path, others: Sequence[_Ob
 
 def _with_listed(moment: Moment, item: Item) -> Moment:
     """Add what the data set itself draws beside an item; over several frames nothing says which of them are one."""
-    known = {_key(ref) for ref in (moment.target, *moment.others) if ref is not None}
-    return replace(moment, others=(*moment.others, *(ref for ref in item.others if _key(ref) not in known)))
+    keys = {_key(ref) for ref in (moment.target, *moment.others) if ref is not None}
+    return replace(moment, others=(*moment.others, *(ref for ref in item.others if _key(ref) not in keys)))
 
 
 def _extra_text(item: Item, key: str) -> str:
@@ -346,13 +346,13 @@ def _extra_text(item: Item, key: str) -> str:
 
 
 def _unique_ids(instances: Iterable[Instance]) -> Iterator[Instance]:
-    taken: set[str] = set()
+    names: set[str] = set()
     for instance in instances:
         name, count = instance.id, 1
-        while name in taken:
+        while name in names:
             count += 1
             name = f"{instance.id}~{count}"
-        taken.add(name)
+        names.add(name)
         yield instance if name == instance.id else replace(instance, id=name)
 
 
@@ -404,12 +404,12 @@ def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListi
     A layout that lists instances goes first, even where an ``items.jsonl`` stands beside its files, as in what
     ``auscult make scenes`` writes: it knows splits, expressions and sounds that lines of items do not have.
     """
-    known = next((layout for layout in layouts(source, options) if isinstance(layout, InstanceSource)), None)
-    if known is None:
+    layout = next((layout for layout in layouts(source, options) if isinstance(layout, InstanceSource)), None)
+    if layout is None:
         listing = _of_items(source, options)
     else:
-        refuse_options(options, "text", "texts", layout=f"{known.name}, with expressions of its own")
-        listing = known.instances(source, options)
+        refuse_options(options, "text", "texts", layout=f"{layout.name}, with expressions of its own")
+        listing = layout.instances(source, options)
     if not listing.instances and all(error.stage in REMARKS for _, error in listing.errors):
         raise NothingToDo(
             f"the input holds no object with a true mask (read as {listing.layout})",
@@ -426,19 +426,19 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     items = [item for item in listing.items if not isinstance(item.extra.get("exists"), bool)]
     instances, notes = instances_of(items, videos=listing.layout != _FOLDER, unmasked=listing.unmasked)
     instances = (*sentences_of(with_exists), *instances)
-    judged = _judged(items)
-    left_out = any(_true_mask(item, judged=judged) is None for item in items)
+    any_truth = _any_truth(items)
+    left_out = any(_true_mask(item, any_truth=any_truth) is None for item in items)
     bare = {moment.frame for instance in instances for moment in instance.moments if moment.target is None}
-    kept = [one for one in listing.unmasked if one.frame in bare]
+    gaps = [gap for gap in listing.unmasked if gap.frame in bare]
     if options.masks is not None and all(item.truth is None for item in listing.items):
         notes = (*notes, f"no mask of {options.masks} has a truth: each is taken as true itself")
     return InstanceListing(
         instances=instances,
-        errors=(*_without_cost(listing, kept), *((None, error) for error in _missing(kept))),
+        errors=(*_without_cost(listing, gaps), *((None, error) for error in _missing(gaps))),
         layout=listing.layout,
         notes=(*listing.notes, *notes),
         categories=frozenset() if left_out else frozenset(instance.category for instance in instances) - {""},
-        unopened={one.frame: one.error for one in kept if one.error is not None},
+        unopened={gap.frame: gap.error for gap in gaps if gap.error is not None},
     )
 
 

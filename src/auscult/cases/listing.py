@@ -57,46 +57,46 @@ class _InputFiles:
         kinds = sorted(self.kinds.items(), key=lambda entry: -len(entry[1]))
         if not kinds:
             return "it holds no file"
-        named = [
+        examples = [
             f"{len(names)} {ending or 'without ending'} ({', '.join(map(shown, names[:_NAMED]))}"
             f"{', ...' if len(names) > _NAMED else ''})"
             for ending, names in kinds[:_KINDS_SHOWN]
         ]
-        return f"it holds {', '.join(named)}" + (", and other kinds" if len(kinds) > _KINDS_SHOWN else "")
+        return f"it holds {', '.join(examples)}" + (", and other kinds" if len(kinds) > _KINDS_SHOWN else "")
 
 
-def nearest(source: Path, known: Callable[[Path], str]) -> Nearest:
-    """Look at the first files of an INPUT; ``known`` says which layout a path has by itself, or nothing."""
+def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
+    """Look at the first files of an INPUT; ``layout_of`` says which layout a path has by itself, or nothing."""
     if source.is_file():
         return Nearest(
             found=f"it is a file that ends in {suffix(source.name) or 'nothing'}",
             layout="lines of JSON that end in .jsonl, a COCO or panoptic .json, a CVAT .xml, or a folder",
             command=f"name the folder: {_audit(source.parent)}; or write items.jsonl, a line {_EXAMPLE} for each mask",
         )
-    found = _survey(source)
-    inner = _known_inside(source, found, known)
+    files = _survey(source)
+    inner = _layout_inside(source, files, layout_of)
     if inner is not None:
         return Nearest(
-            found=found.words(), layout=f"{known(inner)}: {_name(inner, source)} is one", command=_audit(inner)
+            found=files.words(), layout=f"{layout_of(inner)}: {_name(inner, source)} is one", command=_audit(inner)
         )
-    json = next((path for path in _files(source, found, ".json") if known(path)), None)
-    pictures = _pictures(found)
+    json = next((path for path in _files(source, files, ".json") if layout_of(path)), None)
+    pictures = _pictures(files)
     if json is not None and pictures is not None:
         layout = f"the json {_name(json, source)} with the pictures in {_name(pictures, source)}"
-        return Nearest(found=found.words(), layout=layout, command=_audit(json, images=pictures))
-    pair = _pair(found)
+        return Nearest(found=files.words(), layout=layout, command=_audit(json, images=pictures))
+    pair = _pair(files)
     if pair is not None:
         frames, masks, same = pair
         layout = f"frames and masks in two folders, of which {counted(same, 'name')} agree"
-        return Nearest(found=found.words(), layout=layout, command=_audit(source, frames=frames, masks=masks))
-    return _without_match(source, found, pictures)
+        return Nearest(found=files.words(), layout=layout, command=_audit(source, frames=frames, masks=masks))
+    return _without_match(source, files, pictures)
 
 
-def _without_match(source: Path, found: _InputFiles, pictures: Path | None) -> Nearest:
-    lines = next((path for ending in sorted(_LINES) for path in _files(source, found, ending)), None)
+def _without_match(source: Path, files: _InputFiles, pictures: Path | None) -> Nearest:
+    lines = next((path for ending in sorted(_LINES) for path in _files(source, files, ending)), None)
     if pictures is None:
         layout, step = "a folder with frames/ and masks/; no picture was found", "give the folder of frames and masks"
-    elif sum(len(endings) for endings in found.folders.values()) == 1:
+    elif sum(len(endings) for endings in files.folders.values()) == 1:
         layout = "a folder with frames/ and masks/; all pictures are of one kind, and none looks like a mask of another"
         step = f"name the masks' folder: {_audit(source, frames=pictures, masks=Path('MASKS'))}"
     else:
@@ -106,56 +106,56 @@ def _without_match(source: Path, found: _InputFiles, pictures: Path | None) -> N
         )
     if lines is not None and suffix(lines.name) != ".csv":
         step = f"{step}; or is it {_audit(lines)}?"
-    return Nearest(found=found.words(), layout=layout, command=step)
+    return Nearest(found=files.words(), layout=layout, command=step)
 
 
 def _survey(source: Path) -> _InputFiles:
-    found = _InputFiles()
+    files = _InputFiles()
     for path in first_files(source):
         if path.name.startswith("."):
             continue
         ending = suffix(path.name)
-        found.kinds.setdefault(ending, []).append(path.relative_to(source).as_posix())
+        files.kinds.setdefault(ending, []).append(path.relative_to(source).as_posix())
         if ending in FRAME_SUFFIXES | MASK_SUFFIXES:
-            found.folders.setdefault(path.parent, {}).setdefault(ending, set()).add(path.stem)
-    return found
+            files.folders.setdefault(path.parent, {}).setdefault(ending, set()).add(path.stem)
+    return files
 
 
-def _files(source: Path, found: _InputFiles, ending: str) -> list[Path]:
-    return [source / name for name in found.kinds.get(ending, ())[:_MOST_TRIED]]
+def _files(source: Path, files: _InputFiles, ending: str) -> list[Path]:
+    return [source / name for name in files.kinds.get(ending, ())[:_MOST_TRIED]]
 
 
-def _known_inside(source: Path, found: _InputFiles, known: Callable[[Path], str]) -> Path | None:
+def _layout_inside(source: Path, files: _InputFiles, layout_of: Callable[[Path], str]) -> Path | None:
     """The highest folder below INPUT, or a file of lines or xml in it, that has a layout by itself."""
     folders: dict[Path, None] = {}
-    for names in found.kinds.values():
+    for names in files.kinds.values():
         for name in names[: _MOST_TRIED * 5]:
             folders |= dict.fromkeys(source / parent for parent in Path(name).parents if parent != Path())
-    tried = sorted(folders, key=lambda path: (len(path.parts), path.as_posix()))[:_MOST_TRIED]
-    return next((path for path in (*tried, *_files(source, found, ".xml")) if known(path)), None)
+    candidates = sorted(folders, key=lambda path: (len(path.parts), path.as_posix()))[:_MOST_TRIED]
+    return next((path for path in (*candidates, *_files(source, files, ".xml")) if layout_of(path)), None)
 
 
-def _pictures(found: _InputFiles) -> Path | None:
+def _pictures(files: _InputFiles) -> Path | None:
     """The folder with the most pictures, JPEGs first."""
     ranked = {
-        folder: (sum(len(endings.get(one, ())) for one in _JPEG), sum(map(len, endings.values())))
-        for folder, endings in found.folders.items()
+        folder: (sum(len(endings.get(ending, ())) for ending in _JPEG), sum(map(len, endings.values())))
+        for folder, endings in files.folders.items()
     }
     return max(ranked, key=lambda folder: ranked[folder], default=None)
 
 
-def _pair(found: _InputFiles) -> tuple[Path, Path, int] | None:
+def _pair(files: _InputFiles) -> tuple[Path, Path, int] | None:
     """The folder of pictures and the other folder with the most names of its own that agree; None without any."""
-    frames = _pictures(found)
+    frames = _pictures(files)
     if frames is None:
         return None
-    names = _stems(found.folders[frames])  # and a mask may be called x_mask
+    names = _stems(files.folders[frames])  # and a mask may be called x_mask
     shared = {
         folder: len(
             names
             & _stems({end: set(map(unmarked, endings[end])) | endings[end] for end in endings if end in MASK_SUFFIXES})
         )
-        for folder, endings in found.folders.items()
+        for folder, endings in files.folders.items()
         if folder != frames
     }
     best = max(shared, key=lambda folder: shared[folder], default=None)
@@ -201,8 +201,8 @@ def with_texts(
     by_id = {} if texts is None else _texts_by_id(texts, items, problems)
     updated = list[Item | SoundItem]()
     for item in items:
-        own = by_id.get(item.id, item.query.text)
-        chosen = text if own is None else own
+        own_text = by_id.get(item.id, item.query.text)
+        chosen = text if own_text is None else own_text
         if chosen == item.query.text:
             updated.append(item)
         elif isinstance(item, Item):
@@ -214,14 +214,14 @@ def with_texts(
 
 def _texts_by_id(path: Path, items: Sequence[Item | SoundItem], problems: Problems) -> Mapping[str, str]:
     """Texts of a table by item id; a row for no item, or a second one for an item, is a problem."""
-    found: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     used: dict[str, int] = {}
     with required_file(path, option="--texts"):
         rows = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=_TEXT_COLUMNS)
         _, head = next(rows, (1, []))
         column, positions = _text_columns(head, path)
-        known = _names(items, column)
-        near = _Near(items, known, column)
+        ids_of = _names(items, column)
+        suggestions = _Suggestions(items, ids_of, column)
         unmatched = Problems()
         for line, cells in rows:
             name = cells[positions[0]] if len(cells) > max(positions) else ""
@@ -231,19 +231,19 @@ def _texts_by_id(path: Path, items: Sequence[Item | SoundItem], problems: Proble
                 )
             elif len(cells[positions[1]]) > MAX_TEXT_CHARS or "\x00" in cells[positions[1]]:
                 problems.add(_bad_text("the text is too long or holds a NUL"), path, line=line, stage="texts")
-            elif name in known and name not in used:
+            elif name in ids_of and name not in used:
                 used[name] = line
-                found.update(dict.fromkeys(known[name], cells[positions[1]]))
+                by_id.update(dict.fromkeys(ids_of[name], cells[positions[1]]))
             else:
                 problem, hint = f"{column} {shown(name)} is none of the input's", _FIX
                 if name in used:
                     problem = f"{column} {shown(name)} has a text already, in line {used[name]}, which is kept"
                 else:
-                    hint = near.hint(name)
+                    hint = suggestions.hint(name)
                 error = InputError(problem, expected=f"each {column} of the input once", hint=hint)
                 unmatched.add(error, path, line=line, stage="texts")
         problems.found += unmatched.found
-    return found
+    return by_id
 
 
 def _bad_text(message: str) -> InputError:
@@ -264,7 +264,7 @@ def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]
     raise InputError(problem, expected=_TEXT_COLUMNS, hint=hint, path=path, line=1)
 
 
-class _Near:
+class _Suggestions:
     """Suggests known names for a misspelt one."""
 
     def __init__(self, items: Sequence[Item | SoundItem], known: Mapping[str, object], column: str) -> None:
@@ -285,22 +285,22 @@ class _Near:
         if self._left <= 0:
             return _FIX
         self._left -= 1
-        near = get_close_matches(name[:_MOST_CHARS], islice(self._known, _MOST_NAMES), n=_FEW)
-        return f"is it {' or '.join(shown(one) for one in near)}? {_FIX}" if near else _FIX
+        matches = get_close_matches(name[:_MOST_CHARS], islice(self._known, _MOST_NAMES), n=_FEW)
+        return f"is it {' or '.join(shown(match) for match in matches)}? {_FIX}" if matches else _FIX
 
 
 def _names(items: Sequence[Item | SoundItem], column: str) -> dict[str, list[str]]:
     """Names that a row may use for an item, each with the ids it stands for."""
     if column == "id":
         return {item.id: [item.id] for item in items}
-    known: dict[str, list[str]] = {}
-    for item in (one for one in items if isinstance(one, Item)):
+    ids_of: dict[str, list[str]] = {}
+    for item in (entry for entry in items if isinstance(entry, Item)):
         name, key = item.frame.name, item.id.partition("#")[0]
         stem = item.frame.stem
         clip = f"{item.clip}/{stem}" if item.clip else stem
         for form in dict.fromkeys((name, stem, clip, f"{clip}{item.frame.suffix}", key)):
-            known.setdefault(form, []).append(item.id)
-    return known
+            ids_of.setdefault(form, []).append(item.id)
+    return ids_of
 
 
 def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, ...], tuple[str, ...]]:
@@ -314,8 +314,8 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
         return tuple(items), ()
     with required_file(path, option="--scores"):
         scores = _read_scores(path)
-    known = {item.id for item in items}
-    unknown = [name for name in scores if name not in known]
+    ids = {item.id for item in items}
+    unknown = [name for name in scores if name not in ids]
     if items and len(unknown) == len(scores):
         raise UsageError(
             f"--scores: {'no row has a score' if not scores else 'none of its ids is one of the input'}",
@@ -326,8 +326,8 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
     scored = tuple(replace(item, model_score=scores[item.id]) if item.id in scores else item for item in items)
     notes = []
     if unknown:
-        what = "is of an id that is none" if len(unknown) == 1 else "are of ids that are none"
-        notes.append(f"{counted(len(unknown), 'score')} {what} of the input's: {few(unknown)}")
+        clause = "is of an id that is none" if len(unknown) == 1 else "are of ids that are none"
+        notes.append(f"{counted(len(unknown), 'score')} {clause} of the input's: {few(unknown)}")
     without = sum(item.model_score is None for item in scored)
     if without:
         notes.append(f"{counted(without, 'mask')} without a score of the model's own")
@@ -487,8 +487,8 @@ def list_items(source: Path, options: ListOptions = _PLAIN, *, sounds: bool = Fa
     """
     _check_paths(options)
     if sounds and is_folder(source / MIXTURES) and next(layouts(source, options), None) is None:
-        found = read_sounds(source, root=options.root)
-        return completed(Listing((), found.problems, MIXTURES, sounds=found.items), source, options, sounds=True)
+        listed = read_sounds(source, root=options.root)
+        return completed(Listing((), listed.problems, MIXTURES, sounds=listed.items), source, options, sounds=True)
     dataset = find_layout(source, options)
     if options.objects != "each" and not getattr(dataset, "takes_objects", False):
         raise UsageError(
@@ -503,17 +503,17 @@ def list_items(source: Path, options: ListOptions = _PLAIN, *, sounds: bool = Fa
 
 def completed(listing: Listing, source: Path, options: ListOptions, *, sounds: bool = False) -> Listing:
     """What a layout listed, with texts and scores of the options; ids are unique then. ``NothingToDo`` as above."""
-    items, twice = unique(listing.items)
-    heard, again = unique(listing.sounds if sounds else (), items)
-    both, unknown = with_texts((*items, *heard), text=options.text, texts=options.texts)
+    items, repeated = unique(listing.items)
+    sound_items, repeated_sounds = unique(listing.sounds if sounds else (), items)
+    both, unknown = with_texts((*items, *sound_items), text=options.text, texts=options.texts)
     items = tuple(item for item in both if isinstance(item, Item))
-    heard = tuple(item for item in both if isinstance(item, SoundItem))
-    errors = (*listing.errors, *map(_no_mask, () if sounds else listing.sounds), *twice, *again, *unknown)
-    if not items and not heard and all(error.stage in REMARKS for _, error in errors):
+    sound_items = tuple(item for item in both if isinstance(item, SoundItem))
+    errors = (*listing.errors, *map(_no_mask, () if sounds else listing.sounds), *repeated, *repeated_sounds, *unknown)
+    if not items and not sound_items and all(error.stage in REMARKS for _, error in errors):
         message = f"the input holds no mask (read as {listing.layout})"
         raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
-    return replace(listing, items=items, sounds=heard, errors=errors, notes=(*listing.notes, *notes))
+    return replace(listing, items=items, sounds=sound_items, errors=errors, notes=(*listing.notes, *notes))
 
 
 def _no_mask(item: SoundItem) -> ListError:
@@ -530,7 +530,7 @@ def _no_mask(item: SoundItem) -> ListError:
 def as_clips(listing: Listing, source: Path) -> Listing:
     """Take the frames side by side in each folder as the frames of one video, which is named like the folder."""
     folders = {item.frame.parent for item in listing.items}
-    folders |= {one.frame.parent for one in (*listing.bare, *listing.unmasked)}
+    folders |= {gap.frame.parent for gap in (*listing.bare, *listing.unmasked)}
     top = Path(os.path.commonpath(folders)) if folders else source
     names = {path: path.relative_to(top).as_posix() if path != top else source.resolve().name for path in folders}
     return replace(
@@ -539,8 +539,8 @@ def as_clips(listing: Listing, source: Path) -> Listing:
         lost=tuple(
             replace(item, clip=item.clip or names.get(item.frame.parent), in_video=True) for item in listing.lost
         ),
-        bare=tuple(replace(one, clip=one.clip or names[one.frame.parent]) for one in listing.bare),
-        unmasked=tuple(replace(one, clip=one.clip or names[one.frame.parent]) for one in listing.unmasked),
+        bare=tuple(replace(gap, clip=gap.clip or names[gap.frame.parent]) for gap in listing.bare),
+        unmasked=tuple(replace(gap, clip=gap.clip or names[gap.frame.parent]) for gap in listing.unmasked),
     )
 
 
@@ -566,14 +566,14 @@ def refuse_best(options: ListOptions) -> None:
 def _check_paths(options: ListOptions) -> None:
     if options.objects not in OBJECTS:
         raise UsageError(f"--objects {shown(options.objects)}", expected=f"one of: {', '.join(OBJECTS)}")
-    for name, path, there, what in (
+    for name, path, exists, noun in (
         ("images", options.images, is_folder, "folder"),
         ("instances", options.instances, is_file, "file"),
         ("root", options.root, is_folder, "folder"),
     ):
-        if path is not None and not there(path):
+        if path is not None and not exists(path):
             raise UsageError(
-                f"--{name} names no {what}", path=path, expected=f"an existing {what}", hint="check the path"
+                f"--{name} names no {noun}", path=path, expected=f"an existing {noun}", hint="check the path"
             )
 
 
@@ -581,12 +581,12 @@ def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
     """The layout that recognises an INPUT, ``NothingToDo`` where none does; a plug-in's comes before a built-in one."""
     if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=INPUTS)
-    found = next(layouts(source, options), None)
-    if found is not None:
-        return found
-    near = nearest(source, lambda path: next((layout.meta.summary for layout in layouts(path, _PLAIN)), ""))
+    layout = next(layouts(source, options), None)
+    if layout is not None:
+        return layout
+    guess = nearest(source, lambda path: next((layout.meta.summary for layout in layouts(path, _PLAIN)), ""))
     raise NothingToDo(
-        f"the input has no layout that is known; {near.found}", path=source, expected=near.layout, hint=near.command
+        f"the input has no layout that is known; {guess.found}", path=source, expected=guess.layout, hint=guess.command
     )
 
 
@@ -603,8 +603,8 @@ def _may_be(dataset: Dataset, source: Path) -> bool:
     """Whether the names of files and folders say nothing against a layout."""
     marks: tuple[str, ...] = getattr(dataset, "marked_by", ())
     others: tuple[str, ...] = getattr(dataset, "unmarked_by", ())
-    found = not marks or any(suffix(source.name) == mark or _is_there(source / mark) for mark in marks)
-    return found and not any(_is_there(source / name) for name in others)
+    marked = not marks or any(suffix(source.name) == mark or _is_there(source / mark) for mark in marks)
+    return marked and not any(_is_there(source / name) for name in others)
 
 
 def _is_there(path: Path) -> bool:

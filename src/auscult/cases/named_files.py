@@ -53,36 +53,36 @@ def named_files(tree: Tree, suffixes: frozenset[str], *, what: str) -> tuple[lis
     that names no file or one that has a row already.
     """
     listed, errors = listed_rows(tree)
-    rows, again = first_rows(listed, path=tree.folder / NAMES)
+    rows, repeats = first_rows(listed, path=tree.folder / NAMES)
     home = tree.folder.name
     unnamed = InputError(
         f"the {what} has no name",
         expected=f"a sub-folder of {home}/ that says what it is, or a row in {home}/{NAMES} ({','.join(COLUMNS)})",
     )
-    errors = [*errors, *again]
-    found = []
+    errors = [*errors, *repeats]
+    files = []
     for file, path in tree.with_suffix(suffixes).items():
-        given = PurePosixPath(file).parent.name or (rows[file].cells[1] if file in rows else "")
-        if not given.strip():
+        name = PurePosixPath(file).parent.name or (rows[file].cells[1] if file in rows else "")
+        if not name.strip():
             errors.append(replace(ErrorRecord.of(unnamed, "read"), path=str(path)))
             continue
         try:
-            found.append(NamedFile(file, path, noun(given, f"the {what}'s name", path=path)))
+            files.append(NamedFile(file, path, noun(name, f"the {what}'s name", path=path)))
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    return found, errors
+    return files, errors
 
 
 def first_rows(rows: Iterable[NameRow], *, path: Path) -> tuple[dict[str, NameRow], list[ErrorRecord]]:
     """The first row of each first cell, and an error for each further one."""
-    found: dict[str, NameRow] = {}
+    first: dict[str, NameRow] = {}
     errors = []
     for row in rows:
-        if found.setdefault(row.cells[0], row) is not row:
-            problem = f"{shown(row.cells[0])} has a row already, in line {found[row.cells[0]].line}"
+        if first.setdefault(row.cells[0], row) is not row:
+            problem = f"{shown(row.cells[0])} has a row already, in line {first[row.cells[0]].line}"
             hint = "remove one of the two; the first is used"
             errors.append(_bad_row(problem, path=path, line=row.line, expected="one row for each", hint=hint))
-    return found, errors
+    return first, errors
 
 
 def listed_rows(tree: Tree) -> tuple[list[NameRow], list[ErrorRecord]]:
@@ -111,8 +111,8 @@ def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Name
         if not set(columns) <= set(head):
             return [], [_bad_row("the list has other columns", path=path, line=1, expected=expected)]
         for line, cells in cells_of:
-            known = dict(zip(head, cells, strict=False))
-            row = NameRow(tuple(known.get(column, "").strip() for column in columns), line)
+            values = dict(zip(head, cells, strict=False))
+            row = NameRow(tuple(values.get(column, "").strip() for column in columns), line)
             if row.cells[0]:
                 rows.append(row)
             else:

@@ -99,7 +99,7 @@ def pair(pairing: Pairing, into: Pairs | None = None) -> Pairs:
             _no_mask(name, path, into=into, frames=frames, pairing=pairing)
             continue
         key = stem(name)
-        owner = next((one for one in (key, unmarked(key), key.rpartition("/")[0]) if one in frames), None)
+        owner = next((form for form in (key, unmarked(key), key.rpartition("/")[0]) if form in frames), None)
         if owner is not None:
             matched.setdefault(owner, []).append((key, path))
         else:
@@ -109,11 +109,11 @@ def pair(pairing: Pairing, into: Pairs | None = None) -> Pairs:
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
             _add(_Candidate(pairing=pairing, owner=owner, key=key, frame=frame, path=path), truths, into)
     into.without += len(frames.keys() - matched.keys())
-    known = {one.frame for one in into.unmasked}
+    listed = {gap.frame for gap in into.unmasked}
     (into.unmasked if pairing.whole else into.bare).extend(
         Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
         for name, frame in frames.items()
-        if name not in matched and frame not in known
+        if name not in matched and frame not in listed
     )
     return into
 
@@ -136,9 +136,9 @@ class _Candidate:
 
     def refs(self) -> Iterator[tuple[str, MaskRef]]:
         """What to add to the id, and the mask, for every object of the file."""
-        asked = self.pairing.labels
-        indices = object_indices(self.path, labels=asked)
-        labels = asked is True or (asked is None and bool(indices))
+        option = self.pairing.labels
+        indices = object_indices(self.path, labels=option)
+        labels = option is True or (option is None and bool(indices))
         if not indices or self.pairing.objects == "union":  # nothing drawn in a palette: an empty candidate
             yield "", MaskRef(path=self.path, labels=labels)
             return
@@ -201,16 +201,16 @@ class _Truths:
             return None
         indices = self._indices(path)
         if not indices:
-            known = alone
+            clear = alone
             index = ref.index if indices is not None else None
         elif ref.index is None and candidate.pairing.objects == "union":
-            known, index = True, None
+            clear, index = True, None
         elif ref.index is None:
-            known, index = len(indices) == 1, indices[0]
+            clear, index = len(indices) == 1, indices[0]
         else:
-            known, index = True, ref.index
+            clear, index = True, ref.index
         # an object that is out of the picture has no index there
-        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels, absent_ok=True)) if known else None
+        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels, absent_ok=True)) if clear else None
 
     def _path(self, candidate: _Candidate) -> Path | None:
         return self._files.get(candidate.key) or self._files.get(candidate.owner)
@@ -224,9 +224,9 @@ class _Truths:
 
 
 def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    frames: dict[str, Path] = {}
     for name, path in pairing.frames.with_suffix(FRAME_SUFFIXES).items():
-        first = found.setdefault(stem(name), path)
+        first = frames.setdefault(stem(name), path)
         if first is not path:
             error = InputError(
                 f"the frame {stem(name)} is there twice; {first.name} is used",
@@ -234,7 +234,7 @@ def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
                 hint="remove one of the two",
             )
             into.problems.add(error, path, stage="frames")
-    return dict(sorted(found.items(), key=lambda entry: natural_key(entry[0])))
+    return dict(sorted(frames.items(), key=lambda entry: natural_key(entry[0])))
 
 
 def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], pairing: Pairing) -> None:
@@ -276,5 +276,5 @@ def _owner(key: str, folders: frozenset[str]) -> str:
     if parent in folders or not parent:
         return key
     depths = {folder.count("/") + 1 if folder else 0 for folder in folders}
-    own, above = key.count("/") in depths, key.count("/") - 1 in depths
-    return parent if above and not own else f"{key} or {parent}" if above else key
+    same_level, level_above = key.count("/") in depths, key.count("/") - 1 in depths
+    return parent if level_above and not same_level else f"{key} or {parent}" if level_above else key

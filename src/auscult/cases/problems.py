@@ -58,10 +58,10 @@ class Problems:
         if not names:
             return
         share = "all" if of == len(names) else str(len(names))
-        whole = counted(len(names), noun) if of is None else f"{share} of {counted(of, noun)}"
+        amount = counted(len(names), noun) if of is None else f"{share} of {counted(of, noun)}"
         record = ErrorRecord(
             stage=stage,
-            error=f"{whole} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
+            error=f"{amount} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
             expected=f"the {noun}s that the release names",
             hint="unpack the archive again, or drop the clip",
             path=str(path),
@@ -111,14 +111,14 @@ def unique(
 ) -> tuple[tuple[ItemT, ...], tuple[ListError, ...]]:
     """Keep the first item of every id that is not ``known``; each further one is an error that names both places."""
     first: dict[str, Item | SoundItem] = {item.id: item for item in known}
-    kept, problems = list[ItemT](), Problems()
+    unique_items, problems = list[ItemT](), Problems()
     for item in items:
         earlier = first.setdefault(item.id, item)
         if earlier is item:
-            kept.append(item)
+            unique_items.append(item)
             continue
-        where = f"in line {earlier.line}" if earlier.line is not None else "an earlier item"
+        place = f"in line {earlier.line}" if earlier.line is not None else "an earlier item"
         if earlier.line is None and earlier.source is not None:
-            where = f"from {earlier.source.name}"
-        problems.add(used_twice(item.id, f" is {where}, which", path=item.source, line=item.line))
-    return tuple(kept), tuple(problems.found)
+            place = f"from {earlier.source.name}"
+        problems.add(used_twice(item.id, f" is {place}, which", path=item.source, line=item.line))
+    return tuple(unique_items), tuple(problems.found)

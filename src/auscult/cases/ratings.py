@@ -75,12 +75,12 @@ class RatingSet:
     @property
     def axes(self) -> tuple[str, ...]:
         """The axes that were rated, in the order of ``RATED_AXES``, then any others."""
-        there = dict.fromkeys(rating.axis for rating in self.ratings)
-        return (*(axis for axis in RATED_AXES if axis in there), *(axis for axis in there if axis not in RATED_AXES))
+        rated = dict.fromkeys(rating.axis for rating in self.ratings)
+        return (*(axis for axis in RATED_AXES if axis in rated), *(axis for axis in rated if axis not in RATED_AXES))
 
     def matrix(self, axis: str, *, raters: Sequence[str], items: Sequence[str]) -> Doubles:
         """(raters, items) the ratings on one axis, NaN where there is none."""
-        rows, columns = ({name: at for at, name in enumerate(names)} for names in (raters, items))
+        rows, columns = ({name: index for index, name in enumerate(names)} for names in (raters, items))
         values = np.full((len(rows), len(columns)), np.nan)
         for rating in self.ratings:
             if rating.axis == axis and rating.rater in rows and rating.item in columns:
@@ -96,17 +96,17 @@ def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -
     """
     if source.is_dir():
         return _released(source)
-    found = _Found(source, known_raters)
+    collector = _Collector(source, known_raters)
     with required_file(source):
         if source.suffix.lower() == ".json":
-            _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), found)
+            _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), collector)
         else:
             for line, row in rows_of(source, needed=("item", "rater"), expected=_FORM):
-                found.add(row, line)
-    return found.result()
+                collector.add(row, line)
+    return collector.result()
 
 
-class _Found:
+class _Collector:
     """Collects ratings of one file."""
 
     def __init__(self, path: Path, known_raters: Collection[str] | None) -> None:
@@ -143,9 +143,9 @@ class _Found:
             raise InputError(f"{axis} is {shown(str(value))}", expected="a whole number from 1 to 5", hint=_DROP)
         first = self._ratings.get((item, rater, axis))
         if first is not None:
-            where = "" if first.line is None else f", in line {first.line},"
+            place = "" if first.line is None else f", in line {first.line},"
             raise InputError(
-                f"{shown(rater)} rated {axis} of {shown(item)} twice; the first{where} is kept",
+                f"{shown(rater)} rated {axis} of {shown(item)} twice; the first{place} is kept",
                 expected="one rating of an item by a rater on an axis",
                 hint=_DROP,
             )
@@ -200,9 +200,9 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
     names = [cell.strip().lower() for cell in cells]
     missing = set(needed) - {*names, *_renamed(names)}
     if missing or len(set(names)) < len(names):
-        given = f"the first row is {shown(','.join(cells))}"
+        message = f"the first row is {shown(','.join(cells))}"
         hint = f"there is no column {min(missing)}" if missing else "name each column once"
-        raise InputError(given, expected=expected, hint=hint, path=path, line=line)
+        raise InputError(message, expected=expected, hint=hint, path=path, line=line)
     for line, cells in rows:
         yield line, dict(zip_longest(names, map(_as_written, cells), fillvalue=""))
 
@@ -227,25 +227,25 @@ def _objects(rows: object) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _of_tasks(tasks: object, found: _Found) -> None:
+def _of_tasks(tasks: object, collector: _Collector) -> None:
     """Ratings of Label Studio's JSON export, or of its JSON-MIN; a task's ``data`` names the ``item``."""
     if not isinstance(tasks, list):
         raise InputError(f"the file holds {fields.kind(tasks)}", expected=_FORM)
     for number, task in enumerate(tasks, start=1):
         key = f"task {number}"
-        with found.problems.skipping(found.path, key=key):
+        with collector.problems.skipping(collector.path, key=key):
             if not isinstance(task, dict):
                 raise InputError(f"the task is {fields.kind(task)}", expected="an object")
             data = fields.mapping(task, "data") or {}
             if "annotations" not in task:
-                found.add(task, None, key=key)
-            for made in _objects(task.get("annotations")):
-                if not made.get("was_cancelled"):
-                    who = made.get("completed_by")
+                collector.add(task, None, key=key)
+            for annotation in _objects(task.get("annotations")):
+                if not annotation.get("was_cancelled"):
+                    who = annotation.get("completed_by")
                     who = who.get("email") or who.get("username") or who.get("id") if isinstance(who, dict) else who
-                    rated = {str(one.get("from_name")): one.get("value") for one in _objects(made.get("result"))}
-                    known = {"item": data.get("item"), "domain": data.get("domain"), "rater": who}
-                    found.add({**rated, **known}, None, key=key)
+                    rated = {str(row.get("from_name")): row.get("value") for row in _objects(annotation.get("result"))}
+                    ids = {"item": data.get("item"), "domain": data.get("domain"), "rater": who}
+                    collector.add({**rated, **ids}, None, key=key)
 
 
 # --- released listening tests ---
@@ -271,8 +271,8 @@ def _released(folder: Path) -> RatingSet:
                 item_id = f"{row['set']}/{row['page']}/{row['sound']}"
                 value = number_of(row["rating"])
                 if item_id not in items or value is None or not 0 <= value <= 100:
-                    given = f"the rating is {shown(row['rating'])} of {shown(item_id)}"
-                    raise InputError(given, expected="0 to 100, of a clip in clips.csv", hint=_DROP)
+                    message = f"the rating is {shown(row['rating'])} of {shown(item_id)}"
+                    raise InputError(message, expected="0 to 100, of a clip in clips.csv", hint=_DROP)
                 if row.get("replicate") != "True":
                     key = (item_id, row["rater"], row["attribute"])
                     ratings[key] = Rating(item=item_id, rater=key[1], axis=key[2], value=value, line=line)

@@ -102,7 +102,7 @@ class AnnotatedPicture:
 
     def object(self, name: str) -> AnnotatedObject | None:
         """The object of an id."""
-        return next((one for one in self.objects if one.id == name), None)
+        return next((obj for obj in self.objects if obj.id == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +155,9 @@ def list_references(source: Path, options: ListOptions = _PLAIN, *, split: str =
         NothingToDo: The INPUT holds no reference.
         UsageError: There is no such INPUT, or an option does not fit it.
     """
-    known = next((layout for layout in layouts(source, options) if isinstance(layout, ReferenceSource)), None)
-    if known is not None:
-        listing = known.references(source, options, split=split)
+    layout = next((layout for layout in layouts(source, options) if isinstance(layout, ReferenceSource)), None)
+    if layout is not None:
+        listing = layout.references(source, options, split=split)
     else:
         listing = _of_instances(source, options, split)
     if not listing.count and not listing.errors:
@@ -172,10 +172,10 @@ def by_reference(instances: Iterable[Instance]) -> dict[Hashable, list[Instance]
 
     What the data call a reference is one, else what has the same first true mask; a null expression is one by itself.
     """
-    found: dict[Hashable, list[Instance]] = {}
+    by_target: dict[Hashable, list[Instance]] = {}
     for instance in instances:
-        found.setdefault(instance.reference or _target(instance), []).append(instance)
-    return found
+        by_target.setdefault(instance.reference or _target(instance), []).append(instance)
+    return by_target
 
 
 def _target(instance: Instance) -> Hashable:
@@ -193,15 +193,15 @@ def _of_instances(source: Path, options: ListOptions, split: str) -> ReferenceLi
     clips: dict[str, list[Instance]] = {}
     for instance in listing.instances:
         clips.setdefault(instance.clip, []).append(instance)
-    kept = [picture for clip, instances in clips.items() for picture in _pictures_of(clip, instances, split)]
-    said = [sentence for picture in kept for ref in picture.references for sentence in ref.sentences]
-    nulls = sum(not one.exists and one.negative is None for one in said)
+    pictures = [picture for clip, instances in clips.items() for picture in _pictures_of(clip, instances, split)]
+    sentences = [sentence for picture in pictures for ref in picture.references for sentence in ref.sentences]
+    nulls = sum(not sentence.exists and sentence.negative is None for sentence in sentences)
     notes = [*listing.notes, *([f"{counted(nulls, 'null expression')} read as negative"] if nulls else ())]
     if listing.categories:
         notes.append("an item's category is taken to be annotated wherever it occurs in the input")
     return ReferenceListing(
-        pictures=lambda: iter(kept),
-        count=sum(len(picture.references) for picture in kept),
+        pictures=lambda: iter(pictures),
+        count=sum(len(picture.references) for picture in pictures),
         layout=listing.layout,
         looked_for=listing.categories,
         errors=listing.errors,
@@ -212,14 +212,14 @@ def _of_instances(source: Path, options: ListOptions, split: str) -> ReferenceLi
 
 def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[AnnotatedPicture]:
     """The pictures of a clip at which references are taken, with all objects that are annotated there."""
-    references = [(same[0].reference or same[0].id, same) for same in by_reference(instances).values()]
+    references = [(members[0].reference or members[0].id, members) for members in by_reference(instances).values()]
     frames: dict[Path, list[Reference]] = {}
-    for name, same in references:
-        frame = same[0].moments[len(same[0].moments) // 2].frame
-        target = "" if all(one.absent for one in same) else name
-        said = tuple(_sentence(one) for one in same if one.query.text)
-        if said and split in {"", same[0].split} and (not target or _mask_at(frame, same) is not None):
-            reference = Reference(id=name, target=target, sentences=said, split=same[0].split)
+    for name, members in references:
+        frame = members[0].moments[len(members[0].moments) // 2].frame
+        target = "" if all(instance.absent for instance in members) else name
+        sentences = tuple(_sentence(instance) for instance in members if instance.query.text)
+        if sentences and split in {"", members[0].split} and (not target or _mask_at(frame, members) is not None):
+            reference = Reference(id=name, target=target, sentences=sentences, split=members[0].split)
             frames.setdefault(frame, []).append(reference)
     return [
         AnnotatedPicture(
@@ -227,22 +227,24 @@ def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[A
             path=frame,
             size=None,
             objects=tuple(
-                AnnotatedObject(id=name, category=next(one.category for one in same if not one.absent), mask=mask)
-                for name, same in references
-                if (mask := _mask_at(frame, same)) is not None
+                AnnotatedObject(
+                    id=name, category=next(instance.category for instance in members if not instance.absent), mask=mask
+                )
+                for name, members in references
+                if (mask := _mask_at(frame, members)) is not None
             ),
-            references=tuple(here),
+            references=tuple(taken),
         )
-        for number, (frame, here) in enumerate(frames.items(), start=1)
+        for number, (frame, taken) in enumerate(frames.items(), start=1)
     ]
 
 
-def _mask_at(frame: Path, same: Iterable[Instance]) -> MaskRef | None:
+def _mask_at(frame: Path, members: Iterable[Instance]) -> MaskRef | None:
     """The true mask of a reference on a frame; None where it is not annotated there."""
-    moments = (moment for one in same if not one.absent for moment in one.moments)
+    moments = (moment for instance in members if not instance.absent for moment in instance.moments)
     return next((moment.target for moment in moments if moment.frame == frame and moment.target is not None), None)
 
 
-def _sentence(one: Instance) -> Sentence:
-    kind = (one.negation or "null") if one.absent else ""
-    return Sentence(text=one.query.text or "", exists=not one.absent, kind=kind, negative=one.negative)
+def _sentence(instance: Instance) -> Sentence:
+    kind = (instance.negation or "null") if instance.absent else ""
+    return Sentence(text=instance.query.text or "", exists=not instance.absent, kind=kind, negative=instance.negative)

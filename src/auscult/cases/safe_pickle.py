@@ -94,9 +94,9 @@ def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
     if not isinstance(result.outcome, Failed):
         return result.outcome
     record = result.outcome.error
-    known = bool(record.expected)  # else the process failed, and its hint is about options that are not there
+    refused = bool(record.expected)  # else the process failed, and its hint is about options that are not there
     raise InputError(
-        record.error, expected=record.expected or _EXPECTED, hint=record.hint if known else _HINT, path=path
+        record.error, expected=record.expected or _EXPECTED, hint=record.hint if refused else _HINT, path=path
     )
 
 
@@ -211,11 +211,11 @@ class _PlainUnpickler(_Unpickler):
         self.most = self.left = most
 
     def find_class(self, module: str, name: str) -> Any:
-        known = _NAMES.get(f"{module} {name}")
-        if known is None:
+        function = _NAMES.get(f"{module} {name}")
+        if function is None:
             full_name = f"{module} {name}"[:80]
             raise UnpicklingError(f"opcode GLOBAL names {full_name!r}, which is not looked up")
-        return known
+        return function
 
     def _decode_string(self, value: bytes) -> str:
         """The text of an 8-bit string, whose encoding Python 2 wrote nowhere."""
@@ -242,23 +242,23 @@ def _check_shape(value: Any, path: Path, limits: PickleLimits) -> None:
     open_now: set[int] = set()
     waiting: list[tuple[Any, list[Any] | None]] = [(part, None) for part in _containers([value])]
     while waiting:
-        here, inner = waiting.pop()
+        container, inner = waiting.pop()
         if inner is not None:  # all that is in it is measured
-            open_now.discard(id(here))
-            known = [sizes[id(part)] for part in inner]
-            depth = 1 + max((size[0] for size in known), default=0)
-            parts = len(here) + sum(size[1] for size in known)
-            sizes[id(here)] = depth, parts
+            open_now.discard(id(container))
+            part_sizes = [sizes[id(part)] for part in inner]
+            depth = 1 + max((size[0] for size in part_sizes), default=0)
+            parts = len(container) + sum(size[1] for size in part_sizes)
+            sizes[id(container)] = depth, parts
             if depth > limits.max_depth or parts > limits.max_values:
                 raise TooLarge(
                     f"the value nests {depth} deep and has {parts:,} parts, shared parts counted each time",
                     expected=f"at most {limits.max_depth} deep, {limits.max_values:,} parts",
                     path=path,
                 )
-        elif id(here) not in sizes:
-            open_now.add(id(here))
-            inner = _containers(here)
-            waiting.append((here, inner))
+        elif id(container) not in sizes:
+            open_now.add(id(container))
+            inner = _containers(container)
+            waiting.append((container, inner))
             unknown = [part for part in inner if id(part) not in sizes]
             if any(id(part) in open_now for part in unknown):
                 raise ValueError("the value holds itself")
@@ -275,8 +275,8 @@ def _containers(value: Any) -> list[Any]:
                 )
     if type(value) in {set, frozenset}:
         return []
-    found = [part for part in (value.values() if type(value) is dict else value) if type(part) not in _SCALARS]
-    for part in found:
+    parts = [part for part in (value.values() if type(value) is dict else value) if type(part) not in _SCALARS]
+    for part in parts:
         if type(part) not in _CONTAINERS:
             raise ValueError(f"the value holds a {type(part).__name__}")
-    return found
+    return parts

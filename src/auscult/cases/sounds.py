@@ -62,28 +62,28 @@ def read_sounds(source: Path, *, root: Path | None = None) -> SoundListing:
 
     ``NothingToDo`` where there is no item and no broken one.
     """
-    found = Problems()
+    problems = Problems()
     file = source / FILE if source.is_dir() else source
     if suffix(file.name) in SUFFIXES and file.is_file():
-        rows = _of_lines(Home(file=file, base=base_folder(file, root)), found)
+        rows = _of_lines(Home(file=file, base=base_folder(file, root)), problems)
     elif (source / MIXTURES).is_dir():
-        rows = _of_folders(source, root, found)
+        rows = _of_folders(source, root, problems)
     elif (source / PROMPTS).is_file():
-        rows = _of_recordings(Home(file=source / PROMPTS, base=base_folder(source, root)), found)
+        rows = _of_recordings(Home(file=source / PROMPTS, base=base_folder(source, root)), problems)
     elif source.is_dir():
-        rows = _of_tracks(source, root, found)
+        rows = _of_tracks(source, root, problems)
     else:
         raise NothingToDo("this is no input of sounds", path=source, expected=INPUTS)
     items: dict[str, SoundItem] = {}
     for item in rows:
-        with found.skipping(item.source or source, line=item.line):
-            known = items.setdefault(check_id(item.id), item)
-            if known is not item:
-                where = f" is in line {known.line}" if known.line else " is an earlier one"
-                raise used_twice(item.id, f"{where}, which", path=item.source)
-    if not items and not found.found:
+        with problems.skipping(item.source or source, line=item.line):
+            first = items.setdefault(check_id(item.id), item)
+            if first is not item:
+                place = f" is in line {first.line}" if first.line else " is an earlier one"
+                raise used_twice(item.id, f"{place}, which", path=item.source)
+    if not items and not problems.found:
         raise NothingToDo("there is no mixture to read", path=source, expected=INPUTS)
-    return SoundListing(tuple(items.values()), tuple(found.found))
+    return SoundListing(tuple(items.values()), tuple(problems.found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class _Line:
 _KNOWN: Final = frozenset(field.name for field in fields(_Line))
 
 
-def _of_lines(home: Home, found: Problems) -> Iterator[SoundItem]:
+def _of_lines(home: Home, problems: Problems) -> Iterator[SoundItem]:
     for number, content in item_lines(home.file):
         row = None
         try:
@@ -132,7 +132,7 @@ def _of_lines(home: Home, found: Problems) -> Iterator[SoundItem]:
             yield sound_item(row, home, number)
         except InputError as error:
             name = row.get("id") if isinstance(row, dict) else None
-            found.add(error, home.file, line=number, item=safe_id(name) if isinstance(name, str) else None)
+            problems.add(error, home.file, line=number, item=safe_id(name) if isinstance(name, str) else None)
 
 
 def sound_item(row: Any, home: Home, number: int) -> SoundItem:
@@ -146,12 +146,12 @@ def sound_item(row: Any, home: Home, number: int) -> SoundItem:
     def path(name: str | None) -> Path | None:
         return home.path(name) if name else None
 
-    given = line.truth or _Truth()
+    stated = line.truth or _Truth()
     truth = SoundTruth(
-        stem=path(given.stem or line.target),
-        others={name: home.path(other) for name, other in (given.others or {}).items()},
-        scores={key: getattr(given, key) for key in PERFORMANCE if getattr(given, key) is not None},
-        difficulty={key: hard for key, hard in (given.difficulty or {}).items() if hard and key in DIFFICULTY_AXES},
+        stem=path(stated.stem or line.target),
+        others={name: home.path(other) for name, other in (stated.others or {}).items()},
+        scores={key: getattr(stated, key) for key in PERFORMANCE if getattr(stated, key) is not None},
+        difficulty={key: hard for key, hard in (stated.difficulty or {}).items() if hard and key in DIFFICULTY_AXES},
     )
     return SoundItem(
         id=check_id(line.id),
@@ -176,17 +176,17 @@ def sound_item(row: Any, home: Home, number: int) -> SoundItem:
     )
 
 
-def _of_folders(source: Path, root: Path | None, found: Problems) -> Iterator[SoundItem]:
+def _of_folders(source: Path, root: Path | None, problems: Problems) -> Iterator[SoundItem]:
     """Items of ``mixtures/`` with ``separated/`` and ``stems/``; a mixture with nothing separated is an item too."""
-    mixtures = [(stem(name), path) for name, path in _sounds(source / MIXTURES, found, source=source, root=root)]
-    known = {name for name, _ in mixtures}
+    mixtures = [(stem(name), path) for name, path in _sounds(source / MIXTURES, problems, source=source, root=root)]
+    names = {name for name, _ in mixtures}
     parts: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
     for folder in ("separated", "stems"):
-        for name, path in _sounds(source / folder, found, source=source, root=root):
-            key = stem(name) if stem(name) in known else name.rpartition("/")[0]
-            if key not in known:
-                lost = InputError("there is no mixture of this name", expected=f"mixtures/{key or stem(name)}.wav")
-                found.add(lost, path)
+        for name, path in _sounds(source / folder, problems, source=source, root=root):
+            key = stem(name) if stem(name) in names else name.rpartition("/")[0]
+            if key not in names:
+                error = InputError("there is no mixture of this name", expected=f"mixtures/{key or stem(name)}.wav")
+                problems.add(error, path)
             parts[folder, key].append((stem(name), path))
     for key, mixture in mixtures:
         stems = [path for _, path in parts["stems", key]]
@@ -196,10 +196,10 @@ def _of_folders(source: Path, root: Path | None, found: Problems) -> Iterator[So
             yield SoundItem(id=name, mixture=mixture, separated=separated, truth=truth, cluster=key, source=mixture)
 
 
-def _of_tracks(source: Path, root: Path | None, found: Problems) -> Iterator[SoundItem]:
+def _of_tracks(source: Path, root: Path | None, problems: Problems) -> Iterator[SoundItem]:
     """Every stem of every track, ``<track>/mixture.wav`` beside its stems, as what is wanted in turn."""
     tracks: dict[str, dict[str, Path]] = defaultdict(dict)
-    for name, path in _sounds(source, found, source=source, root=root):
+    for name, path in _sounds(source, problems, source=source, root=root):
         tracks[name.rpartition("/")[0]][path.stem] = path
     for track, parts in tracks.items():
         mixture = parts.pop("mixture", None)
@@ -216,13 +216,13 @@ def _of_tracks(source: Path, root: Path | None, found: Problems) -> Iterator[Sou
             )
 
 
-def _of_recordings(home: Home, found: Problems) -> Iterator[SoundItem]:
+def _of_recordings(home: Home, problems: Problems) -> Iterator[SoundItem]:
     """Recordings without stems with the prompts of ``prompts.csv``; one item for each prompt of a description."""
     counts: Counter[str] = Counter()
     for line, cells in table_rows(home.file, max_bytes=MAX_TABLE_BYTES, expected="the columns file,text"):
         if [cell.strip().lower() for cell in cells[:2]] == ["file", "text"]:
             continue
-        with found.skipping(home.file, line=line):
+        with problems.skipping(home.file, line=line):
             if len(cells) < 2 or not cells[1].strip():
                 raise InputError("the line names no file and text", expected="the columns file,text")
             path, name = home.path(cells[0]), stem(cells[0].lstrip("./"))
@@ -238,11 +238,11 @@ def _of_recordings(home: Home, found: Problems) -> Iterator[SoundItem]:
                 counts[name] += 1
 
 
-def _sounds(folder: Path, found: Problems, *, source: Path, root: Path | None) -> Iterator[tuple[str, Path]]:
+def _sounds(folder: Path, problems: Problems, *, source: Path, root: Path | None) -> Iterator[tuple[str, Path]]:
     """The sound files below a folder and their names in it; none where the folder is missing."""
     if folder.is_dir():
         tree = walk(folder, root=boundary(folder, source=source, root=root))
-        found.take(tree.errors)
+        problems.take(tree.errors)
         yield from tree.with_suffix(SOUND_SUFFIXES).items()
 
 
@@ -257,7 +257,7 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
         except ValueError:
             raise UsageError("the file is outside the folder of its items.jsonl", path=path) from None
 
-    known: dict[str, Any] = {
+    row: dict[str, Any] = {
         "id": item.id,
         "mixture": named(item.mixture),
         "separated": named(item.separated),
@@ -270,6 +270,6 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
     if item.truth is not None:
         others = {name: named(path) for name, path in item.truth.others.items()}
         truth = {"stem": named(item.truth.stem), "others": others, **item.truth.scores}
-        known["truth"] = {key: value for key, value in truth.items() if value}
-        known["truth"] |= {"difficulty": dict(item.truth.difficulty)} if item.truth.difficulty else {}
-    return {key: value for key, value in known.items() if value is not None} | dict(item.extra)
+        row["truth"] = {key: value for key, value in truth.items() if value}
+        row["truth"] |= {"difficulty": dict(item.truth.difficulty)} if item.truth.difficulty else {}
+    return {key: value for key, value in row.items() if value is not None} | dict(item.extra)

@@ -47,30 +47,30 @@ def list_video(video: Path, *, source: Path, frames: Path, options: ListOptions)
         )
     masks = walk(folder, root=boundary(folder, source=source, root=options.root))
     number_of = _numbers(masks, count, video)
-    there = {owner: number for owner, number in number_of.items() if 0 <= number < count}
-    paths = {owner: frames / f"{number:06d}.png" for owner, number in there.items()}
-    found = Pairs()
-    kept, behind = {}, 0
+    present = {owner: number for owner, number in number_of.items() if 0 <= number < count}
+    paths = {owner: frames / f"{number:06d}.png" for owner, number in present.items()}
+    pairs = Pairs()
+    files, behind = {}, 0
     for name, path in masks.files.items():
         owner = _owner(name)
-        if owner in number_of and owner not in there:
+        if owner in number_of and owner not in present:
             behind += 1
             error = InputError(
                 f"a mask of frame {number_of[owner]}, which the video does not have",
                 expected=f"frames 0 to {count - 1}",
                 hint="rename or remove the mask, or name the right video",
             )
-            found.problems.add(error, path, item=safe_id(stem(name)))
+            pairs.problems.add(error, path, item=safe_id(stem(name)))
         else:
-            kept[name] = path
+            files[name] = path
     tree = Tree(frames, {f"{owner}.png": path for owner, path in paths.items()})
     clip = video.resolve().stem
-    pair(Pairing(frames=tree, masks=replace(masks, files=kept), clip=clip, labels=options.labels), found)
-    notes = [_matched(number_of, count)] if there else []
-    if len(there) < count:
-        notes.append(f"{counted(count - len(there), 'frame')} of {count} without a mask")
-    listing = completed(found.listing(LAYOUT, tuple(notes)), video, options)
-    return VideoMasks(listing=listing, numbers={path: there[owner] for owner, path in paths.items()})
+    pair(Pairing(frames=tree, masks=replace(masks, files=files), clip=clip, labels=options.labels), pairs)
+    notes = [_matched(number_of, count)] if present else []
+    if len(present) < count:
+        notes.append(f"{counted(count - len(present), 'frame')} of {count} without a mask")
+    listing = completed(pairs.listing(LAYOUT, tuple(notes)), video, options)
+    return VideoMasks(listing=listing, numbers={path: present[owner] for owner, path in paths.items()})
 
 
 def _owner(name: str) -> str:
@@ -110,5 +110,5 @@ def _matched(number_of: Mapping[str, int], count: int) -> str:
     """How masks were matched to frames, by an example."""
     owner, number = next(iter(number_of.items()))
     end = _NUMBER.search(owner)
-    how = "number" if end is not None and int(end[1]) - number in {0, 1} else "order"
-    return f"masks are matched to the {count} frames of the video by {how}: {owner} is frame {number}, counted from 0"
+    rule = "number" if end is not None and int(end[1]) - number in {0, 1} else "order"
+    return f"masks are matched to the {count} frames of the video by {rule}: {owner} is frame {number}, counted from 0"

@@ -69,9 +69,9 @@ class _Walk:
     def _usable(self, entry: os.DirEntry[str], name: str, path: Path) -> bool:
         if not name.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in name):  # bytes that are no UTF-8
             broken = f"the file name {shown(name)} is not UTF-8"
-            where = ascii(str(path))[1:-1]
+            plain = ascii(str(path))[1:-1]
             self.errors.append(
-                ErrorRecord(stage="read", error=broken, expected="a name in UTF-8", hint="rename the file", path=where)
+                ErrorRecord(stage="read", error=broken, expected="a name in UTF-8", hint="rename the file", path=plain)
             )
             return False
         if not entry.is_symlink():

@@ -172,7 +172,7 @@ class _Bench(ListedPart):
 
     def instances(self) -> Iterator[Instance]:
         """Every clip that has a frame and its mask, in the order of the table; then notes on what was left out."""
-        lost = silent = 0
+        unusable = silent = 0
         for row in self.rows:
             try:
                 moments = self.moments(row)
@@ -180,7 +180,7 @@ class _Bench(ListedPart):
                 self.problems.add(error, self.table, line=row.line)
                 moments = ()
             if not any(moment.target for moment in moments):
-                lost += 1
+                unusable += 1
                 continue
             sound = self.sound(row)
             silent += sound is None
@@ -198,7 +198,7 @@ class _Bench(ListedPart):
         if self.rows:
             splits = ", ".join(f"{name} {count}" for name, count in Counter(row.split for row in self.rows).items())
             self.notes.append(f"{self.title}: {counted(len(self.rows), 'clip')}: {splits}")
-        for count, words in ((lost, "without a single frame and mask left out"), (silent, "without a sound file")):
+        for count, words in ((unusable, "without a single frame and mask left out"), (silent, "without a sound file")):
             if count:
                 self.notes.append(f"{self.title}: {counted(count, 'clip')} {words}")
 
@@ -218,13 +218,13 @@ class _SemanticBench(_Bench):
     def moments(self, row: ClipRow) -> tuple[Moment, ...]:
         home = f"{row.group}/{row.name}"
         kind = next((name for name in _LABELS if is_folder(self.folders.path(f"{home}/{name}"))), _LABELS[0])
-        every = range(_FRAMES_OF[row.group])
-        drawn = every[:1] if row.group == "v1s" and row.split == "train" else every
-        frames = {number: self.folders.path(f"{home}/frames/{number}.jpg") for number in every}
-        masks = {number: self.folders.path(f"{home}/{kind}/{number}.png") for number in every}
-        for paths, numbers, noun in ((frames, every, "frame"), (masks, drawn, "mask")):
-            there = {number for number in numbers if is_file(paths[number])}
-            self.report_missing(paths[0].parent, {at: paths[at].name for at in numbers}, there, noun=noun)
+        seconds = range(_FRAMES_OF[row.group])
+        masked = seconds[:1] if row.group == "v1s" and row.split == "train" else seconds
+        frames = {number: self.folders.path(f"{home}/frames/{number}.jpg") for number in seconds}
+        masks = {number: self.folders.path(f"{home}/{kind}/{number}.png") for number in seconds}
+        for paths, numbers, noun in ((frames, seconds, "frame"), (masks, masked, "mask")):
+            present = {number for number in numbers if is_file(paths[number])}
+            self.report_missing(paths[0].parent, {number: paths[number].name for number in numbers}, present, noun=noun)
         return tuple(
             Moment(
                 frame=frame,
@@ -258,13 +258,13 @@ def _whole(values: Any) -> bool:
 
 def _semantic_reader(head: Sequence[str]) -> _RowReader:
     def read(cells: Sequence[str], line: int) -> ClipRow:
-        found = dict(zip(head, cells, strict=False))
-        if not found.keys() >= set(_COLUMNS):
-            raise InputError(f"the row has {counted(len(found), 'cell')}", expected="as many as the heading")
-        uid, label, split = (check_name(found[name].strip()) for name in _COLUMNS)
+        values = dict(zip(head, cells, strict=False))
+        if not values.keys() >= set(_COLUMNS):
+            raise InputError(f"the row has {counted(len(values), 'cell')}", expected="as many as the heading")
+        uid, label, split = (check_name(values[name].strip()) for name in _COLUMNS)
         if label not in _FRAMES_OF:
             raise InputError(f"the label is {shown(label)}", expected=f"one of: {', '.join(_FRAMES_OF)}")
-        name, sounding = check_id(f"{split}/{label}/{uid}"), found.get("a_obj", "").strip()
+        name, sounding = check_id(f"{split}/{label}/{uid}"), values.get("a_obj", "").strip()
         return ClipRow(id=name, name=uid, split=split, group=label, category=sounding, line=line)
 
     return read
@@ -291,7 +291,7 @@ def _reader(head: Sequence[str], *, categories: bool) -> _RowReader:
         raise InputError(f"the heading is {shown(','.join(head))}", expected="columns name, split and, of s4, category")
     if categories and _CATEGORY not in head and len(head) <= _CATEGORY_AT:
         raise InputError("there is no column category", expected="name, ..., category, split")
-    at = {
+    index_of = {
         "name": next((head.index(word) for word in _NAMES if word in head), 0),
         "split": head.index(_SPLIT),
         "category": head.index(_CATEGORY) if _CATEGORY in head else _CATEGORY_AT,
@@ -299,12 +299,12 @@ def _reader(head: Sequence[str], *, categories: bool) -> _RowReader:
 
     def read(cells: Sequence[str], line: int) -> ClipRow:
         if len(cells) != len(head):
-            found, expected = counted(len(cells), "cell"), f"{len(head)}, as the heading"
-            raise InputError(f"the row has {found}", expected=expected, hint="correct the row")
-        name, split = (check_name(cells[at[key]].strip()) for key in ("name", "split"))
-        category = check_name(cells[at["category"]].strip()) if categories else ""
-        whole = check_id("/".join(filter(None, (split, category, name))))
-        return ClipRow(id=whole, name=name, split=split, group=category, category=category, line=line)
+            count, expected = counted(len(cells), "cell"), f"{len(head)}, as the heading"
+            raise InputError(f"the row has {count}", expected=expected, hint="correct the row")
+        name, split = (check_name(cells[index_of[key]].strip()) for key in ("name", "split"))
+        category = check_name(cells[index_of["category"]].strip()) if categories else ""
+        clip_id = check_id("/".join(filter(None, (split, category, name))))
+        return ClipRow(id=clip_id, name=name, split=split, group=category, category=category, line=line)
 
     return read
 
@@ -347,11 +347,11 @@ class _SubsetBench(_Bench):
         frames, masks = (
             _numbered(tree, kind) for tree, kind in zip(trees, (FRAME_SUFFIXES, MASK_SUFFIXES), strict=True)
         )
-        every = range(1, _COUNT + 1)  # of s4 in training the first has a mask only
-        drawn = every[:1] if self.kind.categories and row.split == "train" else every
-        for top, numbers, there, noun in ((_FRAMES, every, frames, "frame"), (_MASKS, drawn, masks, "mask")):
+        seconds = range(1, _COUNT + 1)  # of s4 in training the first has a mask only
+        masked = seconds[:1] if self.kind.categories and row.split == "train" else seconds
+        for top, numbers, files, noun in ((_FRAMES, seconds, frames, "frame"), (_MASKS, masked, masks, "mask")):
             path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
-            self.report_missing(path, {at: f"{row.name}_{at}.png" for at in numbers}, there, noun=noun)
+            self.report_missing(path, {number: f"{row.name}_{number}.png" for number in numbers}, files, noun=noun)
         return tuple(
             Moment(
                 frame=frame,
@@ -379,12 +379,12 @@ class _SubsetBench(_Bench):
 
 def _numbered(tree: Tree, suffixes: frozenset[str]) -> dict[int, Path]:
     """The files of a clip that end in a number, by that number."""
-    found: dict[int, Path] = {}
+    by_number: dict[int, Path] = {}
     for name, path in tree.files.items():
         match = _NUMBER.search(name)
         if match and "/" not in name and suffix(name) in suffixes:
-            found.setdefault(int(match[1]), path)
-    return dict(sorted(found.items()))
+            by_number.setdefault(int(match[1]), path)
+    return dict(sorted(by_number.items()))
 
 
 class AvsBenchDataset(ReferringLayout):

@@ -97,17 +97,17 @@ class ReferringLayout(Layout):
         """List every instance, the first of an id; of frames whose mask cannot be opened it says so."""
         problems = Problems()
         parts = self.open(source, options, problems)
-        found: dict[str, Instance] = {}
-        every = [instance for part in parts for instance in part.instances()]
-        for instance in every:
-            if found.setdefault(instance.id, instance) is not instance:  # a video may stand in two splits
+        by_id: dict[str, Instance] = {}
+        listed = [instance for part in parts for instance in part.instances()]
+        for instance in listed:
+            if by_id.setdefault(instance.id, instance) is not instance:  # a video may stand in two splits
                 problems.add(used_twice(instance.id, "", path=instance.source))
         unopened: dict[Path, ErrorRecord] = {}
         for part in parts:
             unopened |= {} if part.videos is None else part.videos.unopened()
         problems.take(map(untrue, unopened.values()))
         return InstanceListing(
-            instances=tuple(found.values()),
+            instances=tuple(by_id.values()),
             errors=tuple(problems.found),
             layout=self.name,
             notes=tuple(note for part in parts for note in part.notes),
@@ -194,7 +194,7 @@ class Videos:
 
     def holds(self, video: Video, index: int) -> bool:
         """Whether an object is drawn on any mask of a video; files of one mask hold object 1."""
-        return any(index in ((1,) if (found := self.drawn(path)) is None else found) for path in video.masks.values())
+        return any(index in ((1,) if (drawn := self.drawn(path)) is None else drawn) for path in video.masks.values())
 
     def path_of(self, pattern: str, name: str) -> Path:
         """The path of a video's frames or masks, existing or not; the name must be a plain name."""
@@ -215,11 +215,11 @@ class Videos:
 
 
 def _by_stem(tree: Tree, suffixes: frozenset[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name, path in tree.with_suffix(suffixes).items():
         if "/" not in name:
-            found.setdefault(stem(name), path)
-    return found
+            paths.setdefault(stem(name), path)
+    return paths
 
 
 def check_name(name: str) -> str:

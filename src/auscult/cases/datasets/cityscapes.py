@@ -62,26 +62,26 @@ class CityscapesDataset(Layout):
         self.check(source, options)
         tree = walk(source, root=boundary(source, source=source, root=options.root))
         pictures = {stem(path.name).removesuffix(_PICTURE): path for path in _pictures(tree.files)}
-        problems, items, rest = Problems(), list[Item](), 0
+        problems, items, areas = Problems(), list[Item](), 0
         problems.take(tree.errors)
         for path in tree.files.values():
             name, is_mask = _MASK.subn("", path.name)
             if not is_mask:
                 continue
             try:
-                found = _objects(path, name, pictures.get(name))
-                items += found
-                rest += len(object_indices(path, labels=True) or ()) - len(found)
+                objects = _objects(path, name, pictures.get(name))
+                items += objects
+                areas += len(object_indices(path, labels=True) or ()) - len(objects)
             except InputError as error:
                 problems.add(error, error.path or path, item=safe_id(name))
-        notes = (f"{counted(rest, 'area')} of a class or group left out: no single object",) if rest else ()
+        notes = (f"{counted(areas, 'area')} of a class or group left out: no single object",) if areas else ()
         return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
 def _pictures(files: Mapping[str, Path]) -> list[Path]:
     """Pictures that may have objects; ``_leftImg8bit`` last, since a later file of a name counts."""
-    found = [path for path in files.values() if path.suffix.lower() in FRAME_SUFFIXES and not _MASK.search(path.name)]
-    return sorted(found, key=lambda path: path.stem.endswith(_PICTURE))
+    paths = [path for path in files.values() if path.suffix.lower() in FRAME_SUFFIXES and not _MASK.search(path.name)]
+    return sorted(paths, key=lambda path: path.stem.endswith(_PICTURE))
 
 
 def _objects(path: Path, name: str, picture: Path | None) -> list[Item]:

@@ -74,18 +74,18 @@ class CocoFile:
         if not isinstance(data, dict):
             expected = "COCO instances with 'images'"
             raise NothingToDo(f"the file holds {fields.kind(data)}", expected=expected, hint=_EXPORT, path=path)
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        tables: dict[str, list[Mapping[str, Any]]] = {}
         for key in ("images", "annotations", "categories"):
             rows = data.get(key, None if key in needs else [])
             if not isinstance(rows, list):
                 expected = f"COCO instances, where {key!r} is a list"
                 message = f"{key!r} is {fields.kind(rows)}" if key in data else f"there is no {key!r}"
                 raise NothingToDo(message, expected=expected, hint=_EXPORT, path=path)
-            found[key] = [row for row in rows if isinstance(row, dict) and type(row.get("id")) in {int, str}]
+            tables[key] = [row for row in rows if isinstance(row, dict) and type(row.get("id")) in {int, str}]
         self.path = path
-        self.annotations = _by_id(found["annotations"])
-        self.categories = {row["id"]: row["name"] for row in found["categories"] if isinstance(row.get("name"), str)}
-        self.images = _by_id(found["images"])
+        self.annotations = _by_id(tables["annotations"])
+        self.categories = {row["id"]: row["name"] for row in tables["categories"] if isinstance(row.get("name"), str)}
+        self.images = _by_id(tables["images"])
         self.seen = not unseen or options.images is not None
         self._folder = folder_of(options, path) if self.seen else path.parent
         self._base = boundary(self._folder, source=self._folder, root=options.root)
@@ -99,10 +99,10 @@ class CocoFile:
                 self._pictures[key] = self._find(key)
             except InputError as error:
                 self._pictures[key] = error
-        found = self._pictures[key]
-        if isinstance(found, InputError):
-            raise found
-        return found
+        outcome = self._pictures[key]
+        if isinstance(outcome, InputError):
+            raise outcome
+        return outcome
 
     def _find(self, key: int | str) -> Picture:
         row = self.images.get(key)
@@ -126,17 +126,17 @@ class CocoFile:
 
     def category(self, row: Mapping[str, Any]) -> str | None:
         """The name of an annotation's category; None where it is not known."""
-        known = row.get("category_id")
-        return self.categories.get(known) if isinstance(known, int | str) else None
+        category_id = row.get("category_id")
+        return self.categories.get(category_id) if isinstance(category_id, int | str) else None
 
     @cached_property
     def _on_picture(self) -> Mapping[int | str, Sequence[Mapping[str, Any]]]:
-        found: dict[int | str, list[Mapping[str, Any]]] = {}
+        by_picture: dict[int | str, list[Mapping[str, Any]]] = {}
         for row in self.annotations.values():
             key = row.get("image_id")
             if type(key) in {int, str}:
-                found.setdefault(key, []).append(row)  # type: ignore[arg-type]
-        return found
+                by_picture.setdefault(key, []).append(row)  # type: ignore[arg-type]
+        return by_picture
 
     def objects(self, image_id: int | str) -> tuple[AnnotatedObject, ...]:
         """All that is annotated on a picture, in the order of the file: crowd regions and bare boxes included."""
@@ -146,24 +146,24 @@ class CocoFile:
 
 def _object(coco: CocoFile, row: Mapping[str, Any], size: tuple[int, int] | None) -> AnnotatedObject:
     value, box = row.get("segmentation"), row.get("bbox")
-    drawn = value if isinstance(value, dict | list) and value else row.get("rle")
+    shape = value if isinstance(value, dict | list) and value else row.get("rle")
     corners = None
     if isinstance(box, list) and len(box) == 4 and all(type(side) in {int, float} for side in box):
         corners = (box[0], box[1], box[0] + box[2], box[1] + box[3])
     return AnnotatedObject(
         id=str(row["id"]),
         category=coco.category(row) or "",
-        mask=MaskRef(segmentation=drawn, size=size) if isinstance(drawn, dict | list) and drawn else None,
+        mask=MaskRef(segmentation=shape, size=size) if isinstance(shape, dict | list) and shape else None,
         box=corners,
         crowd=bool(row.get("iscrowd")),
     )
 
 
 def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
-    found: dict[Any, Mapping[str, Any]] = {}
+    by_id: dict[Any, Mapping[str, Any]] = {}
     for row in rows:
-        found.setdefault(row["id"], row)
-    return found
+        by_id.setdefault(row["id"], row)
+    return by_id
 
 
 def folder_of(options: ListOptions, source: Path) -> Path:
@@ -238,10 +238,10 @@ class CocoDataset:
                 path=source,
             )
         if results and options.instances is not None:
-            named = load(options.instances, max_bytes=MAX_FILE_BYTES)
-            coco = CocoFile(named, options.instances, options=options)
+            document = load(options.instances, max_bytes=MAX_FILE_BYTES)
+            coco = CocoFile(document, options.instances, options=options)
         else:
-            named = data
+            document = data
             coco = CocoFile(data, source, options=options, needs=("images", "annotations"))
         problems = Problems()
         items: list[Item] = []
@@ -255,7 +255,7 @@ class CocoDataset:
             except InputError as error:
                 problems.add(error, error.path or coco.path, key=_name(row, number))
         notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
-        return Listing(tuple(items), tuple(problems.found), self.name, notes, header=_header(coco, named, items))
+        return Listing(tuple(items), tuple(problems.found), self.name, notes, header=_header(coco, document, items))
 
     def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
         """Every object that is alone of its category in its picture, as "the <category>"; pictures may be missing."""
@@ -288,16 +288,16 @@ class _CocoReferences:
 
     def picture(self, key: int | str) -> AnnotatedPicture:
         """A picture with its references."""
-        found, objects = self.coco.picture(key), self.coco.objects(key)
-        counts = Counter(one.category for one in objects)
+        image, objects = self.coco.picture(key), self.coco.objects(key)
+        counts = Counter(obj.category for obj in objects)
         references = tuple(
             Reference(
-                id=f"{found.path.stem}/{one.id}", target=one.id, sentences=(Sentence(text=f"the {one.category}"),)
+                id=f"{image.path.stem}/{obj.id}", target=obj.id, sentences=(Sentence(text=f"the {obj.category}"),)
             )
-            for one in objects
-            if one.category and counts[one.category] == 1 and not one.crowd and one.mask is not None
+            for obj in objects
+            if obj.category and counts[obj.category] == 1 and not obj.crowd and obj.mask is not None
         )
-        return AnnotatedPicture(id=str(key), path=found.path, size=found.size, objects=objects, references=references)
+        return AnnotatedPicture(id=str(key), path=image.path, size=image.size, objects=objects, references=references)
 
     def listing(self, layout: str) -> ReferenceListing:
         """The pictures, made when they are asked for."""
@@ -367,22 +367,22 @@ def _truth(coco: CocoFile, row: Mapping[str, Any], picture: Picture) -> Truth | 
 def _score(row: Mapping[str, Any]) -> float | None:
     """What a model says of its own result; None where it is no number, which costs no mask."""
     value = row.get("score")
-    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
-    return float(value) if known else None  # type: ignore[arg-type]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    return float(value) if is_number else None  # type: ignore[arg-type]
 
 
 def _extra(coco: CocoFile, row: Mapping[str, Any], key: int | str) -> dict[str, Any]:
     """The plain values of a row, and in ``coco`` what cannot stand among them: its id, nested values, names of ours."""
-    kept = {name: value for name, value in row.items() if name not in _DROPPED and _is_plain(value)}
-    own = {
+    plain = {name: value for name, value in row.items() if name not in _DROPPED and _is_plain(value)}
+    remaining = {
         name: value
         for name, value in row.items()
-        if name not in _GEOMETRY and (name not in kept or name in _OVERWRITTEN) and _is_small(value)
+        if name not in _GEOMETRY and (name not in plain or name in _OVERWRITTEN) and _is_small(value)
     }
     if row.get("id") is not None:
-        kept.setdefault("annotation_id", row["id"])
+        plain.setdefault("annotation_id", row["id"])
     category = coco.category(row)
-    return {**kept, **({} if category is None else {"category": category}), "coco": {**own, "id": key}}
+    return {**plain, **({} if category is None else {"category": category}), "coco": {**remaining, "id": key}}
 
 
 def _is_plain(value: object) -> bool:
@@ -412,8 +412,8 @@ def check_key(value: object, name: str) -> int | str:
 
 
 def _name(row: object, number: int) -> str:
-    known = row.get("id") if isinstance(row, dict) else None
-    return f"entry {number}" if known is None else f"entry {number} (id {_shown_id(known)})"
+    row_id = row.get("id") if isinstance(row, dict) else None
+    return f"entry {number}" if row_id is None else f"entry {number} (id {_shown_id(row_id)})"
 
 
 def _shown_id(value: object) -> str:

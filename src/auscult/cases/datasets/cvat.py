@@ -98,14 +98,14 @@ def _refuse(*_: object) -> int:
 
 def _read(path: Path) -> _Document:
     data = read_bytes(path, limits=_LIMITS)
-    found = _Document()
+    document = _Document()
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
     parser.EntityDeclHandler = _refuse
     parser.ExternalEntityRefHandler = _refuse
-    parser.StartElementHandler = lambda name, attributes: found.begin(name, attributes, parser.CurrentLineNumber)
-    parser.EndElementHandler = found.end
+    parser.StartElementHandler = lambda name, attributes: document.begin(name, attributes, parser.CurrentLineNumber)
+    parser.EndElementHandler = document.end
     try:
         parser.Parse(data, True)  # noqa: FBT003  # the last piece
     except expat.ExpatError as error:
@@ -118,9 +118,9 @@ def _read(path: Path) -> _Document:
         ) from error
     except InputError as error:
         raise InputError(error.message, expected=error.expected, hint=error.hint, path=path) from error
-    if found.root != "annotations":
-        raise InputError(f"the file begins with <{found.root[:40]}>", expected=_EXPECTED, hint=_EXPORT, path=path)
-    return found
+    if document.root != "annotations":
+        raise InputError(f"the file begins with <{document.root[:40]}>", expected=_EXPECTED, hint=_EXPORT, path=path)
+    return document
 
 
 class CvatDataset:
@@ -177,10 +177,10 @@ def _pictures(file: Path, options: ListOptions) -> Path:
 def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Problems) -> list[Item]:
     name, picture = _picture(image.attributes, folder=folder, base=base)
     size = frame_size(picture)
-    given = tuple(_whole(image.attributes, key) for key in ("height", "width"))
-    check_size((given[0], given[1]), size, picture)
+    declared = tuple(_whole(image.attributes, key) for key in ("height", "width"))
+    check_size((declared[0], declared[1]), size, picture)
     grouped: dict[tuple[str, str], list[Any]] = {}
-    found = []
+    items = []
     for number, (line, kind, attributes) in enumerate(image.shapes, start=1):
         with problems.skipping(file, line=line, key=f"{kind} {number} of {shown(name)}"):
             mask = _polygon(attributes) if kind == "polygon" else _painted(attributes)
@@ -192,7 +192,7 @@ def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Pro
                     continue
                 grouped[key] = mask
             extra = {"category": label} if (label := attributes.get("label")) else {}
-            found.append(
+            items.append(
                 Item(
                     id=check_id(f"{stem(name)}/{number}"),
                     frame=picture,
@@ -202,7 +202,7 @@ def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Pro
                     line=line,
                 )
             )
-    return found
+    return items
 
 
 def _picture(attributes: Mapping[str, str], *, folder: Path, base: Path) -> tuple[str, Path]:

@@ -70,15 +70,15 @@ class DavisDataset:
         refuse_options(options, "images", "instances", layout="a folder of sequences")
         released = (source / "JPEGImages").is_dir()
         sequences = _released(source, options) if released else _sequences(source, options)
-        found, without = Pairs(), 0
+        pairs, without = Pairs(), 0
         for sequence in sequences:
             if not is_folder(sequence.masks):
                 without += 1
                 continue
-            pair(_pairing(sequence, source, options), found)
-        if options.masks is not None and without and not found.items and not found.problems.found:
+            pair(_pairing(sequence, source, options), pairs)
+        if options.masks is not None and without and not pairs.items and not pairs.problems.found:
             raise NothingToDo("--masks names no folder of any video", path=options.masks, expected="a folder of masks")
-        return found.listing(self.name, (f"{counted(without, 'video')} without masks",) if without else ())
+        return pairs.listing(self.name, (f"{counted(without, 'video')} without masks",) if without else ())
 
 
 def _pairing(sequence: _Sequence, source: Path, options: ListOptions) -> Pairing:
@@ -114,8 +114,8 @@ def _released(source: Path, options: ListOptions) -> Iterator[_Sequence]:
     if truth is not None and candidates.resolve() == truth.resolve():
         truth = None
     for folder in subfolders(frames):
-        own = None if truth is None else truth / folder.name
-        yield _Sequence(folder.name, folder, candidates / folder.name, own, f"{folder.name}/")
+        true_masks = None if truth is None else truth / folder.name
+        yield _Sequence(folder.name, folder, candidates / folder.name, true_masks, f"{folder.name}/")
 
 
 def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
@@ -132,8 +132,8 @@ def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
 def _candidates(folder: Path, *, source: Path, given: Path | None) -> Path:
     if given is None:
         return folder / "masks"
-    own = folder / given
-    if is_folder(own) or folder == source:
+    masks = folder / given
+    if is_folder(masks) or folder == source:
         return chosen(folder, given, "masks")
     return chosen(source, given, "masks") / folder.name
 
@@ -154,8 +154,8 @@ def _chooses_prediction(source: Path, given: Path | None) -> bool:
     if given is None:
         return False
     folder = chosen(source, given, "masks")
-    beside = is_folder(folder) and folder.resolve().parent == source.resolve()
-    return beside and folder.name.startswith(_PREDICTIONS)
+    is_sibling = is_folder(folder) and folder.resolve().parent == source.resolve()
+    return is_sibling and folder.name.startswith(_PREDICTIONS)
 
 
 DATASET = DavisDataset()

@@ -66,8 +66,8 @@ class FolderDataset:
         if any((source / name).exists() for name in _OTHER_LAYOUTS):
             return False
         pictures = _folder(source, options, which="frames")
-        named = (source / "frames").is_dir() or (source / "masks").is_dir()
-        return (named and not _texts_only(masks)) or (is_folder(pictures) and _endings(masks, MASK_SUFFIXES))
+        has_folder = (source / "frames").is_dir() or (source / "masks").is_dir()
+        return (has_folder and not _texts_only(masks)) or (is_folder(pictures) and _endings(masks, MASK_SUFFIXES))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the masks that have a frame."""
@@ -89,8 +89,8 @@ class FolderDataset:
 
 def _folder(source: Path, options: ListOptions, *, which: str) -> Path:
     """The folder that an option names, else the first of the known names that is there, else the first of them."""
-    given, names = (options.frames, PICTURE_FOLDERS) if which == "frames" else (options.masks, MASK_FOLDERS)
-    return chosen(source, given, next((name for name in names if (source / name).is_dir()), names[0]))
+    option, names = (options.frames, PICTURE_FOLDERS) if which == "frames" else (options.masks, MASK_FOLDERS)
+    return chosen(source, option, next((name for name in names if (source / name).is_dir()), names[0]))
 
 
 def _texts_only(folder: Path) -> bool:
@@ -150,15 +150,15 @@ class VocDataset(Layout):
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List every object."""
         self.check(source, options)
-        drawn = source / (_OBJECTS if (source / _OBJECTS).is_dir() else _CLASSES)
-        masks = drawn if options.masks is None else chosen(source, options.masks, "")
+        true_masks = source / (_OBJECTS if (source / _OBJECTS).is_dir() else _CLASSES)
+        masks = true_masks if options.masks is None else chosen(source, options.masks, "")
         if not is_folder(masks):
             raise NothingToDo(f"there is no folder {masks}", path=source, hint="name the candidates with --masks DIR")
         trees = [
             walk(folder, root=boundary(folder, source=source, root=options.root))
-            for folder in (source / _PHOTOGRAPHS, masks, drawn)
+            for folder in (source / _PHOTOGRAPHS, masks, true_masks)
         ]
-        truth = None if masks.resolve() == drawn.resolve() else trees[2]
+        truth = None if masks.resolve() == true_masks.resolve() else trees[2]
         pairing = Pairing(
             frames=trees[0],
             masks=trees[1],
@@ -228,15 +228,15 @@ def _masks(names: Iterable[str]) -> list[str]:
     listed = [name for name in names if suffix(name) in FRAME_SUFFIXES | MASK_SUFFIXES]
     for name in listed:
         endings.setdefault(stem(name), set()).add(suffix(name))
-    found = []
+    masks = []
     for name in listed:
-        own, base = stem(name), unmarked(stem(name))
-        picture = next((ending for ending in _PICTURES if ending in endings[own]), None)
-        marked = base != own and bool(endings.get(base, set()) & FRAME_SUFFIXES)
+        key, base = stem(name), unmarked(stem(name))
+        picture = next((ending for ending in _PICTURES if ending in endings[key]), None)
+        marked = base != key and bool(endings.get(base, set()) & FRAME_SUFFIXES)
         second = picture is not None and suffix(name) != picture
         if suffix(name) in MASK_SUFFIXES and (marked or second):
-            found.append(name)
-    return found
+            masks.append(name)
+    return masks
 
 
 BESIDE = BesideDataset()

@@ -60,23 +60,23 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
         )
     name = check_id(fields.required(row, "id"))
     frame = home.path(fields.required(row, "frame"))
-    known = fields.text(row, "clip") or fields.text(row, "video")
+    clip = fields.text(row, "clip") or fields.text(row, "video")
     words = fields.text(row, "text")
-    named = (fields.text(row, key) for key in ("audio", "mixture", "separated"))
-    sound, mixture, separated = (None if file is None else home.path(file) for file in named)
+    files = (fields.text(row, key) for key in ("audio", "mixture", "separated"))
+    sound, mixture, separated = (None if file is None else home.path(file) for file in files)
     if (mixture is None) != (separated is None):
-        there, lacks = ("mixture", "separated") if separated is None else ("separated", "mixture")
+        present, missing = ("mixture", "separated") if separated is None else ("separated", "mixture")
         raise InputError(
-            f"there is {there!r} and no {lacks!r}",
+            f"there is {present!r} and no {missing!r}",
             expected="both: a separated sound is judged against what it was separated from",
-            hint=f"add {lacks!r} to the line, or take {there!r} out",
+            hint=f"add {missing!r} to the line, or take {present!r} out",
         )
     return Item(
         id=name,
         frame=frame,
         mask=_mask(row, home),
         query=Query(words if words and words.strip() else None),
-        clip=known or _parent(frame, home),
+        clip=clip or _parent(frame, home),
         time_s=fields.number(row, "time_s"),
         audio=sound,
         mixture=mixture,
@@ -112,9 +112,9 @@ def _mask(row: Mapping[str, Any], home: Home) -> MaskRef:
 
 def _indexed(value: Mapping[str, Any], home: Home) -> MaskRef:
     index, labels, rgb = (value.get(key) for key in ("index", "labels", "rgb"))
-    most = _MAX_COLOUR if rgb is True else _MAX_INDEX
-    if index is not None and (type(index) is not int or not 1 <= index <= most):
-        raise fields.wrong("index", index, f"a whole number from 1 to {most}")
+    largest = _MAX_COLOUR if rgb is True else _MAX_INDEX
+    if index is not None and (type(index) is not int or not 1 <= index <= largest):
+        raise fields.wrong("index", index, f"a whole number from 1 to {largest}")
     for key, word in (("labels", labels), ("rgb", rgb)):
         if word is not None and not isinstance(word, bool):
             raise fields.wrong(key, word, "true or false")
@@ -169,10 +169,10 @@ class ItemsDataset:
         except UsageError:  # --root does not hold the file, which matters to relative paths alone
             if (
                 options.root is None
-                or not (found := self._list(file, Home(file=file, base=options.root, labels=options.labels))).items
+                or not (listing := self._list(file, Home(file=file, base=options.root, labels=options.labels))).items
             ):
                 raise
-            return found
+            return listing
 
     def _list(self, file: Path, home: Home) -> Listing:
         items: list[Item] = []
@@ -202,11 +202,11 @@ def _lost_items(row: object, *, home: Home, line: int) -> list[Item]:
     """The item of an unusable line, where it has id and frame, so that its video is reported as incomplete."""
     if not isinstance(row, dict):
         return []
-    kept = {key: value for key, value in row.items() if key not in _NOT_POSITION}
+    position = {key: value for key, value in row.items() if key not in _NOT_POSITION}
     mask = row.get("mask")
     index = mask.get("index") if isinstance(mask, dict) else None  # identifies the object's track
     try:
-        item = item_of({**kept, "mask": _NO_MASK}, home=home, line=line)
+        item = item_of({**position, "mask": _NO_MASK}, home=home, line=line)
     except InputError:
         return []
     return [replace(item, mask=MaskRef(index=index if type(index) is int else None))]

@@ -56,8 +56,8 @@ class LabelStudioDataset:
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether it is a ``.json`` file that begins like a list of tasks."""
-        named = any(value is not None for value in (options.frames, options.masks, options.instances))
-        return not named and suffix(source.name) == ".json" and source.is_file() and is_tasks(source)
+        has_option = any(value is not None for value in (options.frames, options.masks, options.instances))
+        return not has_option and suffix(source.name) == ".json" and source.is_file() and is_tasks(source)
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the regions of all tasks."""
@@ -67,8 +67,8 @@ class LabelStudioDataset:
         data = load(source, max_bytes=MAX_FILE_BYTES)
         if not isinstance(data, list):
             raise NothingToDo(f"the file holds {fields.kind(data)}", expected=_EXPECTED, path=source)
-        beside = source.parent / "images"
-        folder = options.images or (beside if is_folder(beside) else source.parent)
+        images = source.parent / "images"
+        folder = options.images or (images if is_folder(images) else source.parent)
         base = boundary(folder, source=source.parent, root=options.root)
         problems, left_out, items = Problems(), Counter[str](), list[Item]()
         for number, task in enumerate(data, start=1):
@@ -94,20 +94,20 @@ def _picture(task: object, folder: Path, base: Path) -> Path:
     data = task.get("data") if isinstance(task, Mapping) else None
     if not isinstance(data, Mapping):
         raise InputError("the task has no 'data'", expected=_EXPECTED)
-    named = data.get("image", next((value for value in data.values() if isinstance(value, str)), None))
-    if not isinstance(named, str) or not named.strip():
+    address = data.get("image", next((value for value in data.values() if isinstance(value, str)), None))
+    if not isinstance(address, str) or not address.strip():
         raise InputError("the task names no picture", expected="'data' with 'image'")
     try:
-        parts = urlsplit(named)
+        parts = urlsplit(address)
         local = parse_qs(parts.query).get("d", [""])[0]
     except ValueError as error:
-        raise InputError(f"{shown(named)} is no address: {error}", expected="a path or a URL") from error
+        raise InputError(f"{shown(address)} is no address: {error}", expected="a path or a URL") from error
     path = (local or unquote(parts.path)).lstrip("/")
     plain = path.rpartition("/")[2]
     for name in dict.fromkeys((path, path.removeprefix("images/"), plain, _UPLOADED.sub("", plain))):
-        found = within(base, home=folder, name=name) if name else folder
-        if found.is_file():
-            return found
+        picture = within(base, home=folder, name=name) if name else folder
+        if picture.is_file():
+            return picture
     raise InputError(
         f"there is no picture {shown(plain)}", expected=f"the file in {folder}", hint="name its folder with --images"
     )
@@ -115,9 +115,9 @@ def _picture(task: object, folder: Path, base: Path) -> Path:
 
 def _regions(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The regions that people drew; where nobody drew any, those of predictions."""
-    made = [one for one in _dicts(task.get("annotations")) if not one.get("was_cancelled")]
-    for one in made or _dicts(task.get("predictions")):
-        yield from _dicts(one.get("result"))
+    valid = [annotation for annotation in _dicts(task.get("annotations")) if not annotation.get("was_cancelled")]
+    for annotation in valid or _dicts(task.get("predictions")):
+        yield from _dicts(annotation.get("result"))
 
 
 def _dicts(rows: object) -> Sequence[Mapping[str, Any]]:
@@ -131,7 +131,7 @@ def _item(region: Mapping[str, Any], frame: Path, name: str, *, source: Path) ->
         raise InputError("the region does not say how large its picture is", expected="original_height, original_width")
     if region.get("image_rotation"):
         raise InputError("the picture is turned", expected="'image_rotation' is 0", hint="turn the picture file itself")
-    labels = next((found for key, found in value.items() if key.endswith("labels") and isinstance(found, list)), [])
+    labels = next((entry for key, entry in value.items() if key.endswith("labels") and isinstance(entry, list)), [])
     extra: dict[str, Any] = {"category": labels[0]} if labels and isinstance(labels[0], str) else {}
     if isinstance(region.get("id"), str):
         extra["region"] = region["id"]

@@ -103,7 +103,7 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataR
     A row is a line of its ``items.jsonl``, one a mask, with ``frame``, ``mask``, ``text``, ``truth`` (``iou defect
     action``) and ``mqa`` (``uid vid split protocol frame rank category``); ``table`` says what else is known, ``fid``.
     """
-    known = {row.uid: row for row in table}
+    by_uid = {row.uid: row for row in table}
     uids: dict[str, refavs.MetadataRow] = {}
     documents: dict[tuple[str, MqaProtocol], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:
@@ -113,14 +113,14 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataR
     for (split, protocol), entries in sorted(documents.items(), key=lambda entry: entry[0][1]):  # image before video
         for uid, frames in entries.items():
             first = next(iter(frames.values()))[0]
-            uids.setdefault(uid, _table_row(first, split, known.get(uid), key=protocol == "image"))
-    made = {TABLE: refavs.metadata_csv(uids.values(), key_frames=True)}
+            uids.setdefault(uid, _table_row(first, split, by_uid.get(uid), key=protocol == "image"))
+    files = {TABLE: refavs.metadata_csv(uids.values(), key_frames=True)}
     for (split, protocol), entries in documents.items():
         train = split == TRAIN and protocol == "image"
         built = {uid: _written_entry(uids[uid], frames, protocol, train=train) for uid, frames in entries.items()}
         text = json.dumps(built if train else [*built.values()], ensure_ascii=False, indent=1)
-        made[file_name(split, protocol)] = text.encode("utf-8") + b"\n"
-    return made
+        files[file_name(split, protocol)] = text.encode("utf-8") + b"\n"
+    return files
 
 
 def _table_row(
@@ -146,13 +146,13 @@ def _written_entry(
     train: bool,
 ) -> dict[str, Any]:
     """An expression, which the training file leaves to the table, and its masks: of a frame, or of a video's."""
-    made = {} if train else _present(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid)
-    shown = {number: _written_masks(lines, train=train) for number, lines in sorted(frames.items())}
+    entry = {} if train else _present(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid)
+    by_frame = {number: _written_masks(lines, train=train) for number, lines in sorted(frames.items())}
     if protocol == "video":
-        return made | {"frames": [{"frame": number, **masks} for number, masks in shown.items()]}
-    for masks in shown.values():
-        made |= masks
-    return made
+        return entry | {"frames": [{"frame": number, **masks} for number, masks in by_frame.items()]}
+    for masks in by_frame.values():
+        entry |= masks
+    return entry
 
 
 def _written_masks(lines: Sequence[Mapping[str, Any]], *, train: bool) -> dict[str, Any]:
@@ -162,12 +162,12 @@ def _written_masks(lines: Sequence[Mapping[str, Any]], *, train: bool) -> dict[s
         defect = line["truth"]["defect"]
         kind = "null" if defect == "empty" else defect
         groups.setdefault(kind, []).append(_written_mask(line, kind, train=train))
-    made: dict[str, Any] = {"image_path": lines[0]["frame"]}
+    entry: dict[str, Any] = {"image_path": lines[0]["frame"]}
     if "perfect" in groups:
-        made[GT] = groups["perfect"][0]
+        entry[GT] = groups["perfect"][0]
     if parts := {kind: masks for kind, masks in groups.items() if kind not in NOT_PARTS}:
-        made[PART] = parts
-    return made | {group: groups[kind] for group, kind in ((FULL, "full_neg"), (NULL, "null")) if kind in groups}
+        entry[PART] = parts
+    return entry | {group: groups[kind] for group, kind in ((FULL, "full_neg"), (NULL, "null")) if kind in groups}
 
 
 def _written_mask(line: Mapping[str, Any], kind: str, *, train: bool) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def _entry(key: str | None, row: object, protocol: MqaProtocol) -> _Entry:
 def _shown(row: object, *, numbered: bool) -> _FrameMasks:
     if not isinstance(row, dict):
         raise InputError(f"a frame is {fields.kind(row)}", expected="an object with masks")
-    known = (*_SHOWN, "frame") if numbered else (*_SHOWN, *_ENTRY)
+    keys = (*_SHOWN, "frame") if numbered else (*_SHOWN, *_ENTRY)
     parts = fields.mapping(row, PART) or {}
     if not NOT_PARTS.isdisjoint(parts):
         raise InputError(f"{PART} holds {', '.join(sorted(NOT_PARTS & parts.keys()))}", expected="defects of a part")
@@ -279,7 +279,7 @@ def _shown(row: object, *, numbered: bool) -> _FrameMasks:
         frame=_whole(row, "frame") if numbered else None,
         image=fields.text(row, "image_path"),
         candidates=tuple(candidates),
-        more=_more(row, known),
+        more=_more(row, keys),
     )
 
 
@@ -402,9 +402,9 @@ class MqRavsDataset(Layout):
 
 def _files(folder: Path) -> list[Path]:
     """The benchmark's files in a folder: training, then image before video, splits by name."""
-    found = [folder / name for name in file_names(folder) if _FILE.match(name) and is_file(folder / name)]
+    files = [folder / name for name in file_names(folder) if _FILE.match(name) and is_file(folder / name)]
     return sorted(
-        found,
+        files,
         key=lambda path: (
             _split_and_protocol(path.name)[0] != TRAIN,
             _split_and_protocol(path.name)[1],
@@ -423,16 +423,16 @@ def _split_and_protocol(name: str) -> tuple[str, MqaProtocol]:
 
 def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
     row = context.rows.get(entry.uid)
-    for number, here in enumerate(entry.shown):
-        frame = _frame_number(entry, here, row, index=number if context.protocol == "video" else None)
-        picture = context.path(here.image or _train_picture(entry, row, frame))
+    for number, masks in enumerate(entry.shown):
+        frame = _frame_number(entry, masks, row, index=number if context.protocol == "video" else None)
+        picture = context.path(masks.image or _train_picture(entry, row, frame))
         sound = picture.parent.parent / "audio.wav"  # of media/<folder>/frames
-        true = next((candidate.mask for candidate in here.candidates if candidate.kind == "perfect"), None)
-        seen: dict[str, int] = {}
-        for candidate in here.candidates:
+        true = next((candidate.mask for candidate in masks.candidates if candidate.kind == "perfect"), None)
+        counts: dict[str, int] = {}
+        for candidate in masks.candidates:
             defect = _defect(candidate.kind)
-            seen[defect] = seen.get(defect, 0) + 1
-            track = _track(candidate, defect, seen[defect])
+            counts[defect] = counts.get(defect, 0) + 1
+            track = _track(candidate, defect, counts[defect])
             yield Item(
                 id=check_id(f"{context.split}/{context.protocol}/{entry.uid}/{frame:05d}/{track}"),
                 frame=picture,
@@ -442,13 +442,13 @@ def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
                 time_s=float(frame),
                 audio=sound if is_file(sound) else None,
                 truth=_truth(candidate, defect, None if true is None else context.path(true)),
-                extra=_extra(entry, here, candidate, context=context, frame=frame, track=track),
+                extra=_extra(entry, masks, candidate, context=context, frame=frame, track=track),
                 source=context.file,
             )
 
 
-def _frame_number(entry: _Entry, here: _FrameMasks, row: refavs.MetadataRow | None, *, index: int | None) -> int:
-    declared = here.frame if index is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
+def _frame_number(entry: _Entry, masks: _FrameMasks, row: refavs.MetadataRow | None, *, index: int | None) -> int:
+    declared = masks.frame if index is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
     number = index if declared is None else declared
     if number is None:
         raise InputError(
@@ -520,7 +520,7 @@ def _track(candidate: _Mask, defect: Defect, count: int) -> str:
 
 
 def _extra(
-    entry: _Entry, here: _FrameMasks, candidate: _Mask, *, context: _Context, frame: int, track: str
+    entry: _Entry, masks: _FrameMasks, candidate: _Mask, *, context: _Context, frame: int, track: str
 ) -> dict[str, Any]:
     row = context.rows.get(entry.uid)
     parts = entry.uid.rsplit("_", 2)
@@ -535,9 +535,9 @@ def _extra(
         "category": parts[1] if len(parts) == 3 else "",
         "template": template_of((row.exp if row is not None else entry.exp) or ""),
     }
-    kept: dict[str, Any] = {**entry.more, **here.more, **candidate.more}
+    more: dict[str, Any] = {**entry.more, **masks.more, **candidate.more}
     response = {"response": candidate.response} if candidate.response is not None else {}
-    return {"mqa": mqa, **response, **({"mqravs": kept} if kept else {})}
+    return {"mqa": mqa, **response, **({"mqravs": more} if more else {})}
 
 
 DATASET = MqRavsDataset()

@@ -75,8 +75,8 @@ def _file(source: Path) -> Path | None:
     if not is_folder(source):
         return source if suffix(source.name) == ".json" and is_panoptic(source) else None
     for folder in (source, source / "annotations"):
-        found = (path for path in sorted(folder.glob("*.json")) if is_folder(path.with_suffix("")))
-        if (file := next(filter(is_panoptic, found), None)) is not None:
+        candidates = (path for path in sorted(folder.glob("*.json")) if is_folder(path.with_suffix("")))
+        if (file := next(filter(is_panoptic, candidates), None)) is not None:
             return file
     return None
 

@@ -155,8 +155,8 @@ class Clips:
         if any(error.stage == "read" for error in clip.errors):
             return  # the error is reported already
         masks = {fid: clip.masks.get(fid, {}) for fid in sorted(set(fids))}
-        drawn = {number for by_number in masks.values() for number in by_number}
-        numbers = sorted({*range(self._length()), *clip.frames, *drawn})
+        annotated = {number for by_number in masks.values() for number in by_number}
+        numbers = sorted({*range(self._length()), *clip.frames, *annotated})
         bare = [f"{number}.jpg" for number in numbers if number not in clip.frames]
         path, stage = self._folders.source / MEDIA / folder / "frames", "frames" if clip.frames else "read"
         problems.miss(path, bare, noun="frame", of=len(numbers), stage=stage)
@@ -199,15 +199,15 @@ class Clips:
             match = _FRAME.match(name)
             if match and match[2].lower() in FRAME_SUFFIXES:
                 pictures.setdefault(int(match[1]), path)
-        drawn: dict[int, dict[int, MaskRef]] = {}
+        refs: dict[int, dict[int, MaskRef]] = {}
         for name, path in masks.files.items():
             match = _MASK.match(name)
             if match and match[3].lower() in MASK_SUFFIXES:
-                drawn.setdefault(int(match[1]), {}).setdefault(int(match[2]), MaskRef(path=path, positive=True))
+                refs.setdefault(int(match[1]), {}).setdefault(int(match[2]), MaskRef(path=path, positive=True))
         return ClipFiles(
             folder=folder,
             frames=dict(sorted(pictures.items())),
-            masks={fid: dict(sorted(drawn[fid].items())) for fid in sorted(drawn)},
+            masks={fid: dict(sorted(refs[fid].items())) for fid in sorted(refs)},
             errors=tuple(remarks(media, masks)),
         )
 
@@ -255,23 +255,23 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
         for line, cells in cells_of:
             with problems.skipping(path, line=line):
                 rows.append(_row(cells, line, released=released))
-    kept = [row for row in rows if row.split != TODO]
-    seen: Counter[str] = Counter()
-    named = []
-    for row in kept:
-        seen[row.uid] += 1
-        named.append(replace(row, id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}"))
+    usable = [row for row in rows if row.split != TODO]
+    counts: Counter[str] = Counter()
+    with_ids = []
+    for row in usable:
+        counts[row.uid] += 1
+        with_ids.append(replace(row, id=row.uid if counts[row.uid] == 1 else f"{row.uid}#{counts[row.uid]}"))
     notes = []
-    if named:
-        splits = Counter(row.split or "no split" for row in named)
-        notes.append(f"{counted(len(named), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
-    if len(rows) > len(kept):
-        notes.append(f"{counted(len(rows) - len(kept), 'row')} marked TODO left out")
-    if repeats := len(kept) - len(seen):
-        copies = len(kept) - len({replace(row, line=0) for row in kept})
+    if with_ids:
+        splits = Counter(row.split or "no split" for row in with_ids)
+        notes.append(f"{counted(len(with_ids), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
+    if len(rows) > len(usable):
+        notes.append(f"{counted(len(rows) - len(usable), 'row')} marked TODO left out")
+    if repeats := len(usable) - len(counts):
+        copies = len(usable) - len({replace(row, line=0) for row in usable})
         detail = f", {copies} of them word for word" if copies else ""
         notes.append(f"{counted(repeats, 'row')} with a uid that stands above{detail}: kept apart as <uid>#2, ...")
-    return TableRows(rows=tuple(named), errors=tuple(error for _, error in problems.found), notes=tuple(notes))
+    return TableRows(rows=tuple(with_ids), errors=tuple(error for _, error in problems.found), notes=tuple(notes))
 
 
 def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
@@ -367,7 +367,7 @@ class Scenes:
 
 def read_scenes(source: Path) -> Scenes:
     """Read the scenes of a folder; empty where there are none."""
-    found = Scenes()
+    scenes = Scenes()
     file = source / FILE
     for line in _lines(file) if is_file(file) else ():
         try:
@@ -375,10 +375,10 @@ def read_scenes(source: Path) -> Scenes:
         except InputError:
             row = None
         if isinstance(row, dict) and isinstance(row.get("id"), str):
-            _add(found, row["id"], row)
+            _add(scenes, row["id"], row)
         else:
-            found.broken += 1
-    return found
+            scenes.broken += 1
+    return scenes
 
 
 def _add(found: Scenes, clip: str, row: Mapping[str, Any]) -> None:
@@ -494,8 +494,8 @@ class RefAvsDataset(ReferringLayout):
 def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
     clip, words = bench.clips.clip(folder), bench.words[folder]
     first: dict[int, MetadataRow] = {}
-    for one in bench.by_folder[folder]:
-        first.setdefault(one.fid, one)
+    for entry in bench.by_folder[folder]:
+        first.setdefault(entry.fid, entry)
     objects = bench.objects(folder)
     sound = bench.clips.sound(folder, vid=folder, absent=False)
     for number, frame in clip.frames.items():
@@ -510,7 +510,7 @@ def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
                 clip=folder,
                 time_s=float(number),
                 audio=sound,
-                others=tuple(other for one, other in refs.items() if one != fid),
+                others=tuple(other for other_fid, other in refs.items() if other_fid != fid),
                 extra={"fid": fid}
                 if row is None
                 else {"uid": row.uid, "fid": fid, "split": row.split, "category": row.word},
@@ -521,16 +521,16 @@ def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
 
 def _instance(bench: _RefAvs, row: MetadataRow) -> Instance | None:
     clip = bench.clips.clip(row.folder)
-    beside = row.folder
+    other_folder = row.folder
     others = [fid for fid in bench.objects(row.folder) if row.absent or fid != row.fid]
     if row.absent and not others and row.vid in bench.by_folder:
-        beside, others = row.vid, bench.objects(row.vid)  # the same pictures with another or no sound
-    near = bench.clips.clip(beside)
+        other_folder, others = row.vid, bench.objects(row.vid)  # the same pictures with another or no sound
+    other_clip = bench.clips.clip(other_folder)
     moments = tuple(
         Moment(
             frame=frame,
             target=clip.ref(row.fid, number),
-            others=tuple(near.ref(fid, number) for fid in others),
+            others=tuple(other_clip.ref(fid, number) for fid in others),
             time_s=float(number),
         )
         for number, frame in clip.frames.items()
@@ -545,7 +545,7 @@ def _instance(bench: _RefAvs, row: MetadataRow) -> Instance | None:
         split=row.split,
         category="" if row.absent else row.word,
         template=bench.scenes.families.get(row.uid) or template_of(row.exp),
-        others=tuple(bench.name(beside, fid) for fid in others),
+        others=tuple(bench.name(other_folder, fid) for fid in others),
         sound=bench.clips.sound(row.folder, vid=row.vid, absent=row.absent),
         absent=row.absent,
         source=bench.file,

@@ -134,16 +134,16 @@ class _RefCoco(ListedPart):
             rows = load(self.file, max_bytes=MAX_FILE_BYTES) if plain else load_pickle(self.file)
         if not isinstance(rows, list):
             raise NothingToDo(f"the file holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
-        seen: set[int] = set()
+        ref_ids: set[int] = set()
         for number, row in enumerate(rows, start=1):
             with self.problems.skipping(self.file, key=f"ref {number}"):
                 ref = self._ref(row, number)
-                if ref.id in seen:
+                if ref.id in ref_ids:
                     raise InputError(
                         f"the ref_id {ref.id} is used twice", expected="ids that are unique", hint="drop one of the two"
                     )
                 if ref.sentences and self._usable(ref.annotation):
-                    seen.add(ref.id)
+                    ref_ids.add(ref.id)
                     self.refs.append(ref)
         for error in self._missing.values():
             self.problems.add(error, error.path or self.coco.path)
@@ -161,14 +161,14 @@ class _RefCoco(ListedPart):
         """A ref with the sentences that can be used; one that cannot costs itself."""
         if not isinstance(row, dict):
             raise InputError(f"it is {fields.kind(row)}", expected="an object with ref_id, ann_id and sentences")
-        given = row.get("sentences")
-        if not isinstance(given, list | tuple) or not given:
+        entries = row.get("sentences")
+        if not isinstance(entries, list | tuple) or not entries:
             raise InputError("there are no 'sentences'", expected="a list of objects with sent_id and sent")
         name, annotation, split = _whole(row, "ref_id"), _whole(row, "ann_id"), fields.text(row, "split") or ""
         sentences = []
-        for at, one in enumerate(given, start=1):
-            with self.problems.skipping(self.file, key=f"ref {number}, sentence {at}"):
-                sentences.append(_sentence(one))
+        for position, entry in enumerate(entries, start=1):
+            with self.problems.skipping(self.file, key=f"ref {number}, sentence {position}"):
+                sentences.append(_sentence(entry))
         return _Ref(id=name, annotation=annotation, split=split, sentences=tuple(sentences))
 
     def _usable(self, annotation: int) -> bool:
@@ -192,7 +192,7 @@ class _RefCoco(ListedPart):
         """An annotation that is usable, with all that is around it."""
         row = self.coco.annotations[annotation]
         picture = self.coco.picture(row["image_id"])
-        beside = [
+        others = [
             other
             for other in self._on_image[row["image_id"]]
             if other["id"] != annotation
@@ -203,8 +203,8 @@ class _RefCoco(ListedPart):
             frame=picture.path,
             mask=MaskRef(segmentation=segmentation_of(row), size=picture.size),
             category=self.coco.category(row) or "",
-            others=tuple(MaskRef(segmentation=other["segmentation"], size=picture.size) for other in beside),
-            names=tuple(self.coco.category(other) or "" for other in beside),
+            others=tuple(MaskRef(segmentation=other["segmentation"], size=picture.size) for other in others),
+            names=tuple(self.coco.category(other) or "" for other in others),
         )
 
     def listing(self, layout: str, split: str) -> ReferenceListing:
@@ -270,8 +270,8 @@ class RefCocoDataset(ReferringLayout):
     def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
         """Every ref with all its sentences; the pictures may be missing where --images is not given."""
         problems = Problems()
-        (found,) = self._open(source, options, problems, unseen=True)
-        return found.listing(self.name, split)
+        (part,) = self._open(source, options, problems, unseen=True)
+        return part.listing(self.name, split)
 
     def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefCoco]:
         """Read the refs of one file."""
@@ -286,26 +286,26 @@ class RefCocoDataset(ReferringLayout):
         instances = options.instances or file.parent / _INSTANCES
         data = load(instances, max_bytes=MAX_FILE_BYTES)
         coco = CocoFile(data, instances, options=options, needs=("images", "annotations"), unseen=unseen)
-        found = _RefCoco(file, coco, problems)
+        part = _RefCoco(file, coco, problems)
         if others:
             names = ", ".join(path.name for path in others)
-            found.notes.append(f"{file.name} was read; name a file to read {names} instead")
-        found.read()
-        return [found]
+            part.notes.append(f"{file.name} was read; name a file to read {names} instead")
+        part.read()
+        return [part]
 
 
 def _refs_files(folder: Path) -> list[Path]:
     """The files of refs in a folder, the usual split first."""
-    found = {match[1]: folder / name for name in file_names(folder) if (match := _REFS.match(name))}
-    order = [*(name for name in _FIRST if name in found), *sorted(found.keys() - set(_FIRST))]
-    return [found[name] for name in order]
+    files = {match[1]: folder / name for name in file_names(folder) if (match := _REFS.match(name))}
+    order = [*(name for name in _FIRST if name in files), *sorted(files.keys() - set(_FIRST))]
+    return [files[name] for name in order]
 
 
 def _sentence(row: object) -> _RefSentence:
     if not isinstance(row, dict):
         raise InputError(f"a sentence is {fields.kind(row)}", expected="an object with sent_id and sent")
     texts = [fields.text(row, key) for key in ("raw", "sent")]
-    text = next((one.strip() for one in texts if one and one.strip()), None)
+    text = next((value.strip() for value in texts if value and value.strip()), None)
     if text is None:
         raise InputError("a sentence is empty", expected="'raw' or 'sent' is a text")
     _whole(row, "sent_id")

@@ -98,20 +98,20 @@ def sentences_of(folder: Path) -> Path:
 
 def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
     """Read a released text file of at most 16 MB; ids are unique."""
-    named = TEXTS.match(path.name)
-    if named is None:
+    match = TEXTS.match(path.name)
+    if match is None:
         raise NothingToDo("the file has another name", expected="Davis17_annot1.txt and the like", path=path)
     with required_file(path):
         data = read_bytes(path, limits=Limits(max_bytes=_MAX_BYTES)).removeprefix(BOM)
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line, content in enumerate(data.split(b"\n"), start=1):
         if not content.strip():
             continue
         with problems.skipping(path, line=line):
-            video, index, text = _parsed(_decoded(content), whole=named[1] == "16")
-            name = f"{video}/{index or FOREGROUND}/{named[2]}"
-            seen[name] += 1
-            name = check_id(name if seen[name] == 1 else f"{name}#{seen[name]}")
+            video, index, text = _parsed(_decoded(content), whole=match[1] == "16")
+            name = f"{video}/{index or FOREGROUND}/{match[2]}"
+            counts[name] += 1
+            name = check_id(name if counts[name] == 1 else f"{name}#{counts[name]}")
             yield DavisSentence(id=name, video=video, text=text, index=index, file=path, line=line)
 
 
@@ -148,12 +148,12 @@ def read_expressions(path: Path, problems: Problems) -> Iterator[DavisSentence]:
     rows = data.get("expressions") if isinstance(data, dict) else None
     if not isinstance(rows, list):
         raise NothingToDo("there is no list 'expressions'", expected='{"expressions": [{...}]}', path=path)
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number, row in enumerate(rows, start=1):
         with problems.skipping(path, key=f"expression {number}"):
             sentence = _expression(row, path)
-            seen[sentence.id] += 1
-            yield replace(sentence, id=check_id(f"{sentence.id}/{seen[sentence.id]}"))
+            counts[sentence.id] += 1
+            yield replace(sentence, id=check_id(f"{sentence.id}/{counts[sentence.id]}"))
 
 
 def _expression(row: object, file: Path) -> DavisSentence:
@@ -212,10 +212,10 @@ class RefDavisFiles:
 
     def read(self, problems: Problems) -> list[DavisSentence]:
         """All sentences, file by file."""
-        found: list[DavisSentence] = []
+        sentences: list[DavisSentence] = []
         for path in self.files:
-            found += (read_expressions if path.name == FILE else read_texts)(path, problems)
-        return found
+            sentences += (read_expressions if path.name == FILE else read_texts)(path, problems)
+        return sentences
 
     def notes(self) -> tuple[str, ...]:
         """Which files were left unread."""
@@ -233,14 +233,14 @@ def find_files(source: Path) -> RefDavisFiles | None:
         tree = _tree(source.parent) if TEXTS.match(source.name) else None
         return None if tree is None else RefDavisFiles(folder=tree, files=(source,))
     for folder in (source / FOLDER, source):
-        found = [(match[1], folder / name) for name in file_names(folder) if (match := TEXTS.match(name))]
-        tree = _tree(folder) if found else None
+        texts = [(match[1], folder / name) for name in file_names(folder) if (match := TEXTS.match(name))]
+        tree = _tree(folder) if texts else None
         if tree is not None:
-            newest = max(year for year, _ in found)
+            newest = max(year for year, _ in texts)
             return RefDavisFiles(
                 folder=tree,
-                files=tuple(path for year, path in found if year == newest),
-                left=tuple(path for year, path in found if year != newest),
+                files=tuple(path for year, path in texts if year == newest),
+                left=tuple(path for year, path in texts if year != newest),
             )
     if is_file(source / FILE) and _has_videos(source):
         return RefDavisFiles(folder=source, files=(source / FILE,))
@@ -251,8 +251,8 @@ def _tree(texts: Path) -> Path | None:
     """The DAVIS tree that a folder of texts stands in or beside."""
     above = texts.absolute().parent
     home = texts.parent if texts.parent != texts else above
-    near = (home, home / "DAVIS", texts)
-    return next((folder for folder in near if is_folder(folder / FRAMES)), None)
+    folders = (home, home / "DAVIS", texts)
+    return next((folder for folder in folders if is_folder(folder / FRAMES)), None)
 
 
 def _has_videos(folder: Path) -> bool:
@@ -393,14 +393,14 @@ class _RefDavis(ListedPart):
         Where the first mask cannot be opened, the next one is used.
         """
         if video.name not in self._objects:
-            drawn: tuple[int, ...] | None = ()
+            indices: tuple[int, ...] | None = ()
             for path in video.masks.values():
-                drawn = self.videos.drawn(path)
+                indices = self.videos.drawn(path)
                 if not self.videos.broken(path):
                     break
-            named = self._named.get(video.name, set()) if drawn is not None else ()
-            present = {index for index in named if self.videos.holds(video, index)}
-            self._objects[video.name] = None if drawn is None else sorted(present.union(drawn))
+            referred = self._named.get(video.name, set()) if indices is not None else ()
+            present = {index for index in referred if self.videos.holds(video, index)}
+            self._objects[video.name] = None if indices is None else sorted(present.union(indices))
         return self._objects[video.name]
 
 

@@ -94,20 +94,20 @@ class SidecarLayout(Layout):
 
     def matches(self, source: Path) -> bool:
         """Whether one of the first files with the ending is of the format."""
-        named = (path for path in first_files(source) if suffix(path.name) == self.ending)
-        return any(self.begins(_head(path)) for path in islice(named, _MOST_OPENED))
+        files = (path for path in first_files(source) if suffix(path.name) == self.ending)
+        return any(self.begins(_head(path)) for path in islice(files, _MOST_OPENED))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List every mask of every text file that has a picture."""
         self.check(source, options)
         texts, pictures = _trees(source, options)
-        found = _Regions(self.name, self.reader(source), frames=_by_stem(pictures))
-        found.problems.take(pictures.errors, stage="frames")
-        found.problems.take(texts.errors if texts is not pictures else ())
+        regions = _Regions(self.name, self.reader(source), frames=_by_stem(pictures))
+        regions.problems.take(pictures.errors, stage="frames")
+        regions.problems.take(texts.errors if texts is not pictures else ())
         for name, path in texts.with_suffix(frozenset({self.ending})).items():
-            if found.has_picture(stem(name)) or self.begins(_head(path)):
-                found.add(stem(name), path)
-        return found.listing()
+            if regions.has_picture(stem(name)) or self.begins(_head(path)):
+                regions.add(stem(name), path)
+        return regions.listing()
 
 
 class SidecarReader(ABC):
@@ -144,7 +144,7 @@ class _Regions:
 
     def has_picture(self, key: str) -> bool:
         """Whether there is a picture for the text file of this name, without ending."""
-        return any(one in self._frames for one in _picture_keys(key))
+        return any(name in self._frames for name in _picture_keys(key))
 
     def add(self, key: str, path: Path) -> None:
         """List the masks of a text file."""
@@ -209,24 +209,24 @@ def _trees(source: Path, options: ListOptions) -> tuple[Tree, Tree]:
         return tree, tree
     if options.frames is None or options.masks is None:
         missing = "frames" if options.frames is None else "masks"
-        given = next((source / name for name in (*PICTURE_FOLDERS, *MASK_FOLDERS) if (source / name).is_dir()), source)
+        guess = next((source / name for name in (*PICTURE_FOLDERS, *MASK_FOLDERS) if (source / name).is_dir()), source)
         raise UsageError(
-            f"--{missing} is missing", expected="both folders", hint=f"add --{missing} {given}", path=source
+            f"--{missing} is missing", expected="both folders", hint=f"add --{missing} {guess}", path=source
         )
-    found = []
+    trees = []
     for name, folder in (("masks", options.masks), ("frames", options.frames)):
         path = chosen(source, folder, "")
         if not is_folder(path):
             raise NothingToDo(f"there is no folder {path}", path=source, hint=f"name the folder with --{name} DIR")
-        found.append(walk(path, root=boundary(path, source=source, root=options.root)))
-    return found[0], found[1]
+        trees.append(walk(path, root=boundary(path, source=source, root=options.root)))
+    return trees[0], trees[1]
 
 
 def _by_stem(tree: Tree) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name, path in tree.with_suffix(FRAME_SUFFIXES).items():
-        found.setdefault(stem(name), path)
-    return found
+        paths.setdefault(stem(name), path)
+    return paths
 
 
 def _picture_keys(key: str) -> Iterator[str]:
@@ -334,12 +334,12 @@ def _corners_of(shape: Mapping[str, Any], expected: str) -> list[tuple[float, fl
     points = shape.get("points")
     if not isinstance(points, list):
         raise fields.wrong("points", points, expected)
-    found = []
+    corners = []
     for point in points:
         if not isinstance(point, list) or len(point) != 2 or not {type(value) for value in point} <= {int, float}:
             raise InputError("a corner is no pair of numbers", expected=expected)
-        found.append((point[0], point[1]))
-    return found
+        corners.append((point[0], point[1]))
+    return corners
 
 
 def _labelme_extra(shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -422,8 +422,8 @@ class _YoloReader(SidecarReader):
             raise InputError(
                 "the line is a box", expected=_YOLO_EXPECTED, hint="a box is no mask; export segmentations"
             )
-        whole = values[0] if values and math.isfinite(values[0]) and values[0] == int(values[0]) else -1
-        if len(values) < _BOX or whole < 0 or not all(map(math.isfinite, values[:-1])):
+        class_id = values[0] if values and math.isfinite(values[0]) and values[0] == int(values[0]) else -1
+        if len(values) < _BOX or class_id < 0 or not all(map(math.isfinite, values[:-1])):
             raise InputError(f"the line is {shown(line)}", expected=_YOLO_EXPECTED, hint="correct or drop it")
         score = values.pop() if len(values) % 2 == 0 else None
         corners = values[1:]
@@ -432,11 +432,11 @@ class _YoloReader(SidecarReader):
             raise InputError("a corner lies outside the picture", expected=_YOLO_EXPECTED, hint=hint)
         height, width = size
         polygon = [round(value * (height if place % 2 else width), _DIGITS) for place, value in enumerate(corners)]
-        extra: dict[str, Any] = {"class": int(whole)}
-        if int(whole) in self._names:
-            extra["category"] = self._names[int(whole)]
-        known = score is not None and math.isfinite(score)
-        return Region(number=number, segmentation=[polygon], score=score if known else None, extra=extra, line=number)
+        extra: dict[str, Any] = {"class": int(class_id)}
+        if int(class_id) in self._names:
+            extra["category"] = self._names[int(class_id)]
+        valid = score is not None and math.isfinite(score)
+        return Region(number=number, segmentation=[polygon], score=score if valid else None, extra=extra, line=number)
 
 
 def _class_names(source: Path) -> dict[int, str]:
@@ -451,10 +451,10 @@ def _class_names(source: Path) -> dict[int, str]:
 
 def _names_of_yaml(text: str) -> dict[int, str]:
     """What stands under ``names:``: a list or numbered names, in either of YAML's two styles."""
-    found = re.search(
+    match = re.search(
         r"^names:[ \t]*(?:#.*)?(\[[^\]]*\]|\{[^}]*\}|(?:\n[ \t]*(?:-|[0-9]+:)[^\n]*)+)", text, re.MULTILINE
     )
-    block = found[1] if found else ""
+    block = match[1] if match else ""
     entries = block[1:-1].split(",") if block[:1] in {"[", "{"} else block.strip().split("\n")
     names: dict[int, str] = {}
     for place, entry in enumerate(entries):

@@ -89,12 +89,12 @@ def read_objects(path: Path, problems: Problems) -> dict[str, tuple[VideoObject,
     """Read the objects of every video, by its name, from a file of at most 64 MB."""
     videos: dict[str, tuple[VideoObject, ...]] = {}
     for name, row in _videos(path, problems):
-        found: dict[int, VideoObject] = {}
+        by_index: dict[int, VideoObject] = {}
         for key, value in _entries(row, "objects", file=path, video=name, problems=problems):
             with problems.skipping(path, key=f"video {shown(name)}, object {shown(key)}"):
-                obj = _video_object(key, value, known=found)
-                found[obj.index] = obj
-        videos[name] = tuple(found[index] for index in sorted(found))
+                obj = _video_object(key, value, known=by_index)
+                by_index[obj.index] = obj
+        videos[name] = tuple(by_index[index] for index in sorted(by_index))
     return videos
 
 
@@ -104,11 +104,11 @@ def read_sentences(path: Path, problems: Problems) -> list[VideoSentences]:
     for name, row in _videos(path, problems):
         with problems.skipping(path, key=f"video {shown(name)}"):
             frames = _frames(row)
-            found = []
+            sentences = []
             for key, value in _entries(row, "expressions", file=path, video=name, problems=problems):
                 with problems.skipping(path, key=f"video {shown(name)}, expression {shown(key)}"):
-                    found.append(_sentence(name, key, value))
-            videos.append(VideoSentences(video=name, sentences=tuple(found), frames=frames))
+                    sentences.append(_sentence(name, key, value))
+            videos.append(VideoSentences(video=name, sentences=tuple(sentences), frames=frames))
     return videos
 
 
@@ -210,16 +210,16 @@ def parts_of(source: Path) -> tuple[SplitFolder, ...]:
 
 def splits_of(source: Path) -> tuple[SplitFolder, ...]:
     """The folders of a tree that have frames and ``meta.json``, the one to test on first."""
-    found = [folder for folder in subfolders(source) if is_folder(folder / FRAMES) and is_file(folder / META)]
+    folders = [folder for folder in subfolders(source) if is_folder(folder / FRAMES) and is_file(folder / META)]
     order = {name: index for index, name in enumerate(_SPLITS)}
-    found.sort(key=lambda folder: order.get(folder.name, len(order)))
-    return tuple(SplitFolder(folder=folder, split=folder.name, objects=folder / META) for folder in found)
+    folders.sort(key=lambda folder: order.get(folder.name, len(order)))
+    return tuple(SplitFolder(folder=folder, split=folder.name, objects=folder / META) for folder in folders)
 
 
 def _here(source: Path) -> tuple[SplitFolder, ...]:
     objects = source / META if is_file(source / META) else None
-    own = source.resolve().name
-    split = own if own in _SPLITS else ""
+    name = source.resolve().name
+    split = name if name in _SPLITS else ""
     folder = source / _EXPRESSIONS
     for file in (source / SENTENCES, folder / SENTENCES):
         if is_file(file):
@@ -269,8 +269,8 @@ def categories_of(part: SplitFolder, *, source: Path, problems: Problems) -> Cat
     for folder in dict.fromkeys((part.folder, source)):
         if is_file(folder / UNSEEN):
             return _listed(folder / UNSEEN, problems)
-    beside = dict.fromkeys((source / _TRAIN, part.folder.absolute().parent / _TRAIN))
-    train = next((path / META for path in beside if is_file(path / META)), None)
+    folders = dict.fromkeys((source / _TRAIN, part.folder.absolute().parent / _TRAIN))
+    train = next((path / META for path in folders if is_file(path / META)), None)
     if train is None or part.folder.resolve() == train.parent.resolve():
         return Categories()
     try:
@@ -345,12 +345,12 @@ class _VideoObjects:
 
         Of a mask that cannot be opened nobody can tell: it stands for the first, so that no later one passes for it.
         """
-        named = set(obj.frames)
+        frames = set(obj.frames)
         for stem in self.stems:
             path = self.video.masks.get(stem)
-            if path is None or (named and stem not in named):
+            if path is None or (frames and stem not in frames):
                 continue
-            if (named and self.complete) or self._draws(path, obj.index) or self.videos.broken(path):
+            if (frames and self.complete) or self._draws(path, obj.index) or self.videos.broken(path):
                 return stem
         return None
 
@@ -371,8 +371,8 @@ class _VideoObjects:
         key = stem, index
         if key not in self._refs:  # each object names the masks of all others
             path = self.video.masks.get(stem)
-            known = path is not None and (self.complete or self._draws(path, index))
-            self._refs[key] = MaskRef(path=path, index=index, absent_ok=True) if known else None
+            annotated = path is not None and (self.complete or self._draws(path, index))
+            self._refs[key] = MaskRef(path=path, index=index, absent_ok=True) if annotated else None
         return self._refs[key]
 
     def _draws(self, path: Path, index: int) -> bool:
@@ -414,19 +414,19 @@ class _YtVosSplit(ListedPart):
 
     def _all_objects(self) -> list[Instance]:
         """Every object; training videos may stand in INPUT, too."""
-        others = [one.split for one in splits_of(self.source) if one.folder != self.part.folder]
+        others = [part.split for part in splits_of(self.source) if part.folder != self.part.folder]
         if others:
             self.notes.append(f"{self.part.split} was read; name a folder to read {', '.join(others)} instead")
         categories = categories_of(self.part, source=self.source, problems=self.problems)
-        found: list[Instance] = []
+        instances: list[Instance] = []
         for name, objects in self.objects.items():
             clip = self._clip(name, objects)
             if clip.video.frames and not clip.video.masks:
                 self.counts["bare"] += 1
             elif clip.usable and objects:
-                found += self._objects_of(clip, categories)
-        splits = Counter(one.split for one in found)
-        self.notes.append(f"{counted(len(found), 'object')} of {counted(len({one.clip for one in found}), 'video')}")
+                instances += self._objects_of(clip, categories)
+        splits, videos = Counter(instance.split for instance in instances), {instance.clip for instance in instances}
+        self.notes.append(f"{counted(len(instances), 'object')} of {counted(len(videos), 'video')}")
         if categories.source:
             seen_counts = f"{splits['seen']} are of seen, {splits['unseen']} of unseen categories"
             self.notes.append(f"by {categories.source} {seen_counts}")
@@ -436,24 +436,24 @@ class _YtVosSplit(ListedPart):
             )
         self._note("bare", "video", "without annotations left out: nothing to score there")
         self._note("alone", "object", "without a mask after the first: there is nothing to score there")
-        return found
+        return instances
 
     def _expressions(self, file: Path) -> list[Instance]:
         """Every expression whose object is known."""
-        found: list[Instance] = []
+        instances: list[Instance] = []
         for entry in read_sentences(file, self.problems):
             labelled = tuple(sentence for sentence in entry.sentences if sentence.index is not None)
             self.counts["without_id"] += len(entry.sentences) - len(labelled)
             if labelled:
-                found += self._referred(replace(entry, sentences=labelled), file)
-        where = self.part.split or file.name
-        if found:
-            self.notes.append(f"{where}: {counted(len(found), 'expression')}")
+                instances += self._referred(replace(entry, sentences=labelled), file)
+        source = self.part.split or file.name
+        if instances:
+            self.notes.append(f"{source}: {counted(len(instances), 'expression')}")
         left = "left out: the release keeps the truth, nothing to score there"
-        self._note("without_id", "expression", f"without obj_id {left}", lead=f"{where}: ")
+        self._note("without_id", "expression", f"without obj_id {left}", lead=f"{source}: ")
         left = "without annotations left out: nothing to score there"
-        self._note("bare", "expression", f"of videos {left}", lead=f"{where}: ")
-        return found
+        self._note("bare", "expression", f"of videos {left}", lead=f"{source}: ")
+        return instances
 
     def _note(self, key: str, noun: str, words: str, *, lead: str = "") -> None:
         if self.counts[key]:
@@ -518,10 +518,10 @@ class _YtVosSplit(ListedPart):
             )
 
     def _report_unknown(self, video: str, sentence: Sentence, *, file: Path, indices: Iterable[int]) -> None:
-        known = ", ".join(map(str, indices))
+        choices = ", ".join(map(str, indices))
         unknown = InputError(
             f"obj_id {sentence.index} is no object of the video",
-            expected=f"one of: {known}" if known else "an index that a mask draws",
+            expected=f"one of: {choices}" if choices else "an index that a mask draws",
             hint="correct or drop the expression",
         )
         self.problems.add(unknown, file, key=f"video {shown(video)}, expression {shown(sentence.id)}")
