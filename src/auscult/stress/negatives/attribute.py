@@ -71,15 +71,15 @@ _COLOURLESS: Final = 0.06
 def _table() -> NDArray[np.int16]:
     """For each colour of few bits, a bit for each word that it may mean."""
     side = 1 << _BITS
-    found = np.zeros(side**3, np.int16)
-    for at in range(side**3):
-        red, green, blue = ((at >> shift & side - 1) / (side - 1) for shift in (2 * _BITS, _BITS, 0))
+    table = np.zeros(side**3, np.int16)
+    for code in range(side**3):
+        red, green, blue = ((code >> shift & side - 1) / (side - 1) for shift in (2 * _BITS, _BITS, 0))
         hue, saturation, value = colorsys.rgb_to_hsv(red, green, blue)
         for word, (hues, saturations, values) in enumerate(_RANGES.values()):
             turned = any(hues[0] <= hue * 360 + turn <= hues[1] for turn in (0, 360))
             if turned and saturations[0] <= saturation <= saturations[1] and values[0] <= value <= values[1]:
-                found[at] |= 1 << word
-    return found
+                table[code] |= 1 << word
+    return table
 
 
 @cache
@@ -103,8 +103,8 @@ def shares(pixels: NDArray[np.uint8]) -> dict[str, float] | None:
     high = (pixels >> 8 - _BITS).astype(np.int16)
     codes = _table()[high[:, 0] << 2 * _BITS | high[:, 1] << _BITS | high[:, 2]]
     counts = np.bincount(codes, minlength=1 << len(COLOURS))
-    found = counts @ _words() / len(pixels)
-    return {word: round(float(share), 4) for word, share in zip(COLOURS, found, strict=True)}
+    fractions = counts @ _words() / len(pixels)
+    return {word: round(float(share), 4) for word, share in zip(COLOURS, fractions, strict=True)}
 
 
 REACHES: Final = 0.45
@@ -175,8 +175,8 @@ def _meant(subject: Subject, found: Parse) -> Sequence[Seen] | Undefined:
         return Undefined("the head noun names no category of the table, or other things too")
     if not head.categories & subject.looked_for:
         return NOT_EXHAUSTIVE
-    near = subject.known.related(head.categories)
-    things = [thing for thing in subject.things if thing.category in near]
+    related = subject.known.related(head.categories)
+    things = [thing for thing in subject.things if thing.category in related]
     return things or Undefined("no object of the head noun's category is annotated")
 
 
@@ -203,14 +203,14 @@ def false_colours(things: Sequence[Seen]) -> dict[str, Proof]:
     """The colours that next to no pixel of any object may have, each with its proof."""
     if not _colours_known(things):
         return {}
-    found = {}
+    proofs = {}
     of = tuple(sorted({thing.category for thing in things}))
     for word in CLAIMED:
         measured = tuple(thing.colours[word] for thing in things if thing.colours is not None)
         if max(measured) < TINTED:
             says = f"at most {max(measured):.1%} of the pixels of any {' or '.join(of)} may be called {word}"
-            found[word] = Proof(claim="colour", word=word, of=of, measured=measured, limit=TINTED, says=says)
-    return found
+            proofs[word] = Proof(claim="colour", word=word, of=of, measured=measured, limit=TINTED, says=says)
+    return proofs
 
 
 def false_position(things: Sequence[Seen], side: str) -> Proof | None:

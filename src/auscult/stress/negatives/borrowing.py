@@ -47,21 +47,21 @@ def is_vague(sentence: str) -> bool:
 
 def borrowable(text: str, source: str, *, known: Categories, category: str = "") -> Borrowed:
     """A sentence to be borrowed, with what it names and what its target is, or why it may refer to anything."""
-    found = read(text)
+    parsed = read(text)
     problem, head = "", None
-    if isinstance(found, Undefined):
-        problem = "vague words only" if is_vague(text) else found.reason
+    if isinstance(parsed, Undefined):
+        problem = "vague words only" if is_vague(text) else parsed.reason
     elif is_vague(text):
         problem = "vague words only"
     else:
-        head = known.mention_at(text, found.head.end) if found.head is not None else None  # its last word
+        head = known.mention_at(text, parsed.head.end) if parsed.head is not None else None  # its last word
         if head is None or not head.closed:
             problem = "its head noun names no category of the table, or other things too"
         elif not head.categories - known.table.unclaimed.keys():
             problem = "its head noun is never said to be absent"
-    named = known.named(text) | ({category} & set(known.names))
+    categories = known.named(text) | ({category} & set(known.names))
     meant = frozenset() if head is None else head.categories
-    return Borrowed(text=text, source=source, head=meant, categories=named, problem=problem)
+    return Borrowed(text=text, source=source, head=meant, categories=categories, problem=problem)
 
 
 class _BorrowedSentence(Negative):
@@ -81,14 +81,14 @@ class _BorrowedSentence(Negative):
         """Draw sentences until one fits."""
         if not subject.looked_for:
             return NOT_EXHAUSTIVE
-        good, near = frozenset(subject.absent), subject.known.related(subject.present)
+        absent, related = frozenset(subject.absent), subject.known.related(subject.present)
         for _ in range(_TRIES if subject.others else 0):
             other = drawn(rng, subject.others)
-            if other.problem or not other.head <= good or other.categories & near:
+            if other.problem or not other.head <= absent or other.categories & related:
                 continue
-            named = ", ".join(sorted(other.head))
+            names = ", ".join(sorted(other.head))
             return NegativeParams(
-                edits=whole(subject.sentence, other.text), proof=subject.without(named), source=other.source
+                edits=whole(subject.sentence, other.text), proof=subject.without(names), source=other.source
             )
         return Undefined("no sentence of another reference names only categories that are absent")
 

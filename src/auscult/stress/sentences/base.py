@@ -94,16 +94,16 @@ def edited(sentence: str, edits: Sequence[Edit]) -> str:
     """The sentence with its edits; an InputError where one reaches past the end: it was chosen for another sentence."""
     if edits and edits[-1].end > len(sentence):
         raise InputError("an edit reaches past the end of the sentence", hint="it was chosen for another sentence")
-    parts, at = [], 0
+    parts, position = [], 0
     for edit in edits:
-        parts += [sentence[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*parts, sentence[at:]])
+        parts += [sentence[position : edit.start], edit.text]
+        position = edit.end
+    return "".join([*parts, sentence[position:]])
 
 
 def changes(sentence: str, edits: Sequence[Edit]) -> tuple[WordChange, ...]:
     """What the edits did, in words."""
-    return tuple(WordChange(start=one.start, before=sentence[one.start : one.end], after=one.text) for one in edits)
+    return tuple(WordChange(start=start, before=sentence[start:end], after=text) for start, end, text in edits)
 
 
 def followed(kept: Kept, edits: Sequence[Edit]) -> tuple[TextSpan, ...]:
@@ -135,8 +135,8 @@ class Guard:
 
     def free(self, start: int, end: int) -> bool:
         """Whether a span, or the place of an insertion where ``start == end``, touches none of them."""
-        at = bisect_right(self.highs, start)
-        return at == len(self.highs) or self.lows[at] >= end
+        index = bisect_right(self.highs, start)
+        return index == len(self.highs) or self.lows[index] >= end
 
 
 _LETTER: Final = r"[^\W\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -214,18 +214,18 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
     """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too."""
     patterns = [_whole(phrase) for phrase in _phrases(keep) if phrase]
-    found = {
+    spans = {
         match.span(1) for pattern in patterns for match in re.finditer(f"(?=({pattern}))", sentence, re.IGNORECASE)
     }
     first = head_span(sentence) if head else None
-    return tuple(sorted(found if first is None else found | {first}))
+    return tuple(sorted(spans if first is None else spans | {first}))
 
 
 def _phrases(keep: object) -> tuple[str, ...]:
-    found = tuple(keep) if isinstance(keep, Iterable) and not isinstance(keep, str) else (None,)
-    if not all(isinstance(phrase, str) for phrase in found):
+    phrases = tuple(keep) if isinstance(keep, Iterable) and not isinstance(keep, str) else (None,)
+    if not all(isinstance(phrase, str) for phrase in phrases):
         raise UsageError(f"keep is {keep!r:.60}", expected="a list of phrases")
-    return found
+    return phrases
 
 
 def _whole(phrase: str) -> str:
@@ -242,8 +242,8 @@ def chosen_edits(
     if not sentence or strength == 0.0:
         return ()
     edits, guard = stressor.choose(rng, sentence, strength=strength, kept=kept), Guard.over(kept)
-    apart = all(before.end <= after.start for before, after in pairwise(edits))
-    if not apart or not all(guard.free(edit.start, edit.end) for edit in edits):
+    disjoint = all(before.end <= after.start for before, after in pairwise(edits))
+    if not disjoint or not all(guard.free(edit.start, edit.end) for edit in edits):
         raise at_fault(stressor, "chose edits that overlap, or touched what must stay")
     return tuple(edits)
 

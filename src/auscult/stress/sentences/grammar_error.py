@@ -150,12 +150,12 @@ def number(view: SentenceWords, at: int) -> Iterator[Fault]:
 def _noun_of(view: SentenceWords, at: int) -> int | None:
     """The noun that a determiner belongs to, at most four words on: the last of those that follow one another."""
     noun = None
-    for near in range(at + 1, min(at + 5, len(view.lows))):
-        if not view.joined(near - 1):
+    for index in range(at + 1, min(at + 5, len(view.lows))):
+        if not view.joined(index - 1):
             break
-        low = view.lows[near]
-        if view.noun_like(near) and low not in view.lexicon.thirds:
-            noun = near
+        low = view.lows[index]
+        if view.noun_like(index) and low not in view.lexicon.thirds:
+            noun = index
         elif noun is not None or (low not in view.lexicon.adjectives and low not in view.lexicon.adverbs):
             break
     return noun
@@ -276,7 +276,7 @@ class GrammarError(Declared):
         count = max(round(share * len(tokens)), 1 if strength >= 1.0 else 0)
         view = SentenceWords(sentence=sentence, words=tokens, lows=[word.low for word in tokens], lexicon=lexicon())
         faults = possible_faults(view, Guard.over(kept))
-        chosen = _first_apart([faults[at] for at in _drawn_order(rng, faults)], count)
+        chosen = _first_apart([faults[index] for index in _drawn_order(rng, faults)], count)
         return sorted((fault.edit for fault in chosen), key=lambda edit: (edit.start, edit.end))
 
 
@@ -292,22 +292,22 @@ def _free(view: SentenceWords, ways: Sequence[_Way], guard: Guard) -> list[Fault
 
 def _drawn_order(rng: np.random.Generator, faults: Sequence[Fault]) -> list[int]:
     """A random order in which each kind comes as often as its weight asks, however many places it has."""
-    many = Counter(fault.kind for fault in faults)
-    weights = np.array([tables().weights[fault.kind] / many[fault.kind] for fault in faults])
+    counts = Counter(fault.kind for fault in faults)
+    weights = np.array([tables().weights[fault.kind] / counts[fault.kind] for fault in faults])
     waits = rng.standard_exponential(len(faults)) / weights
     order: list[int] = np.argsort(waits, kind="stable").tolist()
     return order
 
 
 def _first_apart(faults: Sequence[Fault], count: int) -> list[Fault]:
-    taken: set[int] = set()
+    used: set[int] = set()
     chosen: list[Fault] = []
     for fault in faults:
         if len(chosen) >= count:
             break
         touched = range(fault.first, fault.last + 1)
-        if taken.isdisjoint(touched):
-            taken.update(touched)
+        if used.isdisjoint(touched):
+            used.update(touched)
             chosen.append(fault)
     return chosen
 

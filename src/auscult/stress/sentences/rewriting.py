@@ -135,7 +135,7 @@ def difference(before: str, after: str) -> list[Edit]:
         if kind == "equal":
             continue
         if high - low == last - first:
-            pairs = [(at, at + 1, new[first + at - low]) for at in range(low, high)]
+            pairs = [(index, index + 1, new[first + index - low]) for index in range(low, high)]
         else:
             pairs = [(low, high, "".join(new[first:last]))]
         edits += [Edit(starts[a], starts[b], text) for a, b, text in pairs if "".join(old[a:b]) != text]
@@ -165,9 +165,9 @@ def _checked_reply(sentence: str, reply: object) -> str:
     """The reply as a rewriting of the sentence."""
     if not isinstance(reply, str):
         raise UsageError(f"the rewriter gave {type(reply).__name__}", expected="text")
-    most = int(_MOST_GROWTH * len(sentence)) + _SPARE
-    if len(reply) > most:
-        raise InputError(f"the reply has {len(reply)} characters", expected=f"at most {most}", hint=_HINT)
+    limit = int(_MOST_GROWTH * len(sentence)) + _SPARE
+    if len(reply) > limit:
+        raise InputError(f"the reply has {len(reply)} characters", expected=f"at most {limit}", hint=_HINT)
     text = _within(sentence, reply)
     if not text.strip():
         raise InputError("the reply is empty", hint=_HINT)
@@ -188,8 +188,8 @@ def _within(sentence: str, reply: str) -> str:
         quoted = len(text) > 1 and text.startswith(opening) and text.endswith(closing)
         if quoted and not (bare.startswith(opening) and bare.endswith(closing)):
             text = text[1:-1].strip()
-    at = sentence.find(bare)
-    return sentence[:at] + text + sentence[at + len(bare) :]
+    start = sentence.find(bare)
+    return sentence[:start] + text + sentence[start + len(bare) :]
 
 
 def _refuse_steering(sentence: str, text: str) -> None:

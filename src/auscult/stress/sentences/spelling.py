@@ -35,12 +35,12 @@ def neighbours(rows: Sequence[str], offsets: Sequence[float]) -> Mapping[str, st
         for row, (letters, offset) in enumerate(zip(rows, offsets, strict=True))
         for column, letter in enumerate(letters)
     }
-    found = {}
+    by_key = {}
     for letter, (x, y) in keys.items():
-        away = {other: ((x - u) ** 2 + (y - v) ** 2) ** 0.5 for other, (u, v) in keys.items() if other != letter}
-        near = [other for other in away if away[other] <= _REACH]
-        found[letter] = "".join(sorted(near, key=lambda other: (round(away[other], 6), other)))
-    return found
+        distances = {other: ((x - u) ** 2 + (y - v) ** 2) ** 0.5 for other, (u, v) in keys.items() if other != letter}
+        within_reach = [other for other in distances if distances[other] <= _REACH]
+        by_key[letter] = "".join(sorted(within_reach, key=lambda other: (round(distances[other], 6), other)))
+    return by_key
 
 
 KINDS: Final = ("keyboard", "swap", "double", "drop", "phonetic", "common", "confusion")
@@ -74,7 +74,7 @@ def typos(layout: str) -> Typos:
     return Typos(
         weights=MappingProxyType(raw["weights"]),
         beside=MappingProxyType(beside),
-        phonetic=tuple((old, new, where) for old, new, where in raw["phonetic"]),
+        phonetic=tuple((old, new, place) for old, new, place in raw["phonetic"]),
         common=MappingProxyType(raw["common"]),
         confusions=MappingProxyType({word: tuple(others.split()) for word, others in raw["confusions"].items()}),
         words=lexicon().known | set(raw["common"]) | set(raw["confusions"]),
@@ -88,9 +88,9 @@ def misspelt(word: str, draws: Sequence[float], rules: Typos) -> str:
     weighted = zip(KINDS, draws, strict=False)
     keys = {kind: -math.log(1.0 - draw) / rules.weights[kind] for kind, draw in weighted}
     for kind in sorted(keys, key=lambda kind: keys[kind]):
-        made = [form for form in _WAYS[kind](letters, rules) if form != low and _no_word(form, kind, rules)]
-        if made:
-            return as_written(word, made[int(draws[-1] * len(made))])
+        forms = [form for form in _WAYS[kind](letters, rules) if form != low and _no_word(form, kind, rules)]
+        if forms:
+            return as_written(word, forms[int(draws[-1] * len(forms))])
     return word + letters[-1]
 
 
@@ -106,48 +106,48 @@ def as_written(word: str, made: str) -> str:
 
 
 def _keyboard(letters: Letters, rules: Typos) -> Iterator[str]:
-    for at, letter in enumerate(letters):
+    for index, letter in enumerate(letters):
         for other in rules.beside.get(letter, ""):
-            yield "".join((*letters[:at], other, *letters[at + 1 :]))
+            yield "".join((*letters[:index], other, *letters[index + 1 :]))
 
 
 def _swap(letters: Letters, rules: Typos) -> Iterator[str]:
     del rules
-    for at in range(len(letters) - 1):
-        yield "".join((*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]))
+    for index in range(len(letters) - 1):
+        yield "".join((*letters[:index], letters[index + 1], letters[index], *letters[index + 2 :]))
 
 
 def _double(letters: Letters, rules: Typos) -> Iterator[str]:
     del rules
-    for at, letter in enumerate(letters):
+    for index, letter in enumerate(letters):
         if letter[0].isalpha():
-            yield "".join((*letters[:at], letter, *letters[at:]))
+            yield "".join((*letters[:index], letter, *letters[index:]))
 
 
 def _drop(letters: Letters, rules: Typos) -> Iterator[str]:
     """Leave one out; of two letters or one there would be too little left to read."""
     del rules
     if len(letters) > 2:
-        for at in range(len(letters)):
-            yield "".join((*letters[:at], *letters[at + 1 :]))
+        for index in range(len(letters)):
+            yield "".join((*letters[:index], *letters[index + 1 :]))
 
 
 def _phonetic(letters: Letters, rules: Typos) -> Iterator[str]:
     word = "".join(letters)
     if len(word) < 3 or not word.isascii():
         return
-    for old, new, where in rules.phonetic:
-        at = word.find(old)
-        while at >= 0:
-            if where == "any" or (at == 0 if where == "start" else at + len(old) == len(word)):
-                yield word[:at] + new + word[at + len(old) :]
-            at = word.find(old, at + 1)
+    for old, new, place in rules.phonetic:
+        start = word.find(old)
+        while start >= 0:
+            if place == "any" or (start == 0 if place == "start" else start + len(old) == len(word)):
+                yield word[:start] + new + word[start + len(old) :]
+            start = word.find(old, start + 1)
 
 
 def _common(letters: Letters, rules: Typos) -> Iterator[str]:
-    made = rules.common.get("".join(letters))
-    if made:
-        yield made
+    misspelling = rules.common.get("".join(letters))
+    if misspelling:
+        yield misspelling
 
 
 def _confusion(letters: Letters, rules: Typos) -> Iterator[str]:
@@ -188,11 +188,11 @@ class Misspelling(Declared):
         """Draw the order in which words are misspelt and how, and take the first of them; digits are left alone."""
         share = self.share.at(strength)
         guard, rules, tokens = Guard.over(kept), typos(self._layout), words(sentence)
-        can = [word for word in tokens if word.spelt and guard.free(word.start, word.end)]
-        order, draws = rng.permutation(len(can)), rng.random((len(can), DRAWS))
+        spelt = [word for word in tokens if word.spelt and guard.free(word.start, word.end)]
+        order, draws = rng.permutation(len(spelt)), rng.random((len(spelt), DRAWS))
         return [
-            Edit(can[at].start, can[at].end, misspelt(can[at].text, draws[at].tolist(), rules))
-            for at in sorted(order[: round(share * len(tokens))].tolist())
+            Edit(spelt[index].start, spelt[index].end, misspelt(spelt[index].text, draws[index].tolist(), rules))
+            for index in sorted(order[: round(share * len(tokens))].tolist())
         ]
 
 
@@ -222,10 +222,10 @@ class CharacterMissing(Declared):
         share = self.share.at(strength)
         spans = graphemes(sentence)
         guard = Guard.over([_with_spaces(sentence, span) for span in kept])
-        can_go = [span for span in spans if guard.free(*span)]
-        count = min(round(share * len(spans)), len(can_go))
-        gone = sorted(rng.permutation(len(can_go))[:count].tolist())
-        return [Edit(can_go[at][0], can_go[at][1], "") for at in gone]
+        removable = [span for span in spans if guard.free(*span)]
+        count = min(round(share * len(spans)), len(removable))
+        gone = sorted(rng.permutation(len(removable))[:count].tolist())
+        return [Edit(removable[index][0], removable[index][1], "") for index in gone]
 
 
 def _with_spaces(sentence: str, span: TextSpan) -> TextSpan:
@@ -258,15 +258,15 @@ class Homoglyphs(Declared):
     def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw the order in which letters are replaced and a look-alike for each, and take the first of them."""
         share = self.share.at(strength)
-        guard, alike = Guard.over(kept), look_alikes()
+        guard, replacements = Guard.over(kept), look_alikes()
         spans = graphemes(sentence)
-        can = [(start, end) for start, end in spans if sentence[start:end] in alike and guard.free(start, end)]
-        order, draws = rng.permutation(len(can)), rng.random(len(can))
+        free = [span for span in spans if sentence[slice(*span)] in replacements and guard.free(*span)]
+        order, draws = rng.permutation(len(free)), rng.random(len(free))
         edits = []
-        for at in sorted(order[: round(share * len(spans))].tolist()):
-            start, end = can[at]
-            choice = alike[sentence[start:end]]
-            edits.append(Edit(start, end, choice[int(draws[at] * len(choice))]))
+        for index in sorted(order[: round(share * len(spans))].tolist()):
+            start, end = free[index]
+            choice = replacements[sentence[start:end]]
+            edits.append(Edit(start, end, choice[int(draws[index] * len(choice))]))
         return edits
 
 
@@ -305,10 +305,10 @@ class Mispunctuation(Declared):
         """Draw distinct places and a mark for each."""
         share = self.share.at(strength)
         guard, spans = Guard.over(kept), graphemes(sentence)
-        positions = [at for at, _ in spans[1:] if guard.free(at, at)]
+        positions = [start for start, _ in spans[1:] if guard.free(start, start)]
         count = min(round(share * len(spans)), len(positions))
-        drawn = sorted(rng.choice(len(positions), size=count, replace=False).tolist()) if count else []
-        return [Edit(positions[index], positions[index], MARKS[int(rng.integers(len(MARKS)))]) for index in drawn]
+        chosen = sorted(rng.choice(len(positions), size=count, replace=False).tolist()) if count else []
+        return [Edit(positions[index], positions[index], MARKS[int(rng.integers(len(MARKS)))]) for index in chosen]
 
 
 MISPUNCTUATION: SentenceStressor = Mispunctuation()
