@@ -30,29 +30,33 @@ from auscult.score.stats.change import (
     Clusters,
     Common,
     SampleValues,
-    Scores,
     change_fields,
     change_sums,
-    changes_of,
     common,
     memberships,
     with_draws,
 )
 from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE, Range
 from auscult.score.stats.intervals import cluster_totals, resampled
-from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import (
     Stratum,
     added,
     drawn_within,
     interval_over,
-    rank_by_change_over,
-    rank_by_score_over,
 )
-from auscult.suites.core.conditions import CLEAN, Condition, is_mix, part_name
+from auscult.suites.core.conditions import CLEAN, Condition
 from auscult.suites.core.grid import Cell, Grid, joined_signature
-from auscult.suites.core.measures import Ranks, changes_by_model, static_of
-from auscult.suites.core.numbers import PAPER_LEVELS, GridCell, GridColumns, Number, levels_only
+from auscult.suites.core.measures import (
+    Ranks,
+    asked_clean,
+    changes_by_model,
+    levels_asked,
+    ranked_models,
+    rankings_of,
+    scores_at,
+    static_of,
+)
+from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.core.records import SuiteRecord
 from auscult.suites.core.requests import base_name
 from auscult.types import Doubles
@@ -92,7 +96,8 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
     groups = _groups(records)
     named = _named(groups)
     names = _set_names(groups)
-    merged = [_merged(group, named) for group in groups]
+    conditions: dict[tuple[str, str, str], Condition] = {}
+    merged = [_merged(group, named, conditions) for group in groups]
     kept, dropped = _shared([grid for grid, _ in merged])
     found = tuple(
         DataSet(
@@ -173,7 +178,7 @@ def _set_names(groups: Sequence[_Group]) -> tuple[str, ...]:
     )
 
 
-def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
+def _merged(group: _Group, named: ModelNames, known: dict[tuple[str, str, str], Condition]) -> tuple[Grid, int]:
     """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
@@ -184,7 +189,8 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     waiting: dict[tuple[str, str], set[str]] = {}
     differing = 0
     for record in group.records:
-        spelled = _spelled(record.grid.conditions, conditions)
+        spelled = _spelled(record.grid.conditions, known)
+        conditions |= {condition.key: known[condition.key] for condition in record.grid.conditions}
         for (model, condition, metric), cell in record.grid.cells.items():
             key = (named[record.label, model], spelled[condition], metric)
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
@@ -239,7 +245,7 @@ def _waiting(
 
 
 def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
-    """A record's names of conditions to those of the data set; two versions of one kind are two conditions."""
+    """A record's names of conditions to those of all data sets; two versions of one kind are two conditions."""
     found: dict[str, str] = {}
     for condition in mine:
         key = condition.key
@@ -285,11 +291,8 @@ def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tup
 
 
 ALL: Final = "all data sets"
-LEVEL: Final = 0.95
-REPLICATES: Final = 1000
-
-MeanParts: TypeAlias = Mapping[str, Sequence[SampleValues]]
-"""Data set to the values of each of its models, by sample."""
+_LEVEL: Final = 0.95
+_REPLICATES: Final = 1000
 
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
@@ -309,7 +312,9 @@ def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
             group=group,
             level=level,
             part=part,
-            outcome=mean_over(parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))),
+            outcome=_mean_of_models(
+                parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))
+            ),
             signature=mine[0].grid.signature("", metric),
         )
         for name, mine in series.items()
@@ -347,24 +352,15 @@ def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[S
     ]
 
 
-def mean_over(
-    parts: MeanParts,
+def _mean_of_models(
+    parts: Mapping[str, Sequence[SampleValues]],
     clusters: Mapping[str, Clusters],
     *,
     rng: Callable[[str], np.random.Generator],
-    of: str = "apc",
-    levels: str = "",
-    replicates: int = REPLICATES,
+    of: str,
+    levels: str,
 ) -> Outcome[float]:
-    """The mean of the means of every model on every data set; whole clusters are drawn within each data set.
-
-    Example:
-        >>> from auscult.rng import generator
-        >>> mean = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},
-        ...     {"a": {"x": 1, "y": 2}, "b": {"z": 1}}, rng=lambda name: generator(0, name))
-        >>> mean.value
-        -0.25
-    """
+    """The mean of the means of every model on every data set; whole clusters are drawn within each data set."""
     columns = {name: [common([values]) for values in many] for name, many in parts.items()}
     counts = added([one.counts for many in columns.values() for one in many])
     scored = {name: [one for one in many if one.samples] for name, many in columns.items()}
@@ -374,13 +370,13 @@ def mean_over(
     totals, draws = [], []
     for name, many in scored.items():
         if many:
-            found, again = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
+            found, again = _means_drawn(many, clusters[name], rng(name))
             totals.append(found)
             draws.append(again)
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
         "metric": f"mean {of}",
-        **({"levels": levels} if levels else {}),
+        "levels": levels,
         "over": f"{len(means)} pairs of model and data set, each alike",
         "data_sets": len(draws),
     }
@@ -393,15 +389,13 @@ def mean_over(
         values=np.nanmean(np.hstack(known), axis=1) if len(known) == len(draws) else None,
         clusters=sum(totals),
         fewest=min(totals),
-        level=LEVEL,
+        level=_LEVEL,
         within=SHARE if of == "level" else CORRELATION,
         drawn_from=drawn_within(2),
     )
 
 
-def _means_drawn(
-    many: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
-) -> tuple[int, Doubles | None]:
+def _means_drawn(many: Sequence[Common], clusters: Clusters, rng: np.random.Generator) -> tuple[int, Doubles | None]:
     """How many clusters there are, and each model's mean in every draw of them; None of a single one."""
     samples = tuple(dict.fromkeys(sample for scored in many for sample in scored.samples))
     rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
@@ -410,7 +404,7 @@ def _means_drawn(
         mine = [row_of[sample] for sample in scored.samples]
         rows[mine, 2 * column] = scored.values[0]
         rows[mine, 2 * column + 1] = 1.0
-    return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=replicates)
+    return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=_REPLICATES)
 
 
 def _means(sums: Doubles) -> Doubles:
@@ -438,188 +432,81 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
     """Put the models that were asked on every data set side by side."""
     if len(sets) < 2:
         return Overall()
-    joined = _ModelsOver({data.name: data.view for data in sets}, metric)
+    views = {data.name: data.view for data in sets}
+    models, task = asked_clean(views), sets[0].grid.task
     every = dict.fromkeys(model for data in sets for model in data.grid.models)
+    ranked = ranked_models(views, metric)
     return Overall(
-        numbers=tuple(joined.numbers()),
-        ranks=tuple(joined.ranks()),
-        apart=tuple(model for model in every if model not in joined.models and not joined.task.is_baseline(model)),
-        without=tuple(dict.fromkeys(joined.without())),
+        numbers=tuple(_numbers_over(views, models, metric)),
+        ranks=tuple(rankings_of(views, metric)),
+        apart=tuple(model for model in every if model not in models and not task.is_baseline(model)),
+        without=tuple(dict.fromkeys(model for one in ranked for model in one.without)),
         lone=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
     )
 
 
-class _ModelsOver:
-    """All data sets; what was asked on every one of them."""
+def _numbers_over(views: Mapping[str, GridColumns], models: Sequence[str], metric: str) -> Iterator[Number]:
+    """The levels and changes of every model, then of every two the differences of these."""
+    first = next(iter(views.values()))
+    columns: Mapping[str, Sequence[Sequence[SampleValues]]]
+    for mine in (*((model,) for model in models), *combinations(models, 2)):
+        alone = len(mine) == 1
+        signed = [view.grid.signature(model, metric) for view in views.values() for model in mine]
+        made = partial(first.number, model=" - ".join(mine), metric=metric, signature=joined_signature(signed))
+        for condition in first.grid.conditions:
+            if all(view.grid.is_complete(model, condition.name) for view in views.values() for model in mine):
+                measure, within = ("level", SHARE) if alone else ("difference", CORRELATION)
+                columns = {
+                    name: [[view.values(model, condition.name, metric)] for model in mine]
+                    for name, view in views.items()
+                }
+                outcome = _mean_over(views, columns, fields={"metric": f"mean {measure}"}, within=within)
+                yield made(measure, condition, outcome=outcome)
+        for group in first.grid.groups():
+            levels = levels_asked(views.values(), mine, group)
+            if levels:
+                measure, within = ("apc", CORRELATION) if alone else ("apc_difference", GAP)
+                scores = {
+                    name: [scores_at(view, model, metric, group=group, levels=levels) for model in mine]
+                    for name, view in views.items()
+                }
+                fields = change_fields(next(iter(scores.values()))[0], "difference")
+                fields |= {} if alone else {"metric": "apc difference"}
+                columns = {name: [one.columns for one in many] for name, many in scores.items()}
+                yield made(measure, group, outcome=_mean_over(views, columns, fields=fields, within=within))
 
-    def __init__(self, views: Mapping[str, GridColumns], metric: str) -> None:
-        self.views, self.metric = views, metric
-        first, *others = views.values()
-        self.task = first.grid.task
-        shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
-        self.models = tuple(sorted((model for model in shared if self._clean(model)), key=self.task.is_baseline))
-        names = [{condition.key: condition.name for condition in view.grid.conditions} for view in views.values()]
-        self.conditions = tuple(one for one in first.grid.conditions if all(one.key in known for known in names))
-        self._names = dict(zip(views, names, strict=True))
-        self.groups = tuple(group for group in first.grid.groups() if all(group in v.grid.groups() for v in others))
 
-    def _clean(self, model: str) -> bool:
-        return all(view.grid.is_complete(model, CLEAN) for view in self.views.values())
+def _mean_over(
+    views: Mapping[str, GridColumns],
+    columns: Mapping[str, Sequence[Sequence[SampleValues]]],
+    *,
+    fields: Mapping[str, object],
+    within: Range,
+) -> Outcome[float]:
+    """The mean over data sets of a score or, of several columns, of a change; of two models the first minus the second.
 
-    def numbers(self) -> Iterator[Number]:
-        """Of every model, then of every two."""
-        for models in (*((model,) for model in self.models), *combinations(self.models, 2)):
-            yield from self._of(models)
-
-    def ranks(self) -> Iterator[Ranks]:
-        """By the clean score, and for each mix by what is lost, as within one data set."""
-        label = self.task.metric_name(self.metric)
-        clean = self.conditions[0]
-        models = [model for model in self.models if self._scored(model, [clean])]
-        if len(models) > 1:
-            sets = {
-                name: self._set(name, {model: self._values(name, model, clean) for model in models})
-                for name in self.views
-            }
-            yield Ranks(name="clean", title=f"clean {label}", ranking=rank_by_score_over(sets))
-        for mix in (group for group in self.groups if is_mix(group[0])):
-            stressed = [model for model in models if self._static(model, mix)]
-            shared = self._common(stressed, mix)
-            stressed = [model for model in stressed if self._scored(model, shared)]
-            if len(stressed) < 2 or not shared:
-                continue
-            changes = {
-                name: self._set(name, {model: self._scores(name, model, shared) for model in stressed})
-                for name in self.views
-            }
-            only = levels_only([condition.level for condition in shared], PAPER_LEVELS)
-            yield Ranks(
-                name=part_name("loss", *mix),
-                title=f"least {label} lost, {self.task.group_name(*mix)}{only}",
-                ranking=rank_by_change_over(changes),
-            )
-
-    def without(self) -> Iterator[str]:
-        """Models with the conditions of a ranking that have no score under them on some data set."""
-        for mix in (None, *(group for group in self.groups if is_mix(group[0]))):
-            tested = [model for model in self.models if mix is None or self._static(model, mix)]
-            shared = () if mix is None else self._common(tested, mix)
-            yield from (model for model in tested if not self._scored(model, shared))
-
-    def _of(self, models: tuple[str, ...]) -> Iterator[Number]:
-        """The levels and changes of one model, or of two the differences of these."""
-        level, change = ("level", "apc") if len(models) == 1 else ("difference", "apc_difference")
-        for condition in self.conditions:
-            if all(self._is_complete(model, condition) for model in models):
-                columns = {name: [self._values(name, model, condition) for model in models] for name in self.views}
-                made = self._number(level, models, outcome=self._mean(columns, of=level))
-                yield replace(made, group=condition.group, level=condition.level, part=condition.part)
-        for group in self.groups:
-            shared = self._common(models, group)
-            if shared and all(self._static(model, group) for model in models):
-                scores = {name: [self._scores(name, model, shared) for model in models] for name in self.views}
-                made = self._number(change, models, outcome=self._change(scores))
-                yield replace(made, group=group[0], part=group[1])
-
-    def _mean(self, columns: Mapping[str, Sequence[SampleValues]], *, of: str) -> Outcome[float]:
-        """The mean of one column, or of the first minus the second."""
-        strata = {}
-        for name, many in columns.items():
-            kept = common(many)
-            value = kept.values[0] if len(many) == 1 else kept.values[0] - kept.values[1]
-            strata[name] = self._stratum(name, kept, np.stack([value, np.ones_like(value)], axis=1))
-        within = SHARE if of == "level" else CORRELATION
-        return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False, within=within)
-
-    def _change(self, scores: Mapping[str, Sequence[Scores]]) -> Outcome[float]:
-        """The change of one model, or that of the first minus that of the second."""
-        strata = {}
-        for name, many in scores.items():
-            kept = common([column for one in many for column in one.columns])
-            columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(many))])
-            strata[name] = self._stratum(name, kept, columns)
-        many = next(iter(scores.values()))
-        fields = change_fields(many[0], "difference")
-        pair = len(many) > 1
-        fields |= {"metric": "apc difference"} if pair else {}
-        return _change_outcome(strata, fields, pair=pair, change=True, within=GAP if pair else CORRELATION)
-
-    def _stratum(self, name: str, kept: Common, columns: Doubles) -> Stratum:
-        cases = self.views[name].grid.cases
-        return Stratum(
+    ``columns`` are by data set those of one model or of two: the score, or clean and each level.
+    """
+    strata = {}
+    for name, view in views.items():
+        kept = common([column for mine in columns[name] for column in mine])
+        parts = np.split(kept.values, len(columns[name]))
+        each = [part[0] if len(part) == 1 else change_sums(part)[:, 0] for part in parts]
+        values = each[0] if len(each) == 1 else each[0] - each[1]
+        strata[name] = Stratum(
             samples=kept.samples,
-            columns=columns,
-            clusters=cases,
-            rng=self.views[name].rng("joined", name),
+            columns=np.stack([values, np.ones_like(values)], axis=1),
+            clusters=view.grid.cases,
+            rng=view.rng("joined", name),
             counts=kept.counts,
         )
-
-    def _set(self, name: str, models: Mapping[str, Any]) -> Ranked[Any]:
-        return Ranked(models=models, clusters=self.views[name].grid.cases, rng=self.views[name].rng("joined", name))
-
-    def _values(self, name: str, model: str, condition: Condition) -> SampleValues:
-        return self.views[name].values(model, self._names[name][condition.key], self.metric)
-
-    def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
-        here = [replace(condition, name=self._names[name][condition.key]) for condition in shared]
-        return self.views[name].scores(model, here, self.metric)
-
-    def _is_complete(self, model: str, condition: Condition) -> bool:
-        return all(view.grid.is_complete(model, self._names[name][condition.key]) for name, view in self.views.items())
-
-    def _scored(self, model: str, shared: Sequence[Condition]) -> bool:
-        """Whether a model has a score on every data set: without one, no case is common to all models."""
-        return all(
-            common([self._values(name, model, condition) for condition in (self.conditions[0], *shared)]).samples
-            for name in self.views
-        )
-
-    def _static(self, model: str, group: GridCell) -> tuple[Condition, ...]:
-        """The levels of constant strength that count, those that are on every data set."""
-        found = [{one.level: one for one in static_of(view, model, group)} for view in self.views.values()]
-        return tuple(one for level, one in found[0].items() if all(level in other for other in found))
-
-    def _common(self, models: Sequence[str], group: GridCell) -> tuple[Condition, ...]:
-        """The levels that several models share."""
-        found = [self._static(model, group) for model in models]
-        shared = set.intersection(*({one.level for one in many} for many in found)) if found else set()
-        return tuple(one for one in found[0] if one.level in shared) if found else ()
-
-    def _number(self, measure: str, models: tuple[str, ...], *, outcome: Outcome[float]) -> Number:
-        signed = [view.grid.signature(model, self.metric) for view in self.views.values() for model in models]
-        return Number(
-            measure=measure,
-            model=" - ".join(models),
-            metric=self.metric,
-            group="",
-            outcome=outcome,
-            signature=joined_signature(signed),
-        )
-
-
-def _change_outcome(
-    strata: Mapping[str, Stratum],
-    fields: Mapping[str, object],
-    *,
-    pair: bool,
-    change: bool = False,
-    within: Range | None = None,
-) -> Outcome[float]:
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return added([stratum.counts for stratum in strata.values()]).none(f"no sample is scored on {empty[0]}")
-
-    def of(sums: Doubles) -> Doubles:
-        found = changes_of(sums, "difference") if change else sums[:, :1] / sums[:, 1:]
-        return found[:, :1] - found[:, 1:] if pair else found
-
-    totals = [_totals(stratum) for stratum in strata.values()]
-    return interval_over(strata, of, fields=fields, within=within, totals=np.concatenate(totals))
-
-
-def _totals(stratum: Stratum) -> Doubles:
-    """What each cluster adds to the mean over the samples of a data set, of two models to its difference."""
-    columns = stratum.columns
-    values = columns[:, 0] - columns[:, 3] if columns.shape[1] > 3 else columns[:, 0]
-    members = memberships(stratum.samples, stratum.clusters)
-    return cluster_totals(values, members) / len(stratum.samples)
+    totals = [  # what each clip adds to the mean over the samples of its data set
+        cluster_totals(one.columns[:, 0], memberships(one.samples, one.clusters)) / len(one.samples)
+        for one in strata.values()
+    ]
+    return interval_over(
+        strata, lambda sums: sums[:, :1] / sums[:, 1:], fields=fields, within=within, totals=np.concatenate(totals)
+    )

@@ -16,7 +16,7 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -39,10 +39,12 @@ from auscult.score.stats.change import (
 )
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
-from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
+from auscult.score.stats.ranking import DataSet as RankedSet
+from auscult.score.stats.ranking import Ranking, rank_by_change_over, rank_by_score_over
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
 from auscult.suites.core.numbers import (
+    CLEAN_CELL,
     PAPER_LEVELS,
     GridCell,
     GridColumns,
@@ -271,55 +273,79 @@ def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
     return found
 
 
-def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
-    """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models with a score."""
-    tested = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
-    label = view.grid.task.metric_name(metric)
-    clean = view.grid.conditions[:1]
-    models = _scored(view, metric, dict.fromkeys(tested, clean))
-    found = []
-    if len(models) > 1:
-        values = {model: view.values(model, CLEAN, metric) for model in models}
-        ranking = rank_by_score(values, **view.drawn())
-        found.append(Ranks(name="clean", title=f"clean {label}", ranking=ranking, without=_others(tested, models)))
-    for group in view.grid.groups():
-        if not is_mix(group[0]):
+def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: GridCell) -> tuple[str, ...]:
+    """The levels of constant strength that count under which each of these models was asked on every data set."""
+    found = [[one.level for one in static_of(view, model, group)] for view in views for model in models]
+    return tuple(level for level in found[0] if all(level in other for other in found)) if found else ()
+
+
+def scores_at(view: GridColumns, model: str, metric: str, *, group: GridCell, levels: Iterable[str]) -> Scores:
+    """A model's clean scores and those at some levels of a group."""
+    known = {condition.level: condition for condition in view.grid.of_group(*group)}
+    return view.scores(model, [known[level] for level in levels], metric)
+
+
+def asked_clean(views: Mapping[str, GridColumns]) -> list[str]:
+    """The models with results of the clean input of every data set."""
+    first = next(iter(views.values()))
+    return [model for model in first.grid.models if all(one.grid.is_complete(model, CLEAN) for one in views.values())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedModels:
+    """The models that a ranking is of."""
+
+    group: GridCell  # by what they lose under this mix; ``CLEAN_CELL`` for the clean score
+    levels: tuple[str, ...]  # of the group, at which all of them were asked
+    models: list[str]  # those with a case that is scored clean and at all of their levels, on every data set
+    without: tuple[str, ...]  # the other ones, which would leave no case that all have
+
+
+def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[RankedModels]:
+    """The models that can be ranked over one data set or several: by the clean score, and by the loss of each mix."""
+    groups = next(iter(views.values())).grid.groups()
+    for group in (CLEAN_CELL, *(group for group in groups if is_mix(group[0]))):
+        # each by its own levels: one that is left out may have been asked at fewer than the others share
+        own = {model: levels_asked(views.values(), [model], group) for model in asked_clean(views)}
+        own = {model: levels for model, levels in own.items() if levels}
+        scores = {
+            model: [scores_at(view, model, metric, group=group, levels=levels) for view in views.values()]
+            for model, levels in own.items()
+        }
+        models = [model for model, mine in scores.items() if all(common(one.columns).samples for one in mine)]
+        without = tuple(model for model in own if model not in models)
+        levels = levels_asked(views.values(), models, group)
+        yield RankedModels(group=group, levels=levels, models=models, without=without)
+
+
+def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
+    """Rankings by the clean score and by what is lost under each mix; none of fewer than two models with a score."""
+    task, found = next(iter(views.values())).grid.task, []
+    label = task.metric_name(metric)
+    for ranked in ranked_models(views, metric):
+        if len(ranked.models) < 2 or not ranked.levels:
             continue
-        met = {model: static_of(view, model, group) for model in tested}
-        met = {model: static for model, static in met.items() if static}
-        # first those without any: they may have been asked at fewer levels than the others share
-        stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
-        shared = [
-            condition
-            for condition in (met[stressed[0]] if stressed else ())
-            if all(view.grid.is_complete(model, condition.name) for model in stressed)
-        ]
-        if len(stressed) < 2 or not shared:
-            continue
-        scores = {model: view.scores(model, shared, metric) for model in stressed}
-        only = levels_only([condition.level for condition in shared], PAPER_LEVELS)
+        by_loss, sets = ranked.group != CLEAN_CELL, dict[str, RankedSet[Any]]()
+        for name, view in views.items():
+            scores = {
+                model: scores_at(view, model, metric, group=ranked.group, levels=ranked.levels)
+                for model in ranked.models
+            }
+            sets[name] = RankedSet(
+                models=scores if by_loss else {model: mine.clean for model, mine in scores.items()},
+                clusters=view.grid.cases,
+                rng=view.rng("joined", name) if len(views) > 1 else view.rng("levels"),
+            )
+        lost = f"least {label} lost, {task.group_name(*ranked.group)}{levels_only(ranked.levels, PAPER_LEVELS)}"
         found.append(
             Ranks(
-                name=part_name("loss", *group),
-                title=f"least {label} lost, {view.grid.task.group_name(*group)}{only}",
-                ranking=rank_by_change(scores, **view.drawn()),
-                without=_others(met, stressed),
+                name=part_name("loss", *ranked.group) if by_loss else "clean",
+                title=lost if by_loss else f"clean {label}",
+                ranking=rank_by_change_over(sets) if by_loss else rank_by_score_over(sets),
+                without=ranked.without,
             )
         )
     return found
-
-
-def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Condition]]) -> list[str]:
-    """The models with a case that is scored under all of their conditions; one without would leave none to others."""
-    return [
-        model
-        for model, mine in conditions.items()
-        if common([view.values(model, condition.name, metric) for condition in mine]).samples
-    ]
-
-
-def _others(tested: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:
-    return tuple(model for model in tested if model not in ranked)
 
 
 def unranked(ranks: Iterable[Ranks]) -> list[str]:

@@ -27,6 +27,7 @@ NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
 ValueMap: TypeAlias = dict[Hashable, Value]
 GridCell: TypeAlias = tuple[str, str]
 """A group of conditions and the part of a clip that is perturbed."""
+CLEAN_CELL: Final[GridCell] = (CLEAN, "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +252,7 @@ class GridColumns:
 
 
 def _level(name: str) -> str | float:
-    return name if name in {*PAPER_LEVELS, DYNAMIC} else float(name)
+    return name if name in {CLEAN, *PAPER_LEVELS, DYNAMIC} else float(name)
 
 
 def _value(value: float | None, *, undefined: bool) -> Value:

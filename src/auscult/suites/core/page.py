@@ -87,7 +87,7 @@ def usual_results(view: GridColumns) -> SuiteResults:
         mine = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
         numbers += tuple(number for number in mine if number.measure in _BY_SPLIT)
     index, metric = Index(numbers, view.grid.task), view.grid.task.main
-    correlations, ranks = correlations_over({"": view}, metric), rankings_of(view, metric)
+    correlations, ranks = correlations_over({"": view}, metric), rankings_of({"": view}, metric)
     tables = tables_of(index, splits=parts)
     tables |= {
         f"correlation_{room}": shown.correlation_table(room, found, shown.strengths_text([view], room))

@@ -18,6 +18,7 @@ from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, i
 from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
+    CLEAN_CELL,
     PAPER_LEVELS,
     SIGNIFICANT,
     GridCell,
@@ -37,7 +38,6 @@ ROOM_WORDS: Final[Mapping[str, str]] = {"vision": "pictures"}
 _PERCENT: Final = "Scores are percent; changes are percentage points, below 0 is a loss."
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
-_CLEAN: Final[GridCell] = (CLEAN, "all")
 
 
 class Index:
@@ -56,10 +56,17 @@ class Index:
                 self._levels.setdefault(key, set()).add(number.level)
 
     def get(
-        self, measure: str, model: str, group: GridCell = _CLEAN, *, metric: str = "", level: str = "", split: str = ""
+        self,
+        measure: str,
+        model: str,
+        group: GridCell = CLEAN_CELL,
+        *,
+        metric: str = "",
+        level: str = "",
+        split: str = "",
     ) -> Number | None:
         """One number, of the main metric where no other is named; None where it was not measured."""
-        level = CLEAN if group == _CLEAN else level
+        level = CLEAN if group == CLEAN_CELL else level
         return self._known.get((measure, model, metric or self.task.main, group[0], level, group[1], split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
