@@ -233,9 +233,9 @@ def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[A
                 for name, members in references
                 if (mask := _mask_at(frame, members)) is not None
             ),
-            references=tuple(taken),
+            references=tuple(refs),
         )
-        for number, (frame, taken) in enumerate(frames.items(), start=1)
+        for number, (frame, refs) in enumerate(frames.items(), start=1)
     ]
 
 
