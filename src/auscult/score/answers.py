@@ -91,26 +91,26 @@ def chosen(predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unpar
         )
     if unparsed not in ("wrong", "skip"):
         raise InputError(f"unparsed={unparsed!r}", expected="wrong or skip", hint="wrong is the default")
-    kept, failed, silent = [], 0, 0
+    samples, failed, silent = [], 0, 0
     for position, (prediction, truth) in enumerate(zip(predictions, truths, strict=True)):
         if isinstance(prediction, Failed):
             failed += 1
         elif isinstance(prediction, Undefined):
             silent += 1
             if unparsed == "wrong" and not prediction.detail.get("skip"):
-                kept.append((position, None, truth))
+                samples.append((position, None, truth))
         else:
-            kept.append((position, prediction, truth))
-    return Chosen(samples=tuple(kept), failed=failed, unparsed=silent)
+            samples.append((position, prediction, truth))
+    return Chosen(samples=tuple(samples), failed=failed, unparsed=silent)
 
 
 def rules_of(variant: str, known: Collection[str]) -> frozenset[str]:
     """The rules of the release that a variant asks for, of those that a score knows."""
-    asked = {"paper": frozenset[str](), "AVI-Bench": frozenset(known)}.get(variant, frozenset(variant.split("+")))
-    if not asked <= set(known):
+    rules = {"paper": frozenset[str](), "AVI-Bench": frozenset(known)}.get(variant, frozenset(variant.split("+")))
+    if not rules <= set(known):
         expected = f"paper, AVI-Bench, or some of {', '.join(sorted(known))} joined by +" if known else "paper"
         raise InputError(f"variant={variant!r}", expected=expected, hint="paper follows the paper's equations")
-    return asked
+    return rules
 
 
 def score_of(entered: Chosen, *, row: Row, combine: Combine, signature: Signature) -> AnswerScore | Undefined:
@@ -218,7 +218,7 @@ def double_confirmation(
         unparsed=unparsed,
         metric="match, confirmation ignored",
     )
-    both = [_both(given, true) for given, true in zip(predictions, truths, strict=True)]
+    both = [_both(prediction, true) for prediction, true in zip(predictions, truths, strict=True)]
     entered = chosen(both, truths, unparsed=unparsed)
     signature = _signature("match, confirmation required", unparsed)
     return {"with": score_of(entered, row=_both_right, combine=plain_mean, signature=signature), "without": alone}
@@ -379,14 +379,14 @@ def _count_row(given: Counts | None, true: Counts, *, task: _Counting, rules: fr
     """The semantic score of a sample (Eqs. 11, 20) and the square of its mean count error (Eqs. 13-15)."""
     if not true or any(not _is_count(count) or count == 0 for count in true.values()):
         raise InputError(f"a truth is {true!r:.80}", expected="at least one class, each with a count of 1 or more")
-    named = {} if given is None else {name: count for name, count in given.items() if count}
-    if not all(map(_is_count, named.values())):
+    predicted = {} if given is None else {name: count for name, count in given.items() if count}
+    if not all(map(_is_count, predicted.values())):
         raise InputError(f"a prediction is {given!r:.80}", expected="classes with whole numbers from 0")
-    hits = len(named.keys() & true.keys())
-    semantic = hits / len(true) if task.semantic == "recall" else 2 * hits / (len(named) + len(true))
+    hits = len(predicted.keys() & true.keys())
+    semantic = hits / len(true) if task.semantic == "recall" else 2 * hits / (len(predicted) + len(true))
     silent = given is None and "true_count" in rules
-    errors = [float(count if silent else task.tau) for name, count in true.items() if name not in named]
-    pairs = [(named[name], count) for name, count in true.items() if name in named]
+    errors = [float(count if silent else task.tau) for name, count in true.items() if name not in predicted]
+    pairs = [(predicted[name], count) for name, count in true.items() if name in predicted]
     errors += [abs(one - two) for one, two in pairs if "lenient" not in rules or min(one, two) < _LENIENT_FROM]
     error = math.fsum(errors) / len(true)
     return semantic, (min(error, _CAP) if "cap" in rules else error) ** 2
@@ -454,7 +454,7 @@ def retrieval(
     """
     rules = rules_of(variant, {"sorted"})
     entered = chosen(predictions, truths, unparsed=unparsed)
-    repeats = 1 - len({frozenset(given or ()) for _, given, _ in entered.samples}) / max(len(entered.samples), 1)
+    repeats = 1 - len({frozenset(answer or ()) for _, answer, _ in entered.samples}) / max(len(entered.samples), 1)
     penalty = 1 - (max(_TAU, repeats) - _TAU)
     return score_of(
         entered,
@@ -487,7 +487,7 @@ def _confidence(ranked: Sequence[int]) -> float:
 
 
 def _retrieval_combined(means: Columns, *, penalty: float) -> dict[str, Columns]:
-    r1, r3, f1, confidence = (means[..., at] for at in range(4))
+    r1, r3, f1, confidence = (means[..., column] for column in range(4))
     score = ((r1 + r3) / 2 + f1) / 2 * confidence * penalty
     return {
         "score": score,

@@ -171,15 +171,15 @@ def _located(
     """Mean IoU of a sample (Eq. 25) and the square of its instance error (Eqs. 26, 27)."""
     if not true.boxes:
         raise InputError("a truth has no box", expected="one sounding instance at least")
-    how = _guessed(given or (), convention) if "guessed_scale" in rules else convention
-    free = [(name, how.pixels(box, true.width, true.height)) for name, box in given or ()]
+    convention = _guessed(given or (), convention) if "guessed_scale" in rules else convention
+    free = [(name, convention.pixels(box, true.width, true.height)) for name, box in given or ()]
     overlaps = []
     for name, box in true.boxes:
-        ious = [(iou_of_boxes(box, one), -at) for at, (other, one) in enumerate(free) if other == name]
-        best, at = max(ious, default=(0.0, 0))
+        ious = [(iou_of_boxes(box, other), -index) for index, (key, other) in enumerate(free) if key == name]
+        best, position = max(ious, default=(0.0, 0))
         if best > 0:
             overlaps.append(best)
-            del free[-at]
+            del free[-position]
     missed = 0 if given is None and "free_unparsed" in rules else len(true.boxes) - len(overlaps)
     return math.fsum(overlaps) / (len(true.boxes) + (_TINY if "divisor" in rules else 0.0)), float(missed**2)
 

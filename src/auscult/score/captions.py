@@ -92,12 +92,12 @@ def fense(
     """
     rules = rules_of(variant, {"mean", "flag"})
     entered = chosen(predictions, truths, unparsed=unparsed)
-    alike = similarities(entered, sentences, mean="mean" in rules)
+    similarity = similarities(entered, sentences, mean="mean" in rules)
     error = _errors(entered, fluency)
     cost = (error > _THRESHOLD).astype(np.float64) if "flag" in rules else error
     return score_of_rows(
         entered,
-        np.stack([(1 - _ALPHA * cost) * alike, alike, error], axis=1),
+        np.stack([(1 - _ALPHA * cost) * similarity, similarity, error], axis=1),
         combine=lambda means: {
             "score": np.maximum(means[..., 0], 0.0),
             "similarity": means[..., 1],
@@ -135,21 +135,21 @@ def sbert(
 def similarities(entered: Chosen, sentences: SentenceEncoder, *, mean: bool = False) -> Doubles:
     """Cosine of each caption with its closest reference, or the mean over them, -1..1; 0 without a caption."""
     require_references(entered)
-    texts = list(dict.fromkeys(text for _, given, true in entered.samples for text in (given, *true) if text))
+    texts = list(dict.fromkeys(text for _, caption, true in entered.samples for text in (caption, *true) if text))
     place = {text: number for number, text in enumerate(texts)}
     vectors = _directions(sentences, texts)
-    found = np.zeros(len(entered.samples))
-    for number, (_, given, true) in enumerate(entered.samples):
-        if given:
-            cosines = vectors[[place[one] for one in true]] @ vectors[place[given]]
-            found[number] = cosines.mean() if mean else cosines.max()
-    return np.clip(found, -1.0, 1.0)
+    result = np.zeros(len(entered.samples))
+    for number, (_, caption, true) in enumerate(entered.samples):
+        if caption:
+            cosines = vectors[[place[reference] for reference in true]] @ vectors[place[caption]]
+            result[number] = cosines.mean() if mean else cosines.max()
+    return np.clip(result, -1.0, 1.0)
 
 
 def require_references(entered: Chosen) -> None:
     """Insist on references that are texts, one at least for each sample; else an InputError."""
     for position, _, true in entered.samples:
-        if isinstance(true, str) or not true or not all(isinstance(one, str) and one.strip() for one in true):
+        if isinstance(true, str) or not true or not all(isinstance(text, str) and text.strip() for text in true):
             raise InputError(
                 f"the references of sample {position} are {true!r:.80}",
                 expected="a list of texts that are not empty, one at least",
@@ -182,15 +182,15 @@ def _directions(sentences: SentenceEncoder, texts: Sequence[str]) -> Doubles:
 
 def _errors(entered: Chosen, fluency: FluencyModel) -> Doubles:
     """The probability of an error of fluency of each sample; 0 without a caption, whose score is 0 anyway."""
-    texts = list(dict.fromkeys(given for _, given, _ in entered.samples if given))
-    found = np.asarray(fluency(texts), np.float64) if texts else np.zeros(0)
-    if found.shape != (len(texts),) or not ((found >= 0) & (found <= 1)).all():
+    texts = list(dict.fromkeys(caption for _, caption, _ in entered.samples if caption))
+    probabilities = np.asarray(fluency(texts), np.float64) if texts else np.zeros(0)
+    if probabilities.shape != (len(texts),) or not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise InputError(
-            f"the fluency model gives {found.shape} for {len(texts)} texts",
+            f"the fluency model gives {probabilities.shape} for {len(texts)} texts",
             expected="a probability from 0 to 1 for each text, (n,)",
         )
-    by_text = dict(zip(texts, found, strict=True))
-    return np.array([by_text.get(given, 0.0) for _, given, _ in entered.samples], np.float64)
+    by_text = dict(zip(texts, probabilities, strict=True))
+    return np.array([by_text.get(caption, 0.0) for _, caption, _ in entered.samples], np.float64)
 
 
 FENSE: Final = ScoreSpec.of(
@@ -233,7 +233,7 @@ def tokens(text: str) -> _Words:
         >>> tokens("A man's well-lit dog doesn't bark.")
         ('a', 'man', "'s", 'well-lit', 'dog', 'does', "n't", 'bark')
     """
-    words = (found[0].replace("’", "'") for found in _WORD.finditer(text.lower()))
+    words = (match[0].replace("’", "'") for match in _WORD.finditer(text.lower()))
     return tuple(part for word in words for part in _SPLIT.split(word) if part)
 
 
@@ -324,13 +324,13 @@ def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: S
     def weight(word: str) -> float:
         return 1 - weights.content if word in _FUNCTION_WORDS else weights.content
 
-    found = [weights.stages[stage] for *_, stage in pairs]
-    matched = math.fsum(one * weight(given[mine]) for one, (mine, *_) in zip(found, pairs, strict=True))
+    values = [weights.stages[stage] for *_, stage in pairs]
+    matched = math.fsum(value * weight(given[place]) for value, (place, *_) in zip(values, pairs, strict=True))
     precision = matched / math.fsum(map(weight, given))
-    matched = math.fsum(one * weight(true[theirs]) for one, (_, theirs, _) in zip(found, pairs, strict=True))
+    matched = math.fsum(value * weight(true[place]) for value, (_, place, _) in zip(values, pairs, strict=True))
     recall = matched / math.fsum(map(weight, true))
     mean = precision * recall / (weights.alpha * precision + (1 - weights.alpha) * recall)
-    pieces = 1 + sum(later[:2] != (one[0] + 1, one[1] + 1) for one, later in pairwise(pairs))
+    pieces = 1 + sum(later[:2] != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(pairs))
     if weights.whole_is_1 and given == true:
         return 1.0
     return float(mean * (1 - weights.gamma * (pieces / len(pairs)) ** weights.beta))
@@ -339,21 +339,21 @@ def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: S
 def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tuple[int, int, int]]:
     """Places of matched words and the stage that matched them, the last free word of each first."""
     pairs: list[tuple[int, int, int]] = []
-    mine, theirs = list(range(len(given))), list(range(len(true)))
+    free, free_true = list(range(len(given))), list(range(len(true)))
     stages: list[tuple[Callable[[str], str], Callable[[str], Collection[str]]]] = [
         (str, lambda word: (word,)),
         (stem, lambda word: (word,)),
     ]
     if synonyms is not None:
         stages.append((str, synonyms))
-    for stage, (form, near) in enumerate(stages):
-        for place in reversed(tuple(mine)):
-            wanted = near(form(given[place]))
-            at = next((one for one in reversed(theirs) if form(true[one]) in wanted), None)
-            if at is not None:
-                mine.remove(place)
-                theirs.remove(at)
-                pairs.append((place, at, stage))
+    for stage, (form, variants) in enumerate(stages):
+        for place in reversed(tuple(free)):
+            accepted = variants(form(given[place]))
+            match = next((index for index in reversed(free_true) if form(true[index]) in accepted), None)
+            if match is not None:
+                free.remove(place)
+                free_true.remove(match)
+                pairs.append((place, match, stage))
     return pairs
 
 
@@ -374,7 +374,7 @@ def rouge_l(predictions: Captions, truths: References, *, unparsed: Unparsed = "
 
 
 def _rouge(given: _Words, true: Sequence[_Words]) -> float:
-    common = [(_common(given, one), len(one)) for one in true]
+    common = [(_common(given, reference), len(reference)) for reference in true]
     precision = max(length for length, _ in common) / len(given)
     recall = max(length / size for length, size in common)
     if not precision:
@@ -387,9 +387,9 @@ def _common(first: _Words, second: _Words) -> int:
     lengths = [0] * (len(second) + 1)
     for word in first:
         before = 0
-        for at, other in enumerate(second, start=1):
-            longer = before + 1 if word == other else max(lengths[at], lengths[at - 1])
-            before, lengths[at] = lengths[at], longer
+        for column, other in enumerate(second, start=1):
+            longer = before + 1 if word == other else max(lengths[column], lengths[column - 1])
+            before, lengths[column] = lengths[column], longer
     return lengths[-1]
 
 
@@ -414,35 +414,33 @@ def cider_d(predictions: Captions, truths: References, *, unparsed: Unparsed = "
 def _cider(entered: Chosen) -> Doubles:
     """A row for each sample that enters, (n, 1)."""
     require_references(entered)
-    references = [[_ngrams(tokens(one)) for one in true] for _, _, true in entered.samples]
-    seen: Ngrams = Counter()
+    references = [[_ngrams(tokens(text)) for text in true] for _, _, true in entered.samples]
+    frequency: Ngrams = Counter()
     for of_sample in references:
-        seen.update(set().union(*of_sample))
-    most = math.log(max(len(references), 1))
+        frequency.update(set().union(*of_sample))
+    log_count = math.log(max(len(references), 1))
 
     def weighed(counts: Ngrams) -> list[dict[tuple[str, ...], float]]:
-        found: list[dict[tuple[str, ...], float]] = [{} for _ in range(_LONGEST)]
+        vectors: list[dict[tuple[str, ...], float]] = [{} for _ in range(_LONGEST)]
         for ngram, count in counts.items():
-            found[len(ngram) - 1][ngram] = count * (most - math.log(max(seen[ngram], 1)))
-        return found
+            vectors[len(ngram) - 1][ngram] = count * (log_count - math.log(max(frequency[ngram], 1)))
+        return vectors
 
     rows = np.zeros((len(references), 1))
-    for number, (_, given, _) in enumerate(entered.samples):
-        if given:
-            mine = _ngrams(tokens(given))
-            alike = [_like(mine, other, weighed) for other in references[number]]
-            rows[number] = math.fsum(alike) / len(alike)
+    for number, (_, caption, _) in enumerate(entered.samples):
+        if caption:
+            ngrams = _ngrams(tokens(caption))
+            scores = [_like(ngrams, other, weighed) for other in references[number]]
+            rows[number] = math.fsum(scores) / len(scores)
     return rows
 
 
 def _like(given: Ngrams, true: Ngrams, weighed: Callable[[Ngrams], list[dict[tuple[str, ...], float]]]) -> float:
     """CIDEr-D of a caption and one reference, 0..1."""
     cosines = []
-    for mine, theirs in zip(weighed(given), weighed(true), strict=True):
-        shared = math.fsum(
-            min(weight, theirs.get(ngram, 0.0)) * theirs.get(ngram, 0.0) for ngram, weight in mine.items()
-        )
-        lengths = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+    for left, right in zip(weighed(given), weighed(true), strict=True):
+        shared = math.fsum(min(weight, right.get(ngram, 0.0)) * right.get(ngram, 0.0) for ngram, weight in left.items())
+        lengths = math.hypot(*left.values()) * math.hypot(*right.values())
         cosines.append(shared / lengths if lengths else 0.0)
     longer = _pairs(given) - _pairs(true)  # pycocoevalcap's length: the number of pairs of words
     return math.fsum(cosines) / _LONGEST * math.exp(-(longer**2) / (2 * _SIGMA**2))
@@ -499,7 +497,7 @@ def caption_mean(
         np.hstack(columns),
         combine=lambda means: {
             "score": np.maximum(means.mean(axis=-1), 0.0),
-            **{name: means[..., at] for at, name in enumerate(names)},
+            **{name: means[..., column] for column, name in enumerate(names)},
         },
         signature=Signature.of(
             metric="mean of meteor rouge_l cider_d sbert", cider_scale=cider_scale, meteor="1.5",
@@ -512,9 +510,9 @@ def _rows(entered: Chosen, score: Callable[[_Words, Sequence[_Words]], float]) -
     """The score of each sample that enters, (n, 1), by its words; 0 without a word."""
     require_references(entered)
     rows = np.zeros((len(entered.samples), 1))
-    for number, (_, given, true) in enumerate(entered.samples):
-        words = tokens(given) if given else ()
-        others = [found for found in map(tokens, true) if found]
+    for number, (_, caption, true) in enumerate(entered.samples):
+        words = tokens(caption) if caption else ()
+        others = [reference for reference in map(tokens, true) if reference]
         if words and others:
             rows[number] = score(words, others)
     return rows

@@ -47,15 +47,15 @@ def parts_grid(names: Sequence[str]) -> PartsGrid:
     """
     split = [name.split("_") for name in names]
     parts = len(split[0]) if split else 0
-    if not 2 <= parts <= _MOST_PARTS or any(len(one) != parts for one in split):
+    if not 2 <= parts <= _MOST_PARTS or any(len(words) != parts for words in split):
         raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
-    versions = [tuple(sorted({one[at] for one in split})) for at in range(parts)]
-    wanted = ["_".join(one) for one in product(*versions)]
-    if any(len(pair) != 2 for pair in versions) or sorted(wanted) != sorted(names):
+    versions = [tuple(sorted({words[part] for words in split})) for part in range(parts)]
+    expected = ["_".join(combination) for combination in product(*versions)]
+    if any(len(pair) != 2 for pair in versions) or sorted(expected) != sorted(names):
         raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
     pairs = tuple((version[0], version[1]) for version in versions)
     called = tuple(_begin(*pair) for pair in pairs)
-    return PartsGrid(parts=called, versions=pairs, models=tuple(wanted))
+    return PartsGrid(parts=called, versions=pairs, models=tuple(expected))
 
 
 def contrasts(grid: PartsGrid) -> dict[str, dict[str, float]]:
@@ -64,8 +64,8 @@ def contrasts(grid: PartsGrid) -> dict[str, dict[str, float]]:
     half = len(levels) / 2
     sets = chain.from_iterable(combinations(range(len(grid.parts)), size) for size in range(1, len(grid.parts) + 1))
     return {
-        TOGETHER.join(grid.parts[at] for at in chosen): {
-            model: float(np.prod([signs[at] for at in chosen])) / half
+        TOGETHER.join(grid.parts[part] for part in chosen): {
+            model: float(np.prod([signs[part] for part in chosen])) / half
             for model, signs in zip(grid.models, levels, strict=True)
         }
         for chosen in sets
@@ -101,27 +101,27 @@ def rank_stability(runs: Sequence[Mapping[str, float]]) -> RankStability:
         InputError: Fewer than two runs or models, or other models in one of them.
     """
     models = list(runs[0]) if runs else []
-    if len(runs) < 2 or len(models) < 2 or any(set(one) != set(models) for one in runs):
+    if len(runs) < 2 or len(models) < 2 or any(set(run) != set(models) for run in runs):
         raise InputError(
             f"there are {len(runs)} runs of {_listed(models)}",
             expected="two runs or more of the same models, two or more",
         )
     table = np.array([[run[model] for model in models] for run in runs], np.float64)
     pairs = list(combinations(range(len(models)), 2))
-    signs = np.array([np.sign(table[:, one] - table[:, two]) for one, two in pairs])
+    signs = np.array([np.sign(table[:, left] - table[:, right]) for left, right in pairs])
     ranks = 1 + (table[:, None, :] > table[:, :, None]).sum(axis=2)
     return RankStability(
         pairs=len(pairs),
         kept=int(((signs == signs[:, :1]).all(axis=1) & (signs[:, 0] != 0)).sum()),
         moved=int(np.ptp(ranks, axis=0).max()),
         changed=float(np.ptp(table, axis=0).max()),
-        closest=float(min(np.abs(table[:, one] - table[:, two]).min() for one, two in pairs)),
+        closest=float(min(np.abs(table[:, left] - table[:, right]).min() for left, right in pairs)),
     )
 
 
 def _begin(first: str, second: str) -> str:
     """What two versions begin with alike, else both."""
-    same = next((at for at, (one, two) in enumerate(zip(first, second, strict=False)) if one != two), len(first))
+    same = next((index for index, (one, two) in enumerate(zip(first, second, strict=False)) if one != two), len(first))
     return first[:same].rstrip("-. ") or f"{first}/{second}"
 
 

@@ -142,8 +142,8 @@ def level_columns(
 
 
 def _mean(scores: Doubles, tasks: Sequence[AviTask]) -> Doubles:
-    found: Doubles = scores[:, [_PLACE[task.name] for task in tasks]].mean(axis=1)
-    return found
+    means: Doubles = scores[:, [_PLACE[task.name] for task in tasks]].mean(axis=1)
+    return means
 
 
 def relative_gap(audio: Doubles, visual: Doubles) -> Doubles:
@@ -220,25 +220,25 @@ def level_intervals(
         InputError: No task, an unknown one, or ``level`` or ``replicates`` out of range.
     """
     sums, clusters = _by_cluster([tasks])
-    how: LevelOptions = {"reading": reading, "chance": chance}
-    whole = _numbers(_scores(tasks, [(sums[0], np.ones((1, clusters)))]), how)
+    options: LevelOptions = {"reading": reading, "chance": chance}
+    values = _numbers(_scores(tasks, [(sums[0], np.ones((1, clusters)))]), options)
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    drawn = _numbers(_drawn(tasks, sums[0], draws, level=level), how)
+    per_draw = _numbers(_drawn(tasks, sums[0], draws, level=level), options)
     sizes = {name: len(set(task.clusters)) for name, task in tasks.items()}
     fewest = min(sizes.values())
-    found: dict[str, Scored[float] | Interval | Undefined] = {}
-    for name, (value,) in whole.items():
+    intervals: dict[str, Scored[float] | Interval | Undefined] = {}
+    for name, (value,) in values.items():
         if np.isnan(value):
-            found[name] = Undefined("a task that it needs has no score")
+            intervals[name] = Undefined("a task that it needs has no score")
             continue
         plain = Scored(
             float(value), Signature.of(metric=name.replace("_", " "), benchmark="AVI-Bench", reading=reading)
         )
         # a level of 0 is no mean, whose interval would follow from the count of clusters
         within = _PERCENT if name in TASKS or (name not in _GAPS and 0 < value < 100) else None
-        made = with_interval(plain, drawn[name], clusters=sizes.get(name, fewest), level=level, within=within)
-        found[name] = made or plain
-    return found
+        interval = with_interval(plain, per_draw[name], clusters=sizes.get(name, fewest), level=level, within=within)
+        intervals[name] = interval or plain
+    return intervals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,23 +276,23 @@ def level_differences(
             raise InputError(f"the two models differ in the samples of {name}", expected="the same samples", hint=hint)
     sums, clusters = _by_cluster([first, second])
     ones = np.ones((1, clusters))
-    how: LevelOptions = {"reading": reading, "chance": chance}
-    whole = [_numbers(_scores(first, [(one, ones)]), how) for one in sums]
+    options: LevelOptions = {"reading": reading, "chance": chance}
+    values = [_numbers(_scores(first, [(model_sums, ones)]), options) for model_sums in sums]
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    drawn = [_numbers(_drawn(first, one, draws, level=level), how) for one in sums]
+    per_draw = [_numbers(_drawn(first, model_sums, draws, level=level), options) for model_sums in sums]
     keep = rng.integers(2, size=(replicates, clusters)).astype(np.float64)
     pairs = [[(sums[0], keep), (sums[1], 1 - keep)], [(sums[0], 1 - keep), (sums[1], keep)]]
-    mixed = [_numbers(_scores(first, pair), how) for pair in pairs]
-    found = {}
-    for name, (value,) in whole[0].items():
-        difference = float(value - whole[1][name][0])
+    mixed = [_numbers(_scores(first, pair), options) for pair in pairs]
+    differences = {}
+    for name, (value,) in values[0].items():
+        difference = float(value - values[1][name][0])
         if not np.isnan(difference):
-            drawn_ends = percentile_interval(drawn[0][name] - drawn[1][name], level=level)
+            drawn_ends = percentile_interval(per_draw[0][name] - per_draw[1][name], level=level)
             ends = (None, None) if drawn_ends is None or drawn_ends[0] == drawn_ends[1] else drawn_ends
-            far = np.abs(mixed[0][name] - mixed[1][name]) >= abs(difference) * (1 - _AS_FAR) - _AS_FAR
-            p = (1 + int(np.count_nonzero(far))) / (1 + replicates)
-            found[name] = LevelDifference(difference=difference, low=ends[0], high=ends[1], p=p)
-    return found
+            extreme = np.abs(mixed[0][name] - mixed[1][name]) >= abs(difference) * (1 - _AS_FAR) - _AS_FAR
+            p = (1 + int(np.count_nonzero(extreme))) / (1 + replicates)
+            differences[name] = LevelDifference(difference=difference, low=ends[0], high=ends[1], p=p)
+    return differences
 
 
 def _by_cluster(models: Sequence[Mapping[str, TaskRows]]) -> tuple[list[dict[str, Doubles]], int]:
@@ -307,7 +307,8 @@ def _by_cluster(models: Sequence[Mapping[str, TaskRows]]) -> tuple[list[dict[str
     if not place:
         raise InputError("no task has a sample", expected="one or more")
     members = [
-        {name: np.array([place[one] for one in task.clusters]) for name, task in tasks.items()} for tasks in models
+        {name: np.array([place[cluster] for cluster in task.clusters]) for name, task in tasks.items()}
+        for tasks in models
     ]
     sums = [
         {name: sums_by_cluster(task.rows, members_[name], len(place)) for name, task in tasks.items()}
@@ -326,12 +327,12 @@ def _scores(tasks: Mapping[str, TaskRows], parts: Sequence[tuple[Mapping[str, Do
 
 
 def _drawn(tasks: Mapping[str, TaskRows], sums: Mapping[str, Doubles], draws: Doubles, *, level: float) -> Doubles:
-    """Task scores of draws, put as far from the whole ones as the clusters of each task ask; NaN of one cluster."""
+    """Task scores of draws, ``widened`` about those of all samples by the clusters of each task; NaN of one cluster."""
     scores = _scores(tasks, [(sums, draws)])
-    whole = _scores(tasks, [(sums, np.ones((1, draws.shape[1])))])[0]
+    estimates = _scores(tasks, [(sums, np.ones((1, draws.shape[1])))])[0]
     for name, task in tasks.items():
         sizes, place = list(Counter(task.clusters).values()), _PLACE[name]
-        moved = widened(scores[:, place], whole[place], sizes=sizes, level=level) if len(sizes) > 1 else np.nan
+        moved = widened(scores[:, place], estimates[place], sizes=sizes, level=level) if len(sizes) > 1 else np.nan
         scores[:, place] = np.clip(moved, 0, 100)
     return scores
 

@@ -95,9 +95,9 @@ def fit_raters(
     Raises:
         InputError: A rating is not 0..5, shapes differ, or there is no rating.
     """
-    told = np.zeros((0, ratings.shape[1]), np.int64) if experts is None else experts
-    _require_ratings(ratings, told)
-    chains = [_Chain(ratings, told, kinds=np.stack(kinds), expert=expert_prior, rng=child) for child in rng.spawn(2)]
+    experts = np.zeros((0, ratings.shape[1]), np.int64) if experts is None else experts
+    _require_ratings(ratings, experts)
+    chains = [_Chain(ratings, experts, kinds=np.stack(kinds), expert=expert_prior, rng=child) for child in rng.spawn(2)]
     deviations = np.zeros((2, draws, len(ratings)))
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
     for number, chain in enumerate(chains):
@@ -114,7 +114,7 @@ def fit_raters(
         items=items,
         n=(ratings > 0).sum(axis=1),
         r_hat=_r_hat(deviations),
-        signature=Signature.of(protocol="expected_mad", experts=len(told), kinds=len(kinds), draws=2 * draws),
+        signature=Signature.of(protocol="expected_mad", experts=len(experts), kinds=len(kinds), draws=2 * draws),
     )
 
 
@@ -126,8 +126,8 @@ class _Chain:
     ) -> None:
         self._rng, self._kinds, self._expert = rng, kinds, expert
         self._marks, self._told = _one_hot(ratings), _one_hot(experts)
-        most = ratings.shape[1]
-        self._cells, self._rows = _log_rising(kinds, most), _log_rising(kinds.sum(axis=2), most)
+        items = ratings.shape[1]
+        self._cells, self._rows = _log_rising(kinds, items), _log_rising(kinds.sum(axis=2), items)
         self._shares = np.full(len(kinds), 1 / len(kinds))
         self.beliefs = _start(ratings, experts)
         self._truth = _drawn(self.beliefs, rng)
@@ -159,16 +159,16 @@ class _Chain:
         logs = np.log(_SCORES + truth.sum(axis=0))
         for weights, marks in ((prior, self._marks), (self._expert, self._told)):
             weight = weights + truth.T @ marks
-            given = np.log(weight / weight.sum(axis=2, keepdims=True))
-            logs = logs + (given * marks[:, item, None, :]).sum(axis=(0, 2))
+            log_weights = np.log(weight / weight.sum(axis=2, keepdims=True))
+            logs = logs + (log_weights * marks[:, item, None, :]).sum(axis=(0, 2))
         truth[item] = _drawn(_normed(power * logs[None]), self._rng)[0]
 
     def _of_kinds(self, counts: NDArray[np.int64]) -> Doubles:
         """(raters, kinds) probabilities given the counts, (raters, 5, 5), with matrices integrated out."""
         rows, columns = np.indices((SCALE, SCALE))
         cells = self._cells[:, rows, columns, counts].sum(axis=(2, 3))
-        whole = self._rows[:, rows[:, 0], counts.sum(axis=2)].sum(axis=2)
-        return _normed((cells - whole).T + np.log(self._shares))
+        totals = self._rows[:, rows[:, 0], counts.sum(axis=2)].sum(axis=2)
+        return _normed((cells - totals).T + np.log(self._shares))
 
 
 def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
@@ -195,8 +195,8 @@ def _one_hot(ratings: Ratings) -> Doubles:
 
 def _dirichlet(weight: Doubles, rng: np.random.Generator) -> Doubles:
     """A draw of each row, bounded away from 0 so that its logarithm is finite."""
-    drawn = np.maximum(rng.standard_gamma(weight), 1e-300)
-    return np.asarray(np.maximum(drawn / drawn.sum(axis=2, keepdims=True), 1e-12))
+    gamma = np.maximum(rng.standard_gamma(weight), 1e-300)
+    return np.asarray(np.maximum(gamma / gamma.sum(axis=2, keepdims=True), 1e-12))
 
 
 def _drawn(shares: Doubles, rng: np.random.Generator) -> Doubles:
@@ -207,12 +207,12 @@ def _drawn(shares: Doubles, rng: np.random.Generator) -> Doubles:
 
 def _start(ratings: Ratings, experts: Ratings) -> Doubles:
     """First probabilities of true scores: what the experts said, else what the median rater did."""
-    found = np.full((ratings.shape[1], SCALE), 0.04)
-    for item, (said, others) in enumerate(zip(experts.T, ratings.T, strict=True)):
-        given = said if said.any() else others
-        if given.any():
-            found[item, int(np.median(given[given > 0])) - 1] = 0.84
-    return found
+    beliefs = np.full((ratings.shape[1], SCALE), 0.04)
+    for item, (expert, rater) in enumerate(zip(experts.T, ratings.T, strict=True)):
+        scores = expert if expert.any() else rater
+        if scores.any():
+            beliefs[item, int(np.median(scores[scores > 0])) - 1] = 0.84
+    return beliefs
 
 
 def _r_hat(chains: Doubles) -> float:
@@ -227,8 +227,8 @@ def _require_ratings(ratings: Ratings, experts: Ratings) -> None:
     for table in (ratings, experts):
         shaped = table.ndim == 2 and table.shape[1] == ratings.shape[1] and np.issubdtype(table.dtype, np.integer)
         if not shaped or not np.isin(table, range(SCALE + 1)).all() or not ratings.any():
-            given = f"ratings are {table.dtype} {table.shape}"
-            raise InputError(given, expected="whole numbers (raters, items), 1 to 5, 0 for none, not all of them none")
+            text = f"ratings are {table.dtype} {table.shape}"
+            raise InputError(text, expected="whole numbers (raters, items), 1 to 5, 0 for none, not all of them none")
 
 
 def mean_rating(ratings: Ratings) -> Doubles:
@@ -239,8 +239,8 @@ def mean_rating(ratings: Ratings) -> Doubles:
 
 def plain_mad(ratings: Ratings, experts: Ratings) -> Doubles:
     """(raters,) mean absolute deviation from the mean expert over the items rated; NaN without any."""
-    apart = np.abs(np.where(ratings > 0, ratings, np.nan) - mean_rating(experts))
-    return np.asarray(np.ma.masked_invalid(apart).mean(axis=1).filled(np.nan))
+    deviations = np.abs(np.where(ratings > 0, ratings, np.nan) - mean_rating(experts))
+    return np.asarray(np.ma.masked_invalid(deviations).mean(axis=1).filled(np.nan))
 
 
 def settled(ratings: Sequence[float], *, within: float = AGREE_WITHIN, fewest: int = 3) -> Scored[float] | Undefined:
@@ -269,12 +269,12 @@ def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: 
     """
     filled, axes = np.asarray(before, float).copy(), np.arange(bins.shape[1])
     order = rng.permutation(len(bins))
-    left, drawn = bins[order], []
-    there = np.ones(len(bins), bool)
+    left, chosen = bins[order], []
+    available = np.ones(len(bins), bool)
     for _ in range(min(count, len(bins))):
-        cost = np.where(there, filled[axes, left].sum(axis=1), np.inf)
-        at = int(cost.argmin())
-        there[at] = False
-        filled[axes, left[at]] += 1
-        drawn.append(int(order[at]))
-    return drawn
+        cost = np.where(available, filled[axes, left].sum(axis=1), np.inf)
+        index = int(cost.argmin())
+        available[index] = False
+        filled[axes, left[index]] += 1
+        chosen.append(int(order[index]))
+    return chosen

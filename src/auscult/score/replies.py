@@ -121,11 +121,11 @@ def read_reply(
     if form == "counts" and "short" in rules and len(reply) >= _SHORT:
         return Undefined(f"the reply has {_SHORT} characters or more", {"skip": True})
     asked = _Asked(tuple(words), frames, "first" in rules)
-    found = _read(reply, form, asked)
-    if formatter is None or isinstance(found, Read) or len(reply) > LONGEST:
-        return found
-    found = _read(formatter(reply), form, asked)
-    return Read(found.answer, "formatter") if isinstance(found, Read) else found
+    outcome = _read(reply, form, asked)
+    if formatter is None or isinstance(outcome, Read) or len(reply) > LONGEST:
+        return outcome
+    outcome = _read(formatter(reply), form, asked)
+    return Read(outcome.answer, "formatter") if isinstance(outcome, Read) else outcome
 
 
 def _read(reply: str, form: AnswerForm, asked: _Asked) -> Read | Undefined:
@@ -147,8 +147,8 @@ _MARKER: Final = re.compile(
 def _after_marker(text: str) -> str:
     """What follows the last "answer:" or its like; empty where there is none."""
     end = 0
-    for found in _MARKER.finditer(text):
-        end = found.end()
+    for match in _MARKER.finditer(text):
+        end = match.end()
     return text[end:] if end else ""
 
 
@@ -201,23 +201,23 @@ class _Reader:
     def pieces(self) -> Iterator[Any]:
         """All outermost lists and objects of the text."""
         start = 0
-        while (found := _OPENING.search(self.text, start)) and self.left > 0:
-            self.at = found.start()
+        while (opening := _OPENING.search(self.text, start)) and self.left > 0:
+            self.at = opening.start()
             try:
                 value = self._value(_DEPTH)
             except _Broken:
-                start = found.end()
+                start = opening.end()
             else:
                 start = self.at
                 yield value
 
     def _next(self) -> tuple[str, str]:
         self.left -= 1
-        found = _TOKEN.match(self.text, self.at)
-        if found is None or self.left <= 0:
+        token = _TOKEN.match(self.text, self.at)
+        if token is None or self.left <= 0:
             raise _Broken
-        self.at = found.end()
-        return found.lastgroup or "", found[found.lastgroup or 0]
+        self.at = token.end()
+        return token.lastgroup or "", token[token.lastgroup or 0]
 
     def _value(self, depth: int) -> Any:
         kind, text = self._next()
@@ -245,8 +245,8 @@ class _Reader:
         return _Pairs(items) if closing == "}" else items
 
     def _ahead(self, mark: str) -> bool:
-        found = _TOKEN.match(self.text, self.at)
-        return found is not None and found["mark"] == mark
+        token = _TOKEN.match(self.text, self.at)
+        return token is not None and token["mark"] == mark
 
     def _taken(self, mark: str) -> bool:
         if self._ahead(mark):
@@ -305,17 +305,17 @@ _LINE: Final = re.compile(  # a name is one run of one class of characters, so t
 def _counts(value: Any, asked: _Asked) -> dict[str, int] | None:
     if not isinstance(value, _Pairs):
         return None
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     twice = set()
-    for key, given in value:
-        name, count = asked.word(key), _whole(given)
+    for key, amount in value:
+        name, count = asked.word(key), _whole(amount)
         if name is None and count is not None:  # a class that was not offered: named, and not true
             name = key
         if name is None or count is None:
             continue
-        if found.setdefault(name, count) != count:
+        if counts.setdefault(name, count) != count:
             twice.add(name)
-    answer = {name: count for name, count in found.items() if name not in twice}
+    answer = {name: count for name, count in counts.items() if name not in twice}
     return answer if answer or not value else None
 
 
@@ -342,7 +342,7 @@ _NUMBERS: Final = {
 def _box(value: object) -> FourNumbers | None:
     if not isinstance(value, list) or len(value) != _BOX:
         return None
-    if any(isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) for one in value):
+    if any(isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item) for item in value):
         return None
     return float(value[0]), float(value[1]), float(value[2]), float(value[3])
 
@@ -354,28 +354,28 @@ def _strict_boxes(body: str, asked: _Asked) -> tuple[tuple[str, FourNumbers], ..
     value = _json(body)
     if not isinstance(value, _Pairs) or len(dict(value)) != len(value):
         return None
-    found = []
-    for key, given in value:
-        numbered, box = _NUMBERED.fullmatch(key), _box(given)
+    boxes = []
+    for key, item in value:
+        numbered, box = _NUMBERED.fullmatch(key), _box(item)
         if numbered is None or box is None or asked.word(numbered[1]) != numbered[1]:
             return None
-        found.append((numbered[1], box))
-    return tuple(found)
+        boxes.append((numbered[1], box))
+    return tuple(boxes)
 
 
 def _boxes(value: Any, asked: _Asked) -> tuple[tuple[str, FourNumbers], ...] | None:
     pairs = value if isinstance(value, _Pairs) else _labelled(value)
     if pairs is None:
         return None
-    found = []
-    for key, given in pairs:
+    boxes = []
+    for key, item in pairs:
         numbered = _NUMBERED.fullmatch(key)
         name = asked.word(key) if asked.words else None
         bare = numbered[1] if numbered else key
         name = name or asked.word(bare) or bare
-        several = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
-        found += [(name, box) for box in map(_box, several) if box is not None]
-    return tuple(found) if found or not pairs else None
+        several = item if isinstance(item, list) and item and isinstance(item[0], list) else [item]
+        boxes += [(name, box) for box in map(_box, several) if box is not None]
+    return tuple(boxes) if boxes or not pairs else None
 
 
 _LABELS: Final = ("label", "class", "name")
@@ -384,12 +384,12 @@ _BOX_KEYS: Final = ("bbox_2d", "box_2d", "bbox", "box")
 
 def _labelled(value: Any) -> _Pairs | None:
     """A list of objects with a label and a box each, as grounding models give them."""
-    if not isinstance(value, list) or not value or not all(isinstance(one, _Pairs) for one in value):
+    if not isinstance(value, list) or not value or not all(isinstance(item, _Pairs) for item in value):
         return None
     pairs = []
-    for one in map(dict, value):
-        label = next((one[key] for key in _LABELS if key in one), None)
-        box = next((one[key] for key in _BOX_KEYS if key in one), None)
+    for fields in map(dict, value):
+        label = next((fields[key] for key in _LABELS if key in fields), None)
+        box = next((fields[key] for key in _BOX_KEYS if key in fields), None)
         if isinstance(label, str):
             pairs.append((label, box))
     return _Pairs(pairs) if pairs else None
@@ -402,10 +402,10 @@ def _strict_frames(body: str, asked: _Asked) -> Frames | None:
     value = _json(body)
     if not isinstance(value, _Pairs) or len(value) != asked.frames:
         return None
-    given = dict(value)
-    if given.keys() != {f"frame_{number}" for number in range(asked.frames)}:
+    by_frame = dict(value)
+    if by_frame.keys() != {f"frame_{number}" for number in range(asked.frames)}:
         return None
-    boxes = [given[f"frame_{number}"] for number in range(asked.frames)]
+    boxes = [by_frame[f"frame_{number}"] for number in range(asked.frames)]
     return tuple(map(_box, boxes)) if all(box is None or _box(box) for box in boxes) else None
 
 
@@ -414,16 +414,16 @@ _FRAME: Final = re.compile(r"(?:frame)?[\s_#-]{0,3}([0-9]{1,6})", re.IGNORECASE)
 
 def _frames(value: Any, asked: _Asked) -> Frames | None:
     if isinstance(value, _Pairs):
-        numbered = [(_FRAME.fullmatch(key.strip()), given) for key, given in value]
-        told = [(int(found[1]), given) for found, given in numbered if found]
-    elif isinstance(value, list) and len(value) == asked.frames and any(isinstance(one, list) for one in value):
-        told = list(enumerate(value))
+        numbered = [(_FRAME.fullmatch(key.strip()), item) for key, item in value]
+        items = [(int(match[1]), item) for match, item in numbered if match]
+    elif isinstance(value, list) and len(value) == asked.frames and any(isinstance(item, list) for item in value):
+        items = list(enumerate(value))
     else:
         return None
     answer: dict[int, FourNumbers | None] = {}
-    for number, given in told:
+    for number, entry in items:
         if number < asked.frames:
-            box = None if _is_none(given) else _box(given) or UNREADABLE
+            box = None if _is_none(entry) else _box(entry) or UNREADABLE
             answer[number] = box if answer.get(number, box) == box else UNREADABLE
     return tuple(answer.get(number) for number in range(asked.frames)) if answer else None
 
@@ -437,19 +437,19 @@ def _is_none(value: Any) -> bool:
 
 def _strict_indices(body: str, _: _Asked) -> tuple[int, ...] | None:
     value = _json(body)
-    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
+    if not isinstance(value, list) or not all(type(number) is int and number >= 0 for number in value):
         return None
     return tuple(value) if len(set(value)) == len(value) else None
 
 
 def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
-    found = _structured(_indices, text, asked)
-    if found is not None:
-        return tuple(found)
-    said = normal(_after_marker(text) or _PREFIX.sub("", text.strip())).replace(" and ", " ")
-    if said in ("none", "null", "empty"):
+    indices = _structured(_indices, text, asked)
+    if indices is not None:
+        return tuple(indices)
+    answer = normal(_after_marker(text) or _PREFIX.sub("", text.strip())).replace(" and ", " ")
+    if answer in ("none", "null", "empty"):
         return ()
-    numbers = said.split()
+    numbers = answer.split()
     if numbers and all(number.isascii() and number.isdigit() for number in numbers):
         return tuple(int(_number(number)) for number in numbers)
     return None
@@ -458,8 +458,8 @@ def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
 def _indices(value: Any, _: _Asked) -> tuple[int, ...] | None:
     if not isinstance(value, list):
         return None
-    found = [number for number in map(_whole, value) if number is not None]
-    return tuple(found) if found or not value else None
+    numbers = [number for number in map(_whole, value) if number is not None]
+    return tuple(numbers) if numbers or not value else None
 
 
 # --- words ---
@@ -475,7 +475,7 @@ def _mentions(words: tuple[str, ...]) -> re.Pattern[str]:
     """Where one of the words stands as a whole word, the longest first."""
     ordered = sorted(filter(None, _known(words)), key=len, reverse=True)
     return re.compile(
-        r"(?<!\w)(?:" + "|".join(r"[\s_-]+".join(map(re.escape, one.split())) for one in ordered) + r")(?!\w)"
+        r"(?<!\w)(?:" + "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in ordered) + r")(?!\w)"
     )
 
 
@@ -496,13 +496,13 @@ def _tolerant_option(text: str, asked: _Asked) -> str | None:
     """The only option named after the last "answer:", at the head of the reply, or in all of it."""
     text = folded(text)
     if asked.first:
-        named = _named(text, asked)
-        return named[0] if named else None
-    said = _after_marker(text)
-    for part in (_CLAUSE_END.split(said, maxsplit=1)[0], said, _head(text, asked), text):
-        named = list(dict.fromkeys(_named(part, asked)))
-        if len(named) == 1:
-            return named[0]
+        options = _named(text, asked)
+        return options[0] if options else None
+    answer = _after_marker(text)
+    for part in (_CLAUSE_END.split(answer, maxsplit=1)[0], answer, _head(text, asked), text):
+        options = list(dict.fromkeys(_named(part, asked)))
+        if len(options) == 1:
+            return options[0]
     return None
 
 
@@ -512,19 +512,19 @@ def _head(text: str, asked: _Asked) -> str:
         return ""
     pattern = _mentions(asked.words)
     start = re.match(r"\W{0,20}", text)
-    found = pattern.match(text, start.end() if start else 0)
-    if found is None or not (mark := re.compile(r"\W{0,3}[,.!:;\n]\W{0,20}").match(text, found.end())):
+    match = pattern.match(text, start.end() if start else 0)
+    if match is None or not (mark := re.compile(r"\W{0,3}[,.!:;\n]\W{0,20}").match(text, match.end())):
         return ""
-    return "" if pattern.match(text, mark.end()) else found[0]
+    return "" if pattern.match(text, mark.end()) else match[0]
 
 
 def _named(text: str, asked: _Asked) -> list[str]:
     """Options or numbers that a text names and does not deny, in their order."""
     if asked.words:
-        known, pattern = _known(asked.words), _mentions(asked.words)
-        return [known[normal(found[0])] for found in pattern.finditer(text) if not _denied(text, found.start())]
-    digits = [str(_number(found[0])) for found in _DIGITS.finditer(text)]
-    return digits or [str(_NUMBERS[found[0]]) for found in _NUMBER_WORDS.finditer(text)]
+        options, pattern = _known(asked.words), _mentions(asked.words)
+        return [options[normal(match[0])] for match in pattern.finditer(text) if not _denied(text, match.start())]
+    digits = [str(_number(match[0])) for match in _DIGITS.finditer(text)]
+    return digits or [str(_NUMBERS[match[0]]) for match in _NUMBER_WORDS.finditer(text)]
 
 
 def _denied(text: str, at: int) -> bool:
@@ -540,9 +540,9 @@ def _strict_list(body: str, asked: _Asked) -> tuple[str, ...] | None:
 
 def _tolerant_list(text: str, asked: _Asked) -> tuple[str, ...] | None:
     marked = _LIST.findall(text)
-    said = marked[-1] if marked else _after_marker(text) or text
-    found = _structured(lambda value, _: value if isinstance(value, list) else None, said, asked)
-    parts = found if found is not None else re.split(r"[;,\n]", _PREFIX.sub("", said.strip(" \n.*#")))
+    answer = marked[-1] if marked else _after_marker(text) or text
+    items = _structured(lambda value, _: value if isinstance(value, list) else None, answer, asked)
+    parts = items if items is not None else re.split(r"[;,\n]", _PREFIX.sub("", answer.strip(" \n.*#")))
     words = [asked.word(part) or normal(part) for part in parts if isinstance(part, str) and normal(part)]
     offered = set(asked.words)
     return tuple(words) if words and (not offered or offered & set(words)) else None

@@ -256,16 +256,16 @@ def task_score(
     metric: TaskMetric, *, variant: str, boxes: str = str(PROMPTED), lists: bool = False, caption: str = "fense"
 ) -> TaskScore:
     """The score of a task by its metric; captions are scored sample by sample, by ``caption``."""
-    how: dict[str, Any] = {"variant": variant_of(metric, variant)}
-    located = how | {"convention": convention_of(boxes)}
+    options: dict[str, Any] = {"variant": variant_of(metric, variant)}
+    located = options | {"convention": convention_of(boxes)}
     scores: dict[TaskMetric, TaskScore] = {
         "match": equal_lists if lists else full_match,
-        "fense": partial(caption_score, signature=Signature.of(metric=caption, **how)),
+        "fense": partial(caption_score, signature=Signature.of(metric=caption, **options)),
         "boxes": partial(avl, **located),
         "video iou": partial(avlg, **located),
-        "retrieval": partial(retrieval, **how),
-        "f1 and count": partial(amic, **how),
-        "recall and count": partial(vmic, **how),
+        "retrieval": partial(retrieval, **options),
+        "f1 and count": partial(amic, **options),
+        "recall and count": partial(vmic, **options),
     }
     return scores[metric]
 
@@ -273,7 +273,7 @@ def task_score(
 def narrowed(score: AnswerScore, positions: Sequence[int]) -> AnswerScore:
     """The score with the samples at these positions alone; its value and parts stay those of all."""
     places = {position: place for place, position in enumerate(score.kept)}
-    return replace(score, kept=tuple(positions), samples=score.samples[[places[one] for one in positions]])
+    return replace(score, kept=tuple(positions), samples=score.samples[[places[position] for position in positions]])
 
 
 def caption_score(
@@ -283,5 +283,5 @@ def caption_score(
     if any(prediction is None for prediction in predictions):
         return Undefined(NO_SENTENCES)
     entered = chosen(predictions, truths, unparsed=unparsed)
-    rows = np.array([[0.0 if given is None else given] for _, given, _ in entered.samples], np.float64)
+    rows = np.array([[0.0 if value is None else value] for _, value, _ in entered.samples], np.float64)
     return score_of_rows(entered, rows.reshape(-1, 1), combine=never_below_0, signature=signature)

@@ -159,14 +159,14 @@ class ClusterDraws:
             return np.full(self.replicates, np.nan)
         members = np.array([self.index_of[cluster] for cluster in measured.clusters])
         if measured.from_weights is not None:
-            drawn = np.array([measured.from_weights(row[members]) for part in self._weights() for row in part])
+            draws = np.array([measured.from_weights(row[members]) for part in self._weights() for row in part])
         else:
             sums = sums_by_cluster(measured.rows, members, len(self.index_of))
-            drawn = np.concatenate([measured.from_sums(weighted_sums(part, sums)) for part in self._weights()])
+            draws = np.concatenate([measured.from_sums(weighted_sums(part, sums)) for part in self._weights()])
         if measured.drawn_from < 2 or not isinstance(measured.outcome, Scored):
-            return drawn
+            return draws
         root = measured.within is not None and measured.within.root
-        return widened(drawn, measured.outcome.value, sizes=np.bincount(members), level=LEVEL, root=root)
+        return widened(draws, measured.outcome.value, sizes=np.bincount(members), level=LEVEL, root=root)
 
     def _weights(self) -> Iterator[Doubles]:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
@@ -210,8 +210,8 @@ def estimates(
         return np.nan_to_num(predicted.iou[answered], nan=0.0), truth.iou[answered], tuple(truth.cluster[answered])
     tracks = _tracks(truth)
     if unparsed == "wrong":
-        heard = set(tracks[answered].tolist())  # np.isin compares objects one with each
-        answered |= known & ~np.fromiter((track in heard for track in tracks.tolist()), bool, len(tracks))
+        answered_tracks = set(tracks[answered].tolist())  # np.isin compares objects one with each
+        answered |= known & ~np.fromiter((track in answered_tracks for track in tracks.tolist()), bool, len(tracks))
     of_frame = tracks[answered].tolist()
     estimated = dict(zip(*group_means(np.nan_to_num(predicted.iou[answered], nan=0.0), of_frame), strict=True))
     true_iou = dict(zip(*group_means(truth.iou[answered], of_frame), strict=True))
@@ -255,8 +255,8 @@ def rmse(
 def bias(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean of estimated minus true IoU; best is 0."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
-    found = mean_of((predicted.iou - truth.iou)[both], truth.cluster[both], metric="bias")
-    return replace(found, within=CORRELATION)
+    measured = mean_of((predicted.iou - truth.iou)[both], truth.cluster[both], metric="bias")
+    return replace(measured, within=CORRELATION)
 
 
 def judged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
@@ -267,30 +267,30 @@ def judged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
 def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
-    ours, true = predicted.iou[both], truth.iou[both]
-    drawn = stats.spearman_of_draws(ours, true)
-    found = _ranked(stats.spearman(ours, true), drawn, clusters=truth.cluster[both], within=CORRELATION)
-    return replace(found, unparsed=int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou))))
+    estimated, true = predicted.iou[both], truth.iou[both]
+    from_weights = stats.spearman_of_draws(estimated, true)
+    measured = _ranked(stats.spearman(estimated, true), from_weights, clusters=truth.cluster[both], within=CORRELATION)
+    return replace(measured, unparsed=int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou))))
 
 
 def auc_of_good(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
     rank = predicted.iou if predicted.rank is None else predicted.rank
-    there = ~np.isnan(rank)
-    ours, good = rank[there], truth.iou[there] >= GOOD
-    drawn = stats.auc_of_draws(ours, good)
-    return _ranked(stats.auc(ours, good), drawn, clusters=truth.cluster[there], within=SHARE)
+    present = ~np.isnan(rank)
+    ranks, good = rank[present], truth.iou[present] >= GOOD
+    from_weights = stats.auc_of_draws(ranks, good)
+    return _ranked(stats.auc(ranks, good), from_weights, clusters=truth.cluster[present], within=SHARE)
 
 
 def _ranked(
-    outcome: Scored[float] | Undefined, drawn: FromWeights, *, clusters: NDArray[Any], within: Range
+    outcome: Scored[float] | Undefined, from_weights: FromWeights, *, clusters: NDArray[Any], within: Range
 ) -> Measured:
     return Measured(
         outcome=outcome,
         rows=np.ones((len(clusters), 1)),
         clusters=tuple(clusters),
         from_sums=mean_of_sums,
-        from_weights=drawn,
+        from_weights=from_weights,
         n=len(clusters),
         within=within,
     )
@@ -299,9 +299,9 @@ def _ranked(
 def coverage(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
     low, high, true_iou, clusters = _intervals(predicted, truth)
-    found = mean_of((low <= true_iou) & (true_iou <= high), clusters, metric="coverage", missing=len(truth) - len(low))
+    share = mean_of((low <= true_iou) & (true_iou <= high), clusters, metric="coverage", missing=len(truth) - len(low))
     outcome = stats.coverage(low, high, true_iou) if len(low) or not len(truth) else Undefined(NO_INTERVAL)
-    return replace(found, outcome=outcome)
+    return replace(share, outcome=outcome)
 
 
 def width(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
@@ -314,8 +314,8 @@ def _intervals(predicted: JudgeColumns, truth: TruthColumns) -> tuple[Doubles, D
     if predicted.low is None or predicted.high is None:
         nothing = np.empty(0)
         return nothing, nothing, nothing, truth.cluster[:0]
-    held = (predicted.low <= predicted.high) & ~np.isnan(truth.iou)
-    return predicted.low[held], predicted.high[held], truth.iou[held], truth.cluster[held]
+    valid = (predicted.low <= predicted.high) & ~np.isnan(truth.iou)
+    return predicted.low[valid], predicted.high[valid], truth.iou[valid], truth.cluster[valid]
 
 
 NO_INTERVAL = "gives no interval"
@@ -427,9 +427,9 @@ class _Labels:
         predicted, true_labels = getattr(judged, label), getattr(truth, label)
         if predicted is None or true_labels is None:
             return None
-        at = np.flatnonzero([name is not None for name in true_labels])
-        said = [None if name == "unjudged" else name for name in predicted[at].tolist()]  # no answer, so a miss
-        return cls(said, true_labels[at].tolist(), at)
+        rows = np.flatnonzero([name is not None for name in true_labels])
+        names = [None if name == "unjudged" else name for name in predicted[rows].tolist()]  # no answer, so a miss
+        return cls(names, true_labels[rows].tolist(), rows)
 
 
 def f2_tables(
@@ -445,17 +445,17 @@ def f2_tables(
     ``columns``, (n,), are for actions the true defect; by default the right label. A reply without this label is a miss
     (``wrong``) or left out (``skip``).
     """
-    found = _Labels.of(predicted, truth, label)
-    if found is None:
+    labels = _Labels.of(predicted, truth, label)
+    if labels is None:
         return _nothing(NO_DEFECT)
-    own = found.right if columns is None else [columns[row] for row in found.at]
+    row_columns = labels.right if columns is None else [columns[row] for row in labels.at]
     classes = CLASSES[label]
     outcome = stats.f2_tables(
-        found.predicted, found.right, classes, columns=None if columns is None else own, unparsed=unparsed
+        labels.predicted, labels.right, classes, columns=None if columns is None else row_columns, unparsed=unparsed
     )
-    names = list(dict.fromkeys(own))
+    names = list(dict.fromkeys(row_columns))
     statistic = _MacroF2(columns=max(1, len(names)), classes=len(classes), only_true=True)
-    return _counted(found, truth, [names.index(name) for name in own], statistic=statistic, label=label,
+    return _counted(labels, truth, [names.index(name) for name in row_columns], statistic=statistic, label=label,
                     unparsed=unparsed, outcome=outcome)  # fmt: skip
 
 
@@ -463,52 +463,52 @@ def f2_confusion(
     predicted: JudgeColumns, truth: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
 ) -> Measured:
     """F2 from the confusion matrix of all items: false alarms count; higher is better."""
-    found = _Labels.of(predicted, truth, label)
-    if found is None:
+    labels = _Labels.of(predicted, truth, label)
+    if labels is None:
         return _nothing(NO_DEFECT)
     classes = CLASSES[label]
-    outcome = stats.f2_confusion(found.predicted, found.right, classes, unparsed=unparsed)
+    outcome = stats.f2_confusion(labels.predicted, labels.right, classes, unparsed=unparsed)
     statistic = _MacroF2(columns=1, classes=len(classes), only_true=False)
-    return _counted(found, truth, [0] * len(found.at), statistic=statistic, label=label, unparsed=unparsed,
+    return _counted(labels, truth, [0] * len(labels.at), statistic=statistic, label=label, unparsed=unparsed,
                     outcome=outcome)  # fmt: skip
 
 
 def f2_of_defect(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -> Measured:
     """F2 of one type from the confusion matrix of all items; higher is better."""
-    whole = f2_confusion(predicted, truth)
-    outcome = whole.outcome
+    measured = f2_confusion(predicted, truth)
+    outcome = measured.outcome
     if isinstance(outcome, stats.F2Macro):
         outcome = outcome.parts[defect]
     classes = CLASSES["defect"]
     statistic = _MacroF2(columns=1, classes=len(classes), only_true=False, only=classes.index(defect))
-    return replace(whole, outcome=outcome, from_sums=statistic)
+    return replace(measured, outcome=outcome, from_sums=statistic)
 
 
 def f2_tracks(
     predicted: JudgeColumns, truth: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
 ) -> Measured:
     """F2 within each track over its true labels, then the mean of the tracks; higher is better."""
-    found = _Labels.of(predicted, truth, label)
-    if found is None:
+    labels = _Labels.of(predicted, truth, label)
+    if labels is None:
         return _nothing(NO_DEFECT)
-    tracks, clusters = _tracks(truth)[found.at].tolist(), truth.cluster[found.at].tolist()
-    outcome = stats.f2_video(found.predicted, found.right, CLASSES[label], videos=tracks, unparsed=unparsed)
+    tracks, clusters = _tracks(truth)[labels.at].tolist(), truth.cluster[labels.at].tolist()
+    outcome = stats.f2_video(labels.predicted, labels.right, CLASSES[label], videos=tracks, unparsed=unparsed)
     parts = outcome.parts if isinstance(outcome, stats.F2Macro) else {}
     of_track = dict(zip(tracks, clusters, strict=True))
-    kept = [(of_track[track], part.value) for track, part in parts.items() if isinstance(part, Scored)]
+    scored = [(of_track[track], part.value) for track, part in parts.items() if isinstance(part, Scored)]
     return Measured(
         outcome=outcome,
-        rows=np.array([[value, 1.0] for _, value in kept]).reshape(-1, 2),
-        clusters=tuple(cluster for cluster, _ in kept),
+        rows=np.array([[value, 1.0] for _, value in scored]).reshape(-1, 2),
+        clusters=tuple(cluster for cluster, _ in scored),
         from_sums=mean_of_sums,
-        n=len(kept),
-        unparsed=found.predicted.count(None),
+        n=len(scored),
+        unparsed=labels.predicted.count(None),
         within=SHARE,
     )
 
 
 def _counted(
-    found: _Labels,
+    labels: _Labels,
     truth: TruthColumns,
     columns: Sequence[int],
     *,
@@ -520,18 +520,18 @@ def _counted(
     """An F2 of counts: each row marks one cell of its column's confusion matrix, last column: no answer."""
     column_of: dict[str | None, int] = {name: number for number, name in enumerate(CLASSES[label])}
     column_of[None] = len(column_of)
-    kept = [at for at, label_name in enumerate(found.predicted) if label_name is not None or unparsed == "wrong"]
+    indices = [index for index, name in enumerate(labels.predicted) if name is not None or unparsed == "wrong"]
     shape = (statistic.columns, statistic.classes, statistic.classes + 1)
-    rows = np.zeros((len(kept), *shape), dtype=np.uint8)  # hundreds of cells a row, of which one is 1
-    for row, at in zip(rows, kept, strict=True):
-        row[columns[at], column_of[found.right[at]], column_of[found.predicted[at]]] = 1
+    rows = np.zeros((len(indices), *shape), dtype=np.uint8)  # hundreds of cells a row, of which one is 1
+    for row, index in zip(rows, indices, strict=True):
+        row[columns[index], column_of[labels.right[index]], column_of[labels.predicted[index]]] = 1
     return Measured(
         outcome=outcome,
-        rows=rows.reshape(len(kept), math.prod(shape)),
-        clusters=tuple(truth.cluster[found.at[kept]]),
+        rows=rows.reshape(len(indices), math.prod(shape)),
+        clusters=tuple(truth.cluster[labels.at[indices]]),
         from_sums=statistic,
-        n=len(kept),
-        unparsed=found.predicted.count(None),
+        n=len(indices),
+        unparsed=labels.predicted.count(None),
         within=SHARE,
     )
 
@@ -555,8 +555,8 @@ class _MacroF2:
         below = np.where(counts, 4 * occurs + called_so, 1)
         total = (5 * np.where(counts, hits, 0) / below).sum(axis=2)
         of_column = _divided(total, counts.sum(axis=2).astype(np.float64))
-        there = ~np.isnan(of_column)
-        return _divided(np.where(there, of_column, 0).sum(axis=1), there.sum(axis=1).astype(np.float64))
+        defined = ~np.isnan(of_column)
+        return _divided(np.where(defined, of_column, 0).sum(axis=1), defined.sum(axis=1).astype(np.float64))
 
 
 def mean_of_sums(sums: Doubles) -> Doubles:

@@ -28,12 +28,12 @@ SCALE: Final = Range(low=0.0, high=4.0, root=True)
 def pearson(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Pearson's correlation of scores with the truth, -1..1, higher is better, over the outputs that have both."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
-    x, y = ((one[both] - one[both].mean()) if both.any() else one[both] for one in (predicted.iou, truth.iou))
+    x, y = ((iou[both] - iou[both].mean()) if both.any() else iou[both] for iou in (predicted.iou, truth.iou))
     rows = np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
     outcome: Scored[float] | Undefined = Undefined("fewer than two outputs, or all scores are equal")
-    found = float(pearson_of_sums(rows.sum(axis=0)[None])[0]) if x.size > 1 else np.nan
-    if np.isfinite(found):
-        outcome = Scored(found, Signature.of(metric="pearson"))
+    correlation = float(pearson_of_sums(rows.sum(axis=0)[None])[0]) if x.size > 1 else np.nan
+    if np.isfinite(correlation):
+        outcome = Scored(correlation, Signature.of(metric="pearson"))
     return Measured(
         outcome=outcome,
         rows=rows,
@@ -54,13 +54,13 @@ def pairs_in_order(
     members, rows, clusters = members_of(mixtures), list[tuple[float, float]](), list[Hashable]()
     order = np.argsort(members, kind="stable")
     for part in np.split(order, np.flatnonzero(np.diff(members[order])) + 1):
-        true, said, found = truth.iou[part], predicted.iou[part], np.zeros(2)
-        for at in range(part.size):  # row by row: a mixture may have thousands of outputs
-            ahead = (said[at] - said)[true[at] - true >= apart]
-            known = ahead[~np.isnan(ahead)]
-            found += ((np.sign(known) + 1) / 2).sum(), known.size
-        if found[1]:
-            rows.append((float(found[0]), float(found[1])))
+        true, scores, tally = truth.iou[part], predicted.iou[part], np.zeros(2)
+        for index in range(part.size):  # row by row: a mixture may have thousands of outputs
+            differences = (scores[index] - scores)[true[index] - true >= apart]
+            differences = differences[~np.isnan(differences)]
+            tally += ((np.sign(differences) + 1) / 2).sum(), differences.size
+        if tally[1]:
+            rows.append((float(tally[0]), float(tally[1])))
             clusters.append(truth.cluster[part[0]])
     sums = np.array(rows, dtype=np.float64).reshape(-1, 2)
     total = sums.sum(axis=0)
@@ -82,5 +82,5 @@ def width(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean width of the judge's own 90 % interval, 0..4; lower is better."""
     if predicted.low is None or predicted.high is None:
         return mean_of(np.empty(0), (), without=measures.NO_INTERVAL)
-    held = ~(np.isnan(predicted.low) | np.isnan(predicted.high))
-    return mean_of((predicted.high - predicted.low)[held], truth.cluster[held], metric="width")
+    valid = ~(np.isnan(predicted.low) | np.isnan(predicted.high))
+    return mean_of((predicted.high - predicted.low)[valid], truth.cluster[valid], metric="width")

@@ -84,15 +84,15 @@ def check_bool(prediction: NDArray[Any], truth: NDArray[Any]) -> None:
 
 
 def _check_array(name: str, array: NDArray[Any], ndim: tuple[int, ...]) -> None:
-    wanted = " or ".join({2: "(H, W)", 3: "(T, H, W)"}[axes] for axes in ndim)
+    shapes = " or ".join({2: "(H, W)", 3: "(T, H, W)"}[axes] for axes in ndim)
     if not isinstance(array, np.ndarray):
-        raise InputError(f"{name} is {type(array).__name__}", expected=f"a numpy array {wanted}", hint="use np.asarray")
+        raise InputError(f"{name} is {type(array).__name__}", expected=f"a numpy array {shapes}", hint="use np.asarray")
     if array.ndim not in ndim:
         raise InputError(
-            f"{name} has shape {array.shape}", expected=wanted, hint="a mask has no colour axis; take one channel"
+            f"{name} has shape {array.shape}", expected=shapes, hint="a mask has no colour axis; take one channel"
         )
     if 0 in array.shape[-2:]:
-        raise InputError(f"{name} has shape {array.shape}, so no pixels", expected=wanted)
+        raise InputError(f"{name} has shape {array.shape}, so no pixels", expected=shapes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,13 +268,13 @@ def class_sums(prediction: NDArray[Any], truth: NDArray[Any], *, classes: int = 
                 expected=f"whole numbers from 0, the background, to {classes - 1}",
             )
     total = np.zeros((3, classes))
-    for given, true in zip(prediction, truth, strict=True):
-        pairs = np.bincount((true.astype(np.int64) * classes + given).ravel(), minlength=classes**2)
+    for labels, true in zip(prediction, truth, strict=True):
+        pairs = np.bincount((true.astype(np.int64) * classes + labels).ravel(), minlength=classes**2)
         table = pairs.reshape(classes, classes)
-        both, predicted, there = np.diag(table), table.sum(axis=0), table.sum(axis=1)
-        either = predicted + there - both
+        both, predicted, present = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+        either = predicted + present - both
         occurs = either > 0
-        precision, recall = both / np.maximum(predicted, 1), both / np.maximum(there, 1)
+        precision, recall = both / np.maximum(predicted, 1), both / np.maximum(present, 1)
         weighed = BETA2 * precision + recall
         f = np.where(weighed > 0, (1 + BETA2) * precision * recall / np.where(weighed > 0, weighed, 1), 0.0)
         total += np.stack([both / np.maximum(either, 1), f, occurs])
@@ -303,8 +303,8 @@ def class_wise(
     if not total:
         return dict.fromkeys(CLASS_METRICS, Undefined("no frames"))
     return {
-        metric: _mean([sums[at] / sums[2] for sums in total.values()], metric, classes=classes, variant=variant)
-        for at, metric in enumerate(CLASS_METRICS)
+        metric: _mean([sums[column] / sums[2] for sums in total.values()], metric, classes=classes, variant=variant)
+        for column, metric in enumerate(CLASS_METRICS)
     }
 
 

@@ -192,10 +192,10 @@ def clip_sums(prediction: Mask, truth: Mask) -> RefAvsSums:
     curves = [
         _f_curve(frame, true, np.array([0.0, 0.5])) for frame, true in zip(soft, truth, strict=True) if true.any()
     ]
-    whole, own = np.sum(curves, axis=0).tolist() if curves else (0.0, 0.0)
+    frame_f, mask_f = np.sum(curves, axis=0).tolist() if curves else (0.0, 0.0)
     return {
         "J": (math.fsum(agreed), len(agreed)),
-        "F": (own, whole, len(curves)),
+        "F": (mask_f, frame_f, len(curves)),
         "S": (int(np.count_nonzero(prediction)), prediction.size),
     }
 
@@ -210,16 +210,16 @@ def pooled_sums(
     """
     pooled = _rules(variant).pooled
     groups = [clips[start : start + pooled] for start in range(0, len(clips), pooled)]
-    found = []
+    ratios = []
     for group in groups:
         *parts, over = np.sum([clip[measure] for clip in group], axis=0).tolist()
         if over:
-            found.append(max(parts) / over)
-    if not found:
+            ratios.append(max(parts) / over)
+    if not ratios:
         return Undefined("no items" if not clips else "no frame has a rule")
-    values = map(math.sqrt, found) if measure == "S" else found
+    values = map(math.sqrt, ratios) if measure == "S" else ratios
     lower: Literal["j", "f", "s"] = "j" if measure == "J" else "f" if measure == "F" else "s"
-    return Scored(math.fsum(values) / len(found), _signature(lower, variant, _rules(variant)))
+    return Scored(math.fsum(values) / len(ratios), _signature(lower, variant, _rules(variant)))
 
 
 _Pair: TypeAlias = tuple[NDArray[np.floating[Any]], Mask]
@@ -301,8 +301,8 @@ def _mean(
     signature: Signature,
 ) -> ClipMean | Undefined:
     groups = [tuple(pairs[start : start + rules.pooled]) for start in range(0, len(pairs), rules.pooled)]
-    found = [(of_group(group), group) for group in groups]
-    scored = [(outcome, group) for outcome, group in found if outcome is not None]
+    outcomes = [(of_group(group), group) for group in groups]
+    scored = [(outcome, group) for outcome, group in outcomes if outcome is not None]
     if not scored:
         return Undefined("no items" if not pairs else "no frame has a rule")
     frames = sum(count for (_, count), _ in scored)

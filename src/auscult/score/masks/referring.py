@@ -118,10 +118,10 @@ class SentenceAreas:
             both, _ = counts(prediction, true)
             areas, size = (int(np.count_nonzero(prediction)), int(np.count_nonzero(true))), prediction.shape
         else:
-            drawn = _runs(prediction)
-            known = None if truth is None else _runs(truth)
-            both = 0 if known is None else drawn.shared(known)
-            areas, size = (drawn.area, 0 if known is None else known.area), drawn.size
+            runs = _runs(prediction)
+            truth_runs = None if truth is None else _runs(truth)
+            both = 0 if truth_runs is None else runs.shared(truth_runs)
+            areas, size = (runs.area, 0 if truth_runs is None else truth_runs.area), runs.size
         return cls(both_px=both, predicted_px=areas[0], truth_px=areas[1], picture_px=math.prod(size), **about)
 
     @property
@@ -176,9 +176,9 @@ def riou(sentences: Iterable[SentenceAreas], *, variant: ReferringVariant = "pap
     _check_variant(variant)
 
     def of(reference: Sequence[SentenceAreas]) -> float | None:
-        both = sum(one.both_px for one in reference)
-        union = sum(one.either_px for one in reference if one.exists)
-        painted = [(one.predicted_px, one.picture_px) for one in reference if not one.exists]
+        both = sum(sentence.both_px for sentence in reference)
+        union = sum(sentence.either_px for sentence in reference if sentence.exists)
+        painted = [(sentence.predicted_px, sentence.picture_px) for sentence in reference if not sentence.exists]
         if variant == "robust_ref_seg":
             invented = math.fsum(area * _RELEASE_PX / size for area, size in painted)
         else:
@@ -193,7 +193,7 @@ def mrr(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
     """mRR, 0..1, higher is better; Undefined where no reference has a negative sentence. Source: Wu et al., Eq. 2."""
 
     def of(reference: Sequence[SentenceAreas]) -> float | None:
-        empty = [one.predicted_px == 0 for one in reference if not one.exists]
+        empty = [sentence.predicted_px == 0 for sentence in reference if not sentence.exists]
         return sum(empty) / len(empty) if empty else None
 
     return _over_references(sentences, of, metric="mrr", empty="0 pixels")
@@ -207,10 +207,10 @@ def referring_miou(sentences: Iterable[SentenceAreas], *, over: MeanOver = "refe
     if over not in ("references", "sentences"):
         raise InputError(f"over is {over!r:.40}", expected="references or sentences")
     if over == "sentences":
-        return _over_sentences(_positive(sentences), lambda one: (one.iou, 1), metric="referring_miou")
+        return _over_sentences(_positive(sentences), lambda sentence: (sentence.iou, 1), metric="referring_miou")
 
     def of(reference: Sequence[SentenceAreas]) -> float | None:
-        values = [one.iou for one in reference if one.exists]
+        values = [sentence.iou for sentence in reference if sentence.exists]
         return math.fsum(values) / len(values) if values else None
 
     return _over_references(sentences, of, metric="referring_miou", negatives="left out")
@@ -218,7 +218,7 @@ def referring_miou(sentences: Iterable[SentenceAreas], *, over: MeanOver = "refe
 
 def referring_oiou(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
     """Overall IoU (oIoU) of positive sentences: all intersections over all unions, 0..1; Undefined for none."""
-    return _over_sentences(_positive(sentences), lambda one: (one.both_px, one.either_px), metric="referring_oiou")
+    return _over_sentences(_positive(sentences), lambda row: (row.both_px, row.either_px), metric="referring_oiou")
 
 
 def precision_at(
@@ -233,15 +233,15 @@ def precision_at(
         raise InputError(f"threshold is {threshold!r}", expected="an IoU, 0..1")
     release, sums = variant == "robust_ref_seg", dict[Hashable, float]()
 
-    def passes(one: SentenceAreas) -> tuple[float, float]:
+    def passes(sentence: SentenceAreas) -> tuple[float, float]:
         if not release:
-            return one.iou > threshold, 1
-        sums[one.reference] = sums.get(one.reference, 0.0) + one.iou
-        return sums[one.reference] >= threshold, 1
+            return sentence.iou > threshold, 1
+        sums[sentence.reference] = sums.get(sentence.reference, 0.0) + sentence.iou
+        return sums[sentence.reference] >= threshold, 1
 
-    about = {"threshold": f"{'>=' if release else '>'} {threshold:g}", "variant": variant}
-    about |= {"tested": "running sum of the reference"} if release else {}
-    return _over_sentences(_positive(sentences), passes, metric="precision_at", **about)
+    fields = {"threshold": f"{'>=' if release else '>'} {threshold:g}", "variant": variant}
+    fields |= {"tested": "running sum of the reference"} if release else {}
+    return _over_sentences(_positive(sentences), passes, metric="precision_at", **fields)
 
 
 def mask_ratio(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
@@ -254,10 +254,11 @@ def mask_ratio(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined
 
 def mask_ratios(sentences: Iterable[SentenceAreas]) -> Mapping[str, ReferringScore | Undefined]:
     """The rows of Table 7: ``mask_ratio`` of each kind of negation that occurs, and ``origin``, that of positives."""
-    every = tuple(sentences)
-    kinds = dict.fromkeys(one.kind for one in every if not one.exists)
-    rows = {kind: [one for one in every if not one.exists and one.kind == kind] for kind in kinds}
-    rows[ORIGIN] = [one for one in every if one.exists]
+    all_sentences = tuple(sentences)
+    negatives = [sentence for sentence in all_sentences if not sentence.exists]
+    kinds = dict.fromkeys(sentence.kind for sentence in negatives)
+    rows = {kind: [sentence for sentence in negatives if sentence.kind == kind] for kind in kinds}
+    rows[ORIGIN] = [sentence for sentence in all_sentences if sentence.exists]
     return {name: _ratio_of(row, name or "no kind") for name, row in rows.items()}
 
 
@@ -269,16 +270,16 @@ def r2vos_r(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
 
     Source: Wu et al., App. A.4.
     """
-    every = tuple(sentences)
-    if not any(not one.exists for one in every):
+    all_sentences = tuple(sentences)
+    if not any(not sentence.exists for sentence in all_sentences):
         return Undefined("there is no negative sentence")
-    wrong = {_key(one): 0.0 if one.exists else float(one.predicted_px) for one in every}
-    right = {_key(one): float(one.predicted_px) if one.exists else 0.0 for one in every}
+    wrong = {_key(sentence): 0.0 if sentence.exists else float(sentence.predicted_px) for sentence in all_sentences}
+    right = {_key(sentence): float(sentence.predicted_px) if sentence.exists else 0.0 for sentence in all_sentences}
     if not any(right.values()):
         return Undefined("nothing is painted for positive sentences")
     value = 1 - math.fsum(wrong.values()) / math.fsum(right.values())
     signature = Signature.of(metric="r2vos_r", over="pixels of all sentences", size="the picture's")
-    return ReferringScore(value=value, signature=signature, n=len(every), ratio=(wrong, right))
+    return ReferringScore(value=value, signature=signature, n=len(all_sentences), ratio=(wrong, right))
 
 
 def giou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
@@ -287,8 +288,8 @@ def giou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> Refer
     A mask of fewer than ``cleared_below`` pixels counts as empty: GRES clears those of fewer than 50 of models that
     cannot say that nothing is there.
     """
-    kept = _cleared(sentences, cleared_below)
-    return _over_sentences(kept, lambda one: (one.iou, 1), metric="giou", **_gres(cleared_below, "1"))
+    cleared = _cleared(sentences, cleared_below)
+    return _over_sentences(cleared, lambda sentence: (sentence.iou, 1), metric="giou", **_gres(cleared_below, "1"))
 
 
 def ciou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
@@ -297,9 +298,9 @@ def ciou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> Refer
     ``cleared_below`` as in ``giou``. An empty mask for a negative sentence adds nothing. Undefined where there is no
     pixel in any mask.
     """
-    kept = _cleared(sentences, cleared_below)
-    about = _gres(cleared_below, "adds nothing")
-    return _over_sentences(kept, lambda one: (one.both_px, one.either_px), metric="ciou", **about)
+    cleared = _cleared(sentences, cleared_below)
+    fields = _gres(cleared_below, "adds nothing")
+    return _over_sentences(cleared, lambda sentence: (sentence.both_px, sentence.either_px), metric="ciou", **fields)
 
 
 def n_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
@@ -307,9 +308,9 @@ def n_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> Refe
 
     Each sentence counts alike, where ``mrr`` counts references. Undefined where there is no negative sentence.
     """
-    kept = [one for one in _cleared(sentences, cleared_below) if not one.exists]
-    about = _gres(cleared_below, "right for a negative")
-    return _over_sentences(kept, lambda one: (one.predicted_px == 0, 1), metric="n_acc", **about)
+    negatives = [sentence for sentence in _cleared(sentences, cleared_below) if not sentence.exists]
+    fields = _gres(cleared_below, "right for a negative")
+    return _over_sentences(negatives, lambda sentence: (sentence.predicted_px == 0, 1), metric="n_acc", **fields)
 
 
 def t_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
@@ -317,17 +318,17 @@ def t_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> Refe
 
     Undefined where there is no positive sentence.
     """
-    kept = _positive(_cleared(sentences, cleared_below))
-    about = _gres(cleared_below, "wrong for a positive")
-    return _over_sentences(kept, lambda one: (one.predicted_px > 0, 1), metric="t_acc", **about)
+    positives = _positive(_cleared(sentences, cleared_below))
+    fields = _gres(cleared_below, "wrong for a positive")
+    return _over_sentences(positives, lambda sentence: (sentence.predicted_px > 0, 1), metric="t_acc", **fields)
 
 
 def pictures_of(sentences: Iterable[SentenceAreas]) -> dict[Hashable, Hashable]:
     """The picture of every reference and sentence, by the keys of ``ReferringScore.ratio``: clusters of an interval."""
-    found: dict[Hashable, Hashable] = {}
+    pictures: dict[Hashable, Hashable] = {}
     for sentence in sentences:
-        found[sentence.reference] = found[_key(sentence)] = sentence.picture
-    return found
+        pictures[sentence.reference] = pictures[_key(sentence)] = sentence.picture
+    return pictures
 
 
 def _check_variant(variant: str) -> None:
@@ -335,8 +336,8 @@ def _check_variant(variant: str) -> None:
         raise InputError(f"there is no variant {variant!r:.40}", expected="paper or robust_ref_seg")
 
 
-def _key(one: SentenceAreas) -> Hashable:
-    return one.reference, one.id
+def _key(sentence: SentenceAreas) -> Hashable:
+    return sentence.reference, sentence.id
 
 
 def _positive(sentences: Iterable[SentenceAreas]) -> list[SentenceAreas]:
@@ -358,7 +359,7 @@ def _gres(below: int, empty: str) -> dict[str, str]:
 
 
 def _ratio_of(sentences: Sequence[SentenceAreas], of: str) -> ReferringScore | Undefined:
-    return _over_sentences(sentences, lambda one: (one.predicted_px / one.picture_px, 1), metric="mask_ratio", of=of)
+    return _over_sentences(sentences, lambda row: (row.predicted_px / row.picture_px, 1), metric="mask_ratio", of=of)
 
 
 def _over_references(

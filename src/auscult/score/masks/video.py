@@ -112,12 +112,12 @@ def boundary_f(prediction: Mask, truth: Mask, *, tolerance: float = TOLERANCE) -
     check_bool(prediction, truth)
     check_tolerance(tolerance)
     radius_px = tolerance_px(truth.shape, tolerance)
-    _, found = compare(prediction, truth, radius_px)
+    _, boundary = compare(prediction, truth, radius_px)
     return BoundaryF(
-        value=found.f,
+        value=boundary.f,
         signature=Signature.of(metric="boundary_f", tolerance=f"{tolerance:g} of the diagonal", empty=1),
-        precision=found.precision,
-        recall=found.recall,
+        precision=boundary.precision,
+        recall=boundary.recall,
         radius_px=radius_px,
     )
 
@@ -194,11 +194,11 @@ def flicker(steps: Sequence[MaskStep | None]) -> Scored[float] | Undefined:
     Undefined where fewer than half of the steps count, or fewer than ``LEAST_STEPS``.
     """
     overlaps = [step.overlap for step in steps if step is not None and step.overlap is not None]
-    there = sum(step is not None and step.everywhere is not None for step in steps)
-    if there < LEAST_STEPS:
+    readable = sum(step is not None and step.everywhere is not None for step in steps)
+    if readable < LEAST_STEPS:
         return Undefined(f"fewer than {LEAST_STEPS} steps between frames that both could be read")
-    if len(overlaps) < LEAST_STEPS or 2 * len(overlaps) < there:
-        return Undefined(f"the motion could be followed in {len(overlaps)} of {there} steps only")
+    if len(overlaps) < LEAST_STEPS or 2 * len(overlaps) < readable:
+        return Undefined(f"the motion could be followed in {len(overlaps)} of {readable} steps only")
     signature = Signature.of(metric="flicker", over="followed pixels", followed=FOLLOWED, steps=len(overlaps))
     return Scored(1 - median(overlaps), signature)
 
@@ -270,9 +270,9 @@ def each_object(
     extra = sorted(frozenset().union(*in_prediction.values()) - {VOID, *real})
     objects = []
     for index in real:
-        seen = [frame for frame in frames if index in in_truth[frame] or index in in_prediction[frame]]
-        kept = tuple(frame for frame in frames if not late or frame >= seen[0])
-        objects.append((index, kept, _object_pairs(clip, (index, kept), void)))
+        shown = [frame for frame in frames if index in in_truth[frame] or index in in_prediction[frame]]
+        object_frames = tuple(frame for frame in frames if not late or frame >= shown[0])
+        objects.append((index, object_frames, _object_pairs(clip, (index, object_frames), void)))
     return tuple(objects), tuple(extra)
 
 
@@ -480,14 +480,14 @@ def aggregate(
         InputError: The clips were scored in different ways, or ``over`` is unknown.
     """
     _check_choice("over", over, ("objects", "videos"))
-    given = list(results)
-    scored = [result for result in given if isinstance(result, JAndF)]
+    outcomes = list(results)
+    scored = [result for result in outcomes if isinstance(result, JAndF)]
     if not scored:
-        return Undefined("no items" if not given else "no clip has a score")
-    ways = sorted({str(result.signature) for result in scored})
-    if len(ways) > 1:
+        return Undefined("no items" if not outcomes else "no clip has a score")
+    signatures = sorted({str(result.signature) for result in scored})
+    if len(signatures) > 1:
         raise InputError(
-            f"the clips were scored in different ways: {ways[0]} and {ways[1]}",
+            f"the clips were scored in different ways: {signatures[0]} and {signatures[1]}",
             expected="one signature",
             hint="score all clips with the same protocol, tolerance, variant and version",
         )
@@ -502,17 +502,17 @@ def aggregate(
         f=f,
         videos=len(scored),
         objects=sum(len(result.objects) for result in scored),
-        undefined=sum(isinstance(result, Undefined) for result in given),
-        failed=sum(isinstance(result, Failed) for result in given),
+        undefined=sum(isinstance(result, Undefined) for result in outcomes),
+        failed=sum(isinstance(result, Failed) for result in outcomes),
     )
 
 
 def _score(index: int | None, frames: tuple[int, ...], pairs: Pairs, *, radius_px: int) -> ObjectJAndF:
     j_per_frame, f_per_frame = [], []
     for prediction, truth in pairs:
-        (both, either), found = compare(prediction, truth, radius_px)
+        (both, either), boundary = compare(prediction, truth, radius_px)
         j_per_frame.append(both / either if either else 1.0)
-        f_per_frame.append(found.f)
+        f_per_frame.append(boundary.f)
     return ObjectJAndF(
         index=index,
         j=_mean(j_per_frame),
@@ -530,12 +530,12 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _signature(protocol: DavisProtocol, tolerance: float, variant: DavisVariant) -> Signature:
-    each = protocol == "davis2017"
+    per_object = protocol == "davis2017"
     return Signature.of(
         metric="j_and_f",
         protocol=protocol,
-        objects="each" if each else "union",
-        frames="without first and last" if each else "all",
+        objects="each" if per_object else "union",
+        frames="without first and last" if per_object else "all",
         tolerance=f"{tolerance:g} of the diagonal",
         empty=1,
         void=VOID,

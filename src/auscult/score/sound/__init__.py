@@ -24,10 +24,10 @@ def perceptual_scores(
     estimate: Signal, stems: Sequence[Signal], *, target: int = 0, rate_hz: int
 ) -> dict[str, Scored[float] | Undefined]:
     """``recall``, ``precision``, ``faithfulness`` and ``overall`` of ``perceptual``, 1..5, each by itself."""
-    found = perceptual(estimate, stems, target=target, rate_hz=rate_hz)
-    if isinstance(found, Undefined):
-        return dict.fromkeys(PERFORMANCE, found)
-    return {name: Scored(getattr(found, name), found.signature) for name in PERFORMANCE}
+    scores = perceptual(estimate, stems, target=target, rate_hz=rate_hz)
+    if isinstance(scores, Undefined):
+        return dict.fromkeys(PERFORMANCE, scores)
+    return {name: Scored(getattr(scores, name), scores.signature) for name in PERFORMANCE}
 
 
 PERCEPTUAL: Final = sound_score(
@@ -67,10 +67,10 @@ def score_sound(
     truth: Any = stems if spec.takes == "sound and stems" else stems[target]
     if spec.takes == "sound and spans":
         estimate, truth = estimate[..., :], known.get("spans") or sounding(truth[..., :], rate_hz=known["rate_hz"])
-    taken = inspect.signature(spec.function).parameters
-    named = {key: value for key, value in {**known, "target": target}.items() if key in taken and key != "spans"}
-    found = spec.function(estimate, truth, **named)
-    return found if isinstance(found, Mapping) else {name: found}
+    parameters = inspect.signature(spec.function).parameters
+    options = {key: value for key, value in {**known, "target": target}.items() if key in parameters and key != "spans"}
+    result = spec.function(estimate, truth, **options)
+    return result if isinstance(result, Mapping) else {name: result}
 
 
 __all__ = [

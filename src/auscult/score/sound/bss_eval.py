@@ -55,33 +55,33 @@ def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: 
     step = size - lags + 1
     rows = sum(1 if len(stem.shape) == 1 else stem.shape[0] for stem in stems)
     total: list[NDArray[np.complex128]] | None = None
-    own: Doubles | float = 0.0
+    energy: Doubles | float = 0.0
     for start in range(0, stems[0].shape[-1], _FRAMES * step):
         stop = start + _FRAMES * step
-        part = np.concatenate([block(one, start, stop + lags - 1) for one in (*stems, *estimates)])
+        part = np.concatenate([block(signal, start, stop + lags - 1) for signal in (*stems, *estimates)])
         inside = part[rows:, : stop - start]
-        own = own + np.einsum("mx,mx->m", inside, inside)
+        energy = energy + np.einsum("mx,mx->m", inside, inside)
         count = -(-min(part.shape[1], stop - start) // step)
         part = np.pad(part, ((0, 0), (0, max(0, count * step + lags - 1 - part.shape[1]))))
         frames = sliding_window_view(part, size, axis=-1)[:, : count * step : step]
         ahead = np.fft.rfft(frames)
         first = np.conj(np.fft.rfft(frames[:rows, :, :step], size))
-        products = [np.einsum("bf,jbf->jf", one, ahead) for one in first]
-        total = products if total is None else [mine + new for mine, new in zip(total, products, strict=True)]
-    found = np.fft.irfft(np.stack(total or []), size)[..., :lags]
-    check_finite(float(found.sum()), float(np.sum(own)))
-    return Correlations(found[:, :rows], found[:, rows:], np.asarray(own))
+        products = [np.einsum("bf,jbf->jf", spectrum, ahead) for spectrum in first]
+        total = products if total is None else [old + new for old, new in zip(total, products, strict=True)]
+    by_lag = np.fft.irfft(np.stack(total or []), size)[..., :lags]
+    check_finite(float(by_lag.sum()), float(np.sum(energy)))
+    return Correlations(by_lag[:, :rows], by_lag[:, rows:], np.asarray(energy))
 
 
 def gram(products: Doubles) -> Doubles:
     """Inner products of all delayed channels, (n L, n L) with blocks of L, from ``Correlations.stems`` (n, n, L)."""
     rows, _, lags = products.shape
-    made = np.empty((rows, lags, rows, lags))
+    matrix = np.empty((rows, lags, rows, lags))
     for i in range(rows):
         for j in range(rows):
             line = np.concatenate([products[j, i, :0:-1], products[i, j]])
-            made[i, :, j] = sliding_window_view(line, lags)[:, ::-1]
-    return made.reshape(rows * lags, rows * lags)
+            matrix[i, :, j] = sliding_window_view(line, lags)[:, ::-1]
+    return matrix.reshape(rows * lags, rows * lags)
 
 
 def solved(matrix: Doubles, right: Doubles) -> Doubles:
@@ -167,8 +167,8 @@ def bss_sources(
             f"the sounds have {channels} channels", expected="mono for version 3 of sources",
             hint="use bss4 or bss_images, which score several channels, or mix them to one",
         )  # fmt: skip
-    made = _Projections(estimates, stems, filter_length)
-    return _separation(_whole(made, images=False), order, metric="bss3", filter=filter_length)
+    fit = _Projections(estimates, stems, filter_length)
+    return _separation(_whole(fit, images=False), order, metric="bss3", filter=filter_length)
 
 
 def bss_images(
@@ -195,10 +195,10 @@ def bss_images(
     step = (window if hop is None else hop) or 0
     if window is not None and min(window, step) < 1:
         raise InputError(f"window is {window} and hop {step} samples", expected="1 or more")
-    made = _Projections(estimates, stems, filter_length)
+    fit = _Projections(estimates, stems, filter_length)
     if window is None or window >= length:
-        return _separation(_whole(made, images=True), order, metric="bss3_images", filter=filter_length)
-    parts = _windows(made, estimates, stems, framing=(window, step))
+        return _separation(_whole(fit, images=True), order, metric="bss3_images", filter=filter_length)
+    parts = _windows(fit, estimates, stems, framing=(window, step))
     signed = {"window": window, "hop": step, "silent": "any source"}
     return _separation(parts, order, metric="bss4", filter=filter_length, **signed)
 
@@ -216,7 +216,7 @@ def bss3(
 ) -> dict[str, Scored[float] | Undefined]:
     """BSS Eval 3 of one estimate, mono: ``sdr``, ``sir``, ``sar``; ``target`` is the number of its stem."""
     ordered = _first(stems, target)
-    check_signals(estimate=estimate, **{f"stem {number}": one for number, one in enumerate(ordered)})
+    check_signals(estimate=estimate, **{f"stem {number}": stem for number, stem in enumerate(ordered)})
     return dict(bss_sources([estimate], ordered, filter_length=filter_length).ratios[0])
 
 
@@ -237,19 +237,19 @@ def bss4(
 def _first(stems: Sequence[Signal], target: int) -> list[Signal]:
     if not 0 <= target < len(stems):
         raise InputError(f"the target is stem {target} of {len(stems)}", expected=f"0 to {len(stems) - 1}")
-    return [stems[target], *(one for number, one in enumerate(stems) if number != target)]
+    return [stems[target], *(stem for number, stem in enumerate(stems) if number != target)]
 
 
 def _checked(estimates: Sequence[Signal], stems: Sequence[Signal], order: Order) -> tuple[int, int]:
     """(channels, samples); fewer estimates than stems are those of the first stems."""
-    count, most = len(stems), MOST_SOURCES if order == "given" else MOST_PERMUTED
-    if not 1 <= len(estimates) <= count <= most or (order == "best" and len(estimates) != count):
+    count, limit = len(stems), MOST_SOURCES if order == "given" else MOST_PERMUTED
+    if not 1 <= len(estimates) <= count <= limit or (order == "best" and len(estimates) != count):
         raise InputError(
-            f"there are {len(estimates)} estimates and {count} stems", expected=f"1 to {most}, as many of each",
+            f"there are {len(estimates)} estimates and {count} stems", expected=f"1 to {limit}, as many of each",
             hint="the stems are those of one mixture",
         )  # fmt: skip
-    named = {f"stem {number}": one for number, one in enumerate(stems)}
-    return check_signals(**named, **{f"estimate {number}": one for number, one in enumerate(estimates)})
+    signals = {f"stem {number}": stem for number, stem in enumerate(stems)}
+    return check_signals(**signals, **{f"estimate {number}": estimate for number, estimate in enumerate(estimates)})
 
 
 class _Projections:
@@ -279,58 +279,58 @@ class _Projections:
         return np.fft.rfft(filters.reshape(-1, self.lags, filters.shape[1]).transpose(0, 2, 1), size)
 
 
-def _whole(made: _Projections, *, images: bool) -> _Parts:
+def _whole(fit: _Projections, *, images: bool) -> _Parts:
     """Energies over the whole signals."""
-    target, others = np.zeros(made.shape[:2]), np.zeros(made.shape[:2])
-    for number, (rows, mine) in enumerate(zip(made.rows, made.alone, strict=True)):
-        rest = made.wide.copy()
-        rest[rows] -= mine
-        target[number] = made.summed((made.right[rows] * mine).sum(axis=0))
-        others[number] = made.summed(energies(made.matrix, rest))
-    own, everything = (
-        np.broadcast_to(one, target.shape) for one in (made.own, made.summed((made.right * made.wide).sum(axis=0)))
+    target, others = np.zeros(fit.shape[:2]), np.zeros(fit.shape[:2])
+    for number, (rows, filters) in enumerate(zip(fit.rows, fit.alone, strict=True)):
+        residual = fit.wide.copy()
+        residual[rows] -= filters
+        target[number] = fit.summed((fit.right[rows] * filters).sum(axis=0))
+        others[number] = fit.summed(energies(fit.matrix, residual))
+    output, everything = (
+        np.broadcast_to(energy, target.shape) for energy in (fit.own, fit.summed((fit.right * fit.wide).sum(axis=0)))
     )
-    ratios = {"sdr": (target, own - target), "sir": (target, others), "sar": (everything, own - everything)}
+    ratios = {"sdr": (target, output - target), "sir": (target, others), "sar": (everything, output - everything)}
     if images:
-        count, given, channels = made.shape
-        both = np.einsum("ncmc->nm", made.found.cross[:, :, 0].reshape(count, channels, given, channels))
-        true = np.broadcast_to(made.true[:, None], target.shape)
-        image = {"sdr": (true, own - 2 * both + true), "isr": (true, target - 2 * both + true)}
+        count, outputs, channels = fit.shape
+        both = np.einsum("ncmc->nm", fit.found.cross[:, :, 0].reshape(count, channels, outputs, channels))
+        true = np.broadcast_to(fit.true[:, None], target.shape)
+        image = {"sdr": (true, output - 2 * both + true), "isr": (true, target - 2 * both + true)}
         ratios = {**image, "sir": ratios["sir"], "sar": ratios["sar"]}
-    return _Parts(made.true, made.own, ratios)
+    return _Parts(fit.true, fit.own, ratios)
 
 
 def _windows(
-    made: _Projections, estimates: Sequence[Signal], stems: Sequence[Signal], *, framing: tuple[int, int]
+    fit: _Projections, estimates: Sequence[Signal], stems: Sequence[Signal], *, framing: tuple[int, int]
 ) -> _Parts:
     """Energies in windows, in the frequency domain: long enough transforms of a window hold its convolutions whole."""
     window, step = framing
-    channels, size = made.shape[2], _quick_length(window + made.lags - 1)
-    wide, alone = made.spectra(made.wide, size), [made.spectra(one, size) for one in made.alone]
+    channels, size = fit.shape[2], _quick_length(window + fit.lags - 1)
+    wide, alone = fit.spectra(fit.wide, size), [fit.spectra(filters, size) for filters in fit.alone]
     twice = np.full(size // 2 + 1, 2.0)
     twice[[0, *([-1] if size % 2 == 0 else [])]] = 1.0
 
     def energy(spectrum: NDArray[np.complex128]) -> Doubles:
-        return made.summed((spectrum.real**2 + spectrum.imag**2) @ twice) / size
+        return fit.summed((spectrum.real**2 + spectrum.imag**2) @ twice) / size
 
     starts = range(0, stems[0].shape[-1] - window + 1, step)
-    found = np.full((4, 2, *made.shape[:2], len(starts)), np.nan)
+    values = np.full((4, 2, *fit.shape[:2], len(starts)), np.nan)
     for number, start in enumerate(starts):
-        parts = [block(one, start, start + window) for one in (*stems, *estimates)]
+        parts = [block(signal, start, start + window) for signal in (*stems, *estimates)]
         if not all(part.any() for part in parts):
             continue
         frames = np.fft.rfft(np.concatenate(parts), size)
-        true, given = frames[: len(wide)], frames[len(wide) :]
+        true, outputs = frames[: len(wide)], frames[len(wide) :]
         everything = np.einsum("kmf,kf->mf", wide, true)
         for stem, filters in enumerate(alone):
-            mine = true[stem * channels :][:channels]
-            target = np.einsum("kmf,kf->mf", filters, mine)
-            image = np.tile(mine, (made.shape[1], 1))
-            pairs = ((image, given), (image, target), (target, everything), (everything, given))
-            for at, (base, whole) in enumerate(pairs):
-                found[at, :, stem, :, number] = energy(base), energy(whole - base)
+            source = true[stem * channels :][:channels]
+            target = np.einsum("kmf,kf->mf", filters, source)
+            image = np.tile(source, (fit.shape[1], 1))
+            pairs = ((image, outputs), (image, target), (target, everything), (everything, outputs))
+            for index, (base, total) in enumerate(pairs):
+                values[index, :, stem, :, number] = energy(base), energy(total - base)
     names = ("sdr", "isr", "sir", "sar")
-    return _Parts(made.true, made.own, {name: (one[0], one[1]) for name, one in zip(names, found, strict=True)})
+    return _Parts(fit.true, fit.own, {name: (pair[0], pair[1]) for name, pair in zip(names, values, strict=True)})
 
 
 def _quick_length(least: int) -> int:
@@ -340,26 +340,26 @@ def _quick_length(least: int) -> int:
 
 
 def _separation(parts: _Parts, order: Order, **signed: Any) -> Separation:
-    count, given = parts.ratios["sdr"][0].shape[:2]
-    chosen = tuple(range(given)) if order == "given" else _best(*parts.ratios["sir"])
+    count, outputs = parts.ratios["sdr"][0].shape[:2]
+    chosen = tuple(range(outputs)) if order == "given" else _best(*parts.ratios["sir"])
     ratios = [
         {name: _outcome(parts, name, (stem, chosen[stem]), order=order, **signed) for name in parts.ratios}
-        for stem in range(min(count, given))
+        for stem in range(min(count, outputs))
     ]
     return Separation(order=chosen, ratios=tuple(ratios))
 
 
 def _best(bases: Doubles, errors: Doubles) -> tuple[int, ...]:
     """The estimate of each stem, of the highest mean SIR."""
-    each = _decibels(bases, errors).reshape(*bases.shape[:2], -1)
-    level = np.where(np.isnan(each), 0, each).sum(axis=2) / np.maximum(1, (~np.isnan(each)).sum(axis=2))
+    values = _decibels(bases, errors).reshape(*bases.shape[:2], -1)
+    level = np.where(np.isnan(values), 0, values).sum(axis=2) / np.maximum(1, (~np.isnan(values)).sum(axis=2))
     orders = np.array(list(permutations(range(len(level)))))
-    return tuple(int(one) for one in orders[level[np.arange(len(level)), orders].sum(axis=1).argmax()])
+    return tuple(int(estimate) for estimate in orders[level[np.arange(len(level)), orders].sum(axis=1).argmax()])
 
 
 def _decibels(bases: Doubles, errors: Doubles) -> Doubles:
-    known = (bases > 0) & (errors > 0)
-    return np.asarray(np.where(known, 10 * np.log10(np.where(known, bases / np.where(known, errors, 1), 1)), np.nan))
+    valid = (bases > 0) & (errors > 0)
+    return np.asarray(np.where(valid, 10 * np.log10(np.where(valid, bases / np.where(valid, errors, 1), 1)), np.nan))
 
 
 _MISSING: Final = {
@@ -372,15 +372,15 @@ _MISSING: Final = {
 
 def _outcome(parts: _Parts, name: str, at: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
     signed["metric"] = f"{signed['metric']}_{name}"
-    base, error = (one[at] for one in parts.ratios[name])
-    own, true = float(parts.own[at[1]]), float(parts.true[at[0]])
-    if reason := silence_of(own, true):
+    base, error = (energy[at] for energy in parts.ratios[name])
+    output_energy, stem_energy = float(parts.own[at[1]]), float(parts.true[at[0]])
+    if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
     if base.ndim == 0:
         return (
             Undefined(_MISSING[name])
-            if error <= _RESOLVED * own
-            else ratio(float(base), float(error), own=own, **signed)
+            if error <= _RESOLVED * output_energy
+            else ratio(float(base), float(error), own=output_energy, **signed)
         )
     values = _decibels(base, error)
     if np.isnan(values).all():

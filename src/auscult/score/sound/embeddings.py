@@ -67,7 +67,7 @@ def frechet_distance(
 
     Source: Kilgour et al. 2019, Sec. 3; Gui et al. 2024, Sec. 2.3.
     """
-    first, second = (np.asarray(one, dtype=np.float64) for one in (estimates, stems))
+    first, second = (np.asarray(emb, dtype=np.float64) for emb in (estimates, stems))
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1] or not first.shape[1]:
         raise InputError(
             f"embeddings have shapes {first.shape} and {second.shape}", expected="(n, d) and (m, d) of one network"
@@ -77,29 +77,29 @@ def frechet_distance(
     if min(len(first), len(second)) < 4:
         return Undefined("fewer than four sounds", {"estimates": len(first), "stems": len(second)})
     rng = generator(seed, "frechet")
-    whole = _distance(first, second)
+    distance = _distance(first, second)
     inverse, values = [], []
     for share in _SHARES:
         for _ in range(_DRAWS if share < 1 else 1):
-            counts = [max(2, round(share * len(one))) for one in (first, second)]
-            drawn = [one[rng.permutation(len(one))[:count]] for one, count in zip((first, second), counts, strict=True)]
+            counts = [max(2, round(share * len(emb))) for emb in (first, second)]
+            pair = [emb[rng.permutation(len(emb))[:count]] for emb, count in zip((first, second), counts, strict=True)]
             inverse.append(sum(1 / count for count in counts) / 2)
-            values.append(_distance(drawn[0], drawn[1]) if share < 1 else whole)
+            values.append(_distance(pair[0], pair[1]) if share < 1 else distance)
     extrapolated = float(np.polyfit(inverse, values, 1)[1])
     signature = Signature.of(metric="frechet", network=network, d=first.shape[1], n=f"{len(first)}+{len(second)}")
     return Frechet(
-        value=whole, signature=signature, extrapolated=extrapolated, bias=whole - extrapolated,
+        value=distance, signature=signature, extrapolated=extrapolated, bias=distance - extrapolated,
         counts=(len(first), len(second)), size=first.shape[1],
     )  # fmt: skip
 
 
 def _distance(first: Doubles, second: Doubles) -> float:
     """Distance of means plus that of covariances: the singular values of their factors' product sum to the trace."""
-    apart = first.mean(axis=0) - second.mean(axis=0)
-    centred = [(one - one.mean(axis=0)) / np.sqrt(len(one) - 1) for one in (first, second)]
-    first, second = (np.linalg.qr(one)[1] if len(one) > one.shape[1] else one for one in centred)
+    difference = first.mean(axis=0) - second.mean(axis=0)
+    centred = [(emb - emb.mean(axis=0)) / np.sqrt(len(emb) - 1) for emb in (first, second)]
+    first, second = (np.linalg.qr(emb)[1] if len(emb) > emb.shape[1] else emb for emb in centred)
     shared = np.linalg.svd(np.asarray(first @ second.T, dtype=np.float64), compute_uv=False).sum()
-    return max(0.0, float(apart @ apart + sum(np.vdot(one, one) for one in centred) - 2 * shared))
+    return max(0.0, float(difference @ difference + sum(np.vdot(emb, emb) for emb in centred) - 2 * shared))
 
 
 def words_fit(
@@ -141,7 +141,7 @@ def accuracy(right: Sequence[bool], *, network: str = "unnamed") -> Scored[float
 
 def word_error(said: Sequence[str], true: Sequence[str], *, network: str = "unnamed") -> Scored[float] | Undefined:
     """Word error rate of transcripts, all errors over all words; Undefined without a word in the references."""
-    pairs = [(_words(one), _words(other)) for one, other in zip(said, true, strict=True)]
+    pairs = [(_words(output), _words(reference)) for output, reference in zip(said, true, strict=True)]
     words = sum(len(other) for _, other in pairs)
     if not words:
         return Undefined("the references hold no word")
@@ -158,6 +158,6 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int:
     row = list(range(len(other) + 1))
     for number, word in enumerate(one, 1):
         before, row[0] = row[0], number
-        for at, true in enumerate(other, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (word != true))
+        for column, true in enumerate(other, 1):
+            before, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, before + (word != true))
     return row[-1]

@@ -44,10 +44,10 @@ def stoi(estimate: Signal, stem: Signal, *, rate_hz: int, extended: bool = False
         extended: Extended STOI.
     """
 
-    def measured(package: Any, mine: Doubles, other: Doubles) -> float:
+    def measured(package: Any, output: Doubles, source: Doubles) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)  # fewer than 30 frames that sound
-            return float(package.stoi(other, mine, rate_hz, extended=extended))
+            return float(package.stoi(source, output, rate_hz, extended=extended))
 
     return _asked("pystoi", (estimate, stem), measured, metric="estoi" if extended else "stoi")
 
@@ -56,8 +56,8 @@ def pesq(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Und
     """Perceptual evaluation of speech quality, about 1..4.6, by ``pesq``: narrow band at 8 kHz, wide band at 16 kHz."""
     bands = {8_000: "nb", 16_000: "wb"}
 
-    def measured(package: Any, mine: Doubles, other: Doubles) -> float:
-        return float(package.pesq(rate_hz, other, mine, bands[rate_hz]))
+    def measured(package: Any, output: Doubles, source: Doubles) -> float:
+        return float(package.pesq(rate_hz, source, output, bands[rate_hz]))
 
     return _asked("pesq", (estimate, stem), measured, metric="pesq", rate_hz=rate_hz, rates=bands)
 
@@ -65,8 +65,8 @@ def pesq(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Und
 def dnsmos(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Undefined:
     """DNSMOS P.835's overall quality of an estimate, 1..5, by ``speechmos``, which looks at no stem."""
 
-    def measured(package: Any, mine: Doubles, _other: Doubles) -> float:
-        return float(package.run(np.clip(mine, -1, 1).astype(np.float32), rate_hz)["ovrl_mos"])
+    def measured(package: Any, output: Doubles, _source: Doubles) -> float:
+        return float(package.run(np.clip(output, -1, 1).astype(np.float32), rate_hz)["ovrl_mos"])
 
     return _asked("speechmos.dnsmos", (estimate, stem), measured, metric="dnsmos_ovrl", rate_hz=rate_hz, rates=[16_000])
 
@@ -74,14 +74,14 @@ def dnsmos(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | U
 def visqol(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Undefined:
     """ViSQOL's listening quality, 1..5, by ``visqol``: its speech model at 16 kHz, that of all sound at 48 kHz."""
 
-    def measured(package: Any, mine: Doubles, other: Doubles) -> float:
+    def measured(package: Any, output: Doubles, source: Doubles) -> float:
         config = import_module("visqol.pb2.visqol_config_pb2").VisqolConfig()
         config.audio.sample_rate = rate_hz
         config.options.use_speech_scoring = rate_hz == 16_000
         config.options.svr_model_path = str(Path(package.__file__).parent / "model" / _VISQOL_MODELS[rate_hz])
-        asked = package.VisqolApi()
-        asked.Create(config)
-        return float(asked.Measure(other, mine).moslqo)
+        api = package.VisqolApi()
+        api.Create(config)
+        return float(api.Measure(source, output).moslqo)
 
     return _asked(
         "visqol.visqol_lib_py", (estimate, stem), measured, metric="visqol", rate_hz=rate_hz, rates=_VISQOL_MODELS
@@ -100,25 +100,25 @@ def _asked(
     """What a package says of the mono mixes of an estimate and its stem."""
     _, length = check_signals(estimate=sounds[0], stem=sounds[1])
     if rates and rate_hz not in rates:
-        known = " or ".join(map(str, rates))
+        choices = " or ".join(map(str, rates))
         return Undefined(
-            f"{metric} is made for {known} Hz, the sound has {rate_hz}; --resample brings it to its stem's"
+            f"{metric} is made for {choices} Hz, the sound has {rate_hz}; --resample brings it to its stem's"
         )
-    mine, other = (block(sound, 0, length).mean(axis=0) for sound in sounds)
-    check_finite(float(mine.sum()), float(other.sum()))
-    if reason := silence_of(mine.any(), other.any()):
+    output, source = (block(sound, 0, length).mean(axis=0) for sound in sounds)
+    check_finite(float(output.sum()), float(source.sum()))
+    if reason := silence_of(output.any(), source.any()):
         return Undefined(reason)
     try:
         module = import_module(package)
     except ImportError:
         return Undefined(f"{package.partition('.')[0]} is not installed: {_INSTALL[package]}")
     try:
-        found = measured(module, mine, other)
+        value = measured(module, output, source)
     except (ValueError, RuntimeError, RuntimeWarning) as error:  # errors of pesq are RuntimeErrors
         return Undefined(f"{package}: {str(error)[:160]}")
-    if not np.isfinite(found):
+    if not np.isfinite(value):
         return Undefined(f"{package} gave no number")
-    return Scored(found, Signature.of(metric=metric, package=package, channels="mono mix"))
+    return Scored(value, Signature.of(metric=metric, package=package, channels="mono mix"))
 
 
 _about: dict[str, Any] = {"unit": "", "goal": "what people hear of speech, by a model"}

@@ -48,9 +48,9 @@ def sound_score(
 ) -> SoundScore:
     """The entry of a score of sound; ``about`` is its summary, goal and source."""
     kinds: dict[str, ScoreInput] = {"stems": "sound and stems", "spans": "sound and spans", "embeddings": "embeddings"}
-    takes: ScoreInput = next((kinds[one] for one in needs if one in kinds), "sounds")
-    said = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
-    spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **said)
+    takes: ScoreInput = next((kinds[need] for need in needs if need in kinds), "sounds")
+    metadata = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
+    spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **metadata)
     return SoundScore(
         **{name: getattr(spec, name) for name in ("meta", "function", "options", "takes")}, unit=unit, needs=needs
     )
@@ -58,20 +58,20 @@ def sound_score(
 
 def check_signals(**signals: Signal) -> tuple[int, int]:
     """(channels, samples) that all signals have; an InputError that names both where two differ."""
-    first, wanted = "", (0, 0)
+    first, first_size = "", (0, 0)
     for name, signal in signals.items():
         shape = tuple(signal.shape)
         if len(shape) not in (1, 2) or 0 in shape:
             raise InputError(f"{name} has shape {shape}", expected="(samples,) or (channels, samples), one or more")
-        own = (shape[0] if len(shape) == 2 else 1, shape[-1])
-        if first and own != wanted:
+        size = (shape[0] if len(shape) == 2 else 1, shape[-1])
+        if first and size != first_size:
             raise InputError(
-                f"{name} has {_said(own)}, {first} has {_said(wanted)}",
+                f"{name} has {_said(size)}, {first} has {_said(first_size)}",
                 expected="as many samples and channels",
                 hint="cut or pad to one length, mix to one number of channels, and say so in your record",
             )
-        first, wanted = first or name, own
-    return wanted
+        first, first_size = first or name, size
+    return first_size
 
 
 def _said(shape: tuple[int, int]) -> str:
@@ -100,5 +100,5 @@ def silence_of(estimate: Any, stem: Any) -> str:
 
 def check_finite(*sums: float) -> None:
     """Refuse signals of which a sum over all samples is not finite: so each sample is looked at once."""
-    if not all(math.isfinite(one) for one in sums):
+    if not all(math.isfinite(total) for total in sums):
         raise InputError("a sound holds values that are not finite", expected="finite samples")

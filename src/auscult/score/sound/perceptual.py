@@ -106,7 +106,7 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
     bands = Bands(rate_hz)
     if samples < 2 * bands.step:
         return Undefined(f"the sound is shorter than {2 * STEP_S:g} s", {"samples": samples})
-    parts = [_parts(found, bands, target) for found in bands.grams([output, *stems])]
+    parts = [_parts(grams, bands, target) for grams in bands.grams([output, *stems])]
     powers = _Powers(*np.concatenate(parts, axis=-1))
     if not powers.target.any():
         return Undefined("the target is silent")
@@ -143,23 +143,23 @@ class Bands:
     def grams(self, signals: Sequence[Signal]) -> Iterator[NDArray[np.complex128]]:
         """Products of all signals with one another, summed over each cell: (bands, steps, signals, signals)."""
         for spectra in self._blocks(signals):
-            steps, found = spectra.shape[2] // STEPS, []
-            whole = spectra.reshape(*spectra.shape[:2], steps, STEPS, -1).transpose(2, 0, 1, 3, 4)
+            steps, products = spectra.shape[2] // STEPS, []
+            cells = spectra.reshape(*spectra.shape[:2], steps, STEPS, -1).transpose(2, 0, 1, 3, 4)
             for low, high in self.edges:
-                band = whole[..., low:high].reshape(steps, len(signals), -1)
-                found.append(band @ band.conj().transpose(0, 2, 1))
-            yield np.stack(found).astype(np.complex128)
+                band = cells[..., low:high].reshape(steps, len(signals), -1)
+                products.append(band @ band.conj().transpose(0, 2, 1))
+            yield np.stack(products).astype(np.complex128)
 
     def powers(self, signals: Sequence[Signal]) -> Doubles:
         """Powers in each band every 20 ms, (signals, bands, frames), as many frames as whole cells have."""
         first, last = self.edges[0][0], self.edges[-1][1]
         starts = [low - first for low, _ in self.edges]
-        found = []
+        blocks = []
         for spectra in self._blocks(signals):
             inside = spectra[..., first:last]
             power = (inside.real**2 + inside.imag**2).sum(axis=1)
-            found.append(np.add.reduceat(power, starts, axis=-1).swapaxes(1, 2))
-        return np.concatenate(found, axis=-1).astype(np.float64)
+            blocks.append(np.add.reduceat(power, starts, axis=-1).swapaxes(1, 2))
+        return np.concatenate(blocks, axis=-1).astype(np.float64)
 
     def _blocks(self, signals: Sequence[Signal]) -> Iterator[NDArray[np.complex64]]:
         """Spectra of some whole cells at a time, (signals, channels, frames, bins)."""
@@ -177,8 +177,8 @@ class Bands:
         before = max(0, self.step - start)
         after = stop - start + self.step - before - samples.shape[1]
         samples = np.pad(samples.astype(np.float32), ((0, 0), (before, after)))
-        found = short_time(samples, self._window, hop=self.step)
-        return np.asarray(found * self._weighting, dtype=np.complex64)
+        spectra = short_time(samples, self._window, hop=self.step)
+        return np.asarray(spectra * self._weighting, dtype=np.complex64)
 
 
 def _erb_number(hz: float) -> float:
@@ -208,31 +208,31 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     """Least squares of the output, signal 0, on the stems."""
     count = grams.shape[-1] - 1
     powers = np.einsum("...ii->...i", grams).real
-    heard = powers[..., 1:] > 1e-12 * powers[..., 1:].max(axis=-1, keepdims=True)
-    scale = np.sqrt(np.where(heard, powers[..., 1:], 1.0))
-    both, stems = heard[..., :, None] & heard[..., None, :], grams[..., 1:, 1:]
-    alike = np.where(both, stems, 0) / (scale[..., :, None] * scale[..., None, :])
-    np.einsum("...ii->...i", alike)[...] = 1.0
-    alike = alike.swapaxes(-1, -2)
-    output = np.where(heard, grams[..., 0, 1:] / scale, 0)
-    wanted = np.zeros_like(output)
-    wanted[..., target] = 1.0
-    solved = np.linalg.solve(alike + _RIDGE * np.eye(count), np.stack([output, wanted], axis=-1))
+    audible = powers[..., 1:] > 1e-12 * powers[..., 1:].max(axis=-1, keepdims=True)
+    scale = np.sqrt(np.where(audible, powers[..., 1:], 1.0))
+    both, stems = audible[..., :, None] & audible[..., None, :], grams[..., 1:, 1:]
+    correlation = np.where(both, stems, 0) / (scale[..., :, None] * scale[..., None, :])
+    np.einsum("...ii->...i", correlation)[...] = 1.0
+    correlation = correlation.swapaxes(-1, -2)
+    output = np.where(audible, grams[..., 0, 1:] / scale, 0)
+    unit = np.zeros_like(output)
+    unit[..., target] = 1.0
+    solved = np.linalg.solve(correlation + _RIDGE * np.eye(count), np.stack([output, unit], axis=-1))
     factors, spread = solved[..., 0], solved[..., target, 1].real
-    explained = _power(factors, alike)
+    explained = _power(factors, correlation)
     crossed = 2 * (factors * output.conj()).sum(axis=-1).real
-    rest = np.maximum(powers[..., 0] - crossed + explained, 0.0)
+    residual = np.maximum(powers[..., 0] - crossed + explained, 0.0)
     independent = np.array([_INDEPENDENT * STEPS * (high - low) for low, high in bands.edges])[:, None]
-    noise = rest / np.maximum(independent - count, 1.0)
+    noise = residual / np.maximum(independent - count, 1.0)
     others = factors.copy()
     others[..., target] = 0
-    apart = np.delete(np.delete(stems, target, axis=-1), target, axis=-2)
+    other_stems = np.delete(np.delete(stems, target, axis=-1), target, axis=-2)
     return _Powers(
         recovered=np.maximum(np.abs(factors[..., target]) ** 2 - CHANCE * spread * noise, 0.0),
-        left_over=np.maximum(_power(others, alike) - (CHANCE + count - 2) * noise, 0.0),
+        left_over=np.maximum(_power(others, correlation) - (CHANCE + count - 2) * noise, 0.0),
         unexplained=noise * independent,
         target=powers[..., 1 + target].copy(),  # no view of all products
-        others=apart.sum(axis=(-1, -2)).real,
+        others=other_stems.sum(axis=(-1, -2)).real,
         mixture=stems.sum(axis=(-1, -2)).real,
     )
 
@@ -245,8 +245,8 @@ def _power(factors: NDArray[np.complex128], alike: NDArray[np.complex128]) -> Do
 def loudness(power: Doubles, masker: Doubles | float = 0.0) -> Doubles:
     """Loudness of each cell beside a masker; powers are relative to the mixture's mean. Exponent .3 of the power."""
     floor = THRESHOLD + MASKING * masker
-    made: Doubles = (power + floor) ** EXPONENT - floor**EXPONENT
-    return made
+    result: Doubles = (power + floor) ** EXPONENT - floor**EXPONENT
+    return result
 
 
 def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
@@ -254,14 +254,14 @@ def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
     target = powers.target / mean
     level = _level(powers) ** 2 * mean
     recovered, left_over, unexplained = (part / level for part in powers[:3])
-    true, found = loudness(target), loudness(recovered)
+    true, estimated = loudness(target), loudness(recovered)
     intruding = loudness(left_over, recovered), loudness(unexplained, recovered + left_over)
     share = float(np.minimum(loudness(THERE * recovered), true).sum() / true.sum())
-    least = found.sum() + LEAST_SHARE * true.sum()
+    least = estimated.sum() + LEAST_SHARE * true.sum()
     stray, damage = (float(part.sum() / least) / HALF for part in intruding)
-    present = np.minimum(found, true).sum(axis=0) / np.maximum(true.sum(axis=0), 1e-12)
+    present = np.minimum(estimated, true).sum(axis=0) / np.maximum(true.sum(axis=0), 1e-12)
     off_db = np.abs(10 * np.log10((recovered + THRESHOLD) / (target + THRESHOLD))).clip(max=MOST_DB)
-    weights = np.maximum(true, found) * present
+    weights = np.maximum(true, estimated) * present
     colour = float((weights * off_db).sum() / max(weights.sum(), 1e-12)) / HALF_DB
     recall, precision = 1 + 4 * share, 1 + 4 / (1 + stray**2)
     faithfulness = 1 + 4 / (1 + damage**2 + colour**2) * min(1.0, share / NEARLY_NOTHING)
@@ -271,7 +271,7 @@ def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
         precision=precision,
         faithfulness=faithfulness,
         overall=0.6 * min(three) + 0.4 * sum(three) / 3,
-        recovered=found.sum(axis=0),
+        recovered=estimated.sum(axis=0),
         left_over=intruding[0].sum(axis=0),
         unexplained=intruding[1].sum(axis=0),
         target=true.sum(axis=0),
@@ -287,8 +287,8 @@ def _level(powers: _Powers) -> float:
     factors = np.sqrt(powers.recovered.ravel() / np.maximum(powers.target.ravel(), 1e-300))
     order = np.argsort(factors)
     summed = np.cumsum(weights[order])
-    own = float(factors[order][np.searchsorted(summed, summed[-1] / 2)]) if summed[-1] else 0.0
-    level = max(own, _root_share(powers.left_over, powers.others) / 2)
+    median = float(factors[order][np.searchsorted(summed, summed[-1] / 2)]) if summed[-1] else 0.0
+    level = max(median, _root_share(powers.left_over, powers.others) / 2)
     return max(level or _root_share(powers.unexplained, powers.target), QUIETEST)
 
 
@@ -340,23 +340,23 @@ def difficulty(
         raise InputError("the target is silent, so it cannot be separated", expected="a stem with sound")
     powers /= powers.sum(axis=(0, 1)).mean()
     loud = loudness(powers).sum(axis=1)
-    heard = [
+    audible = [
         index
         for index in range(len(stems))
         if index != target and loud[index].sum() >= AUDIBLE * loud.sum(axis=1).max()
     ]
-    others = powers[heard].sum(axis=0)
+    others = powers[audible].sum(axis=0)
     hop_s = bands.step / rate_hz
     open_to = wanted_frames(prompt.spans if prompt else (), loud.shape[1], hop_s=hop_s)
-    beside = np.minimum(loud[target], loudness(others).sum(axis=0))
+    overlap = np.minimum(loud[target], loudness(others).sum(axis=0))
     axes = {
-        "counting": float(min(5, 1 + len(heard))),
-        "overlapping": 1 + 4 * float(beside.sum() / loud[target].sum()),
-        "loudness": float(np.clip(3 - _level_db(powers[target], others) / DB_PER_POINT, 1, 5)) if heard else 1.0,
-        "confusion": 1 + 4 * max((_alike(powers[[target, index]], open_to, hop_s) for index in heard), default=0.0),
+        "counting": float(min(5, 1 + len(audible))),
+        "overlapping": 1 + 4 * float(overlap.sum() / loud[target].sum()),
+        "loudness": float(np.clip(3 - _level_db(powers[target], others) / DB_PER_POINT, 1, 5)) if audible else 1.0,
+        "confusion": 1 + 4 * max((_alike(powers[[target, index]], open_to, hop_s) for index in audible), default=0.0),
     }
-    four = tuple(axes.values())
-    return {**axes, "overall": 0.6 * max(four) + 0.4 * sum(four) / 4}
+    values = tuple(axes.values())
+    return {**axes, "overall": 0.6 * max(values) + 0.4 * sum(values) / 4}
 
 
 def _level_db(target: Doubles, others: Doubles) -> float:
@@ -373,18 +373,18 @@ def _alike(powers: Doubles, open_to: NDArray[np.bool_], hop_s: float) -> float:
     loud = loudness(powers)
     spectra = loud.mean(axis=2) / loud.mean(axis=(1, 2))[:, None]
     over_time = loud.sum(axis=1)
-    rhythms = [_rhythm(one, hop_s) for one in over_time]
+    rhythms = [_rhythm(series, hop_s) for series in over_time]
     inside = float((over_time[1] * open_to).sum() / over_time[1].sum())
-    alike = np.minimum(*spectra).mean() * np.minimum(*rhythms).sum()
-    return inside * float(np.clip((np.sqrt(alike) - _LEAST_ALIKE) / (_MOST_ALIKE - _LEAST_ALIKE), 0, 1))
+    similarity = np.minimum(*spectra).mean() * np.minimum(*rhythms).sum()
+    return inside * float(np.clip((np.sqrt(similarity) - _LEAST_ALIKE) / (_MOST_ALIKE - _LEAST_ALIKE), 0, 1))
 
 
 def _rhythm(loud: Doubles, hop_s: float) -> Doubles:
     """Shares of the changes of loudness over time by octaves of their rate; their sum is 1."""
     spectrum = np.abs(np.fft.rfft((loud - loud.mean()) * np.hanning(loud.size))) ** 2
     edges = np.searchsorted(np.fft.rfftfreq(loud.size, hop_s), _RHYTHM_HZ)
-    shares = np.array([spectrum[low:high].sum() for low, high in pairwise(edges)])
+    octaves = np.array([spectrum[low:high].sum() for low, high in pairwise(edges)])
     steady = (loud.mean() * 0.02 * loud.size) ** 2  # loudness that hardly changes has no rhythm of its own
-    whole: Doubles = np.append(shares, steady).astype(np.float64)
-    whole /= whole.sum()
-    return whole
+    all_shares: Doubles = np.append(octaves, steady).astype(np.float64)
+    all_shares /= all_shares.sum()
+    return all_shares

@@ -46,9 +46,9 @@ def snr(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
     Source: Le Roux et al. 2019, Sec. 2.
     """
     check_signals(estimate=estimate, stem=stem)
-    own, true, _ = _products(estimate, stem)
-    error = _error(estimate, stem, 1.0) if own and true else 0.0
-    return ratio(true, error, own=own, metric="snr", silent=not true)
+    output_energy, stem_energy, _ = _products(estimate, stem)
+    error = _error(estimate, stem, 1.0) if output_energy and stem_energy else 0.0
+    return ratio(stem_energy, error, own=output_energy, metric="snr", silent=not stem_energy)
 
 
 def si_sdr(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
@@ -63,12 +63,12 @@ def si_sdr(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
     Source: Le Roux et al. 2019, Eqs. 2 and 3.
     """
     check_signals(estimate=estimate, stem=stem)
-    own, true, both = _products(estimate, stem)
-    target = both * both / true if true else 0.0
-    error = own - target
-    if true and error < _CANCELS * target:
-        error = _error(estimate, stem, both / true)
-    return ratio(target, error, own=own, metric="si_sdr", silent=not true)
+    output_energy, stem_energy, both = _products(estimate, stem)
+    target = both * both / stem_energy if stem_energy else 0.0
+    error = output_energy - target
+    if stem_energy and error < _CANCELS * target:
+        error = _error(estimate, stem, both / stem_energy)
+    return ratio(target, error, own=output_energy, metric="si_sdr", silent=not stem_energy)
 
 
 def ratio(
@@ -94,20 +94,20 @@ def signed_db(**signed: object) -> Signature:
 
 def _products(estimate: Signal, stem: Signal) -> tuple[float, float, float]:
     """Energy of the estimate and of the stem, and the product of both."""
-    own = true = both = 0.0
-    for mine, other in blocks((estimate, stem)):
-        own += float(np.vdot(mine, mine))
-        true += float(np.vdot(other, other))
-        both += float(np.vdot(mine, other))
-    check_finite(own, true)
-    return own, true, both
+    output_energy = stem_energy = both = 0.0
+    for part, stem_part in blocks((estimate, stem)):
+        output_energy += float(np.vdot(part, part))
+        stem_energy += float(np.vdot(stem_part, stem_part))
+        both += float(np.vdot(part, stem_part))
+    check_finite(output_energy, stem_energy)
+    return output_energy, stem_energy, both
 
 
 def _error(estimate: Signal, stem: Signal, scale: float) -> float:
     error = 0.0
-    for mine, other in blocks((estimate, stem)):
-        left = mine - scale * other
-        error += float(np.vdot(left, left))
+    for part, stem_part in blocks((estimate, stem)):
+        difference = part - scale * stem_part
+        error += float(np.vdot(difference, difference))
     return error
 
 

@@ -45,15 +45,15 @@ def log_spectral_distance(
     check_signals(estimate=estimate, stem=stem)
     size = max(4, round(window_s * rate_hz))
     floor = (size / 4) ** 2 * 10 ** (floor_db / 10)
-    total, count, own, true = 0.0, 0, 0.0, 0.0
-    for mine, other in _spectra(estimate, stem, shape=(size, size, max(1, size // 4))):
-        powers = [np.square(one) for one in (mine, other)]
-        own, true = own + float(powers[0].sum()), true + float(powers[1].sum())
-        apart = 10 * np.log10(np.maximum(powers[0], floor) / np.maximum(powers[1], floor))
-        total += float(np.sqrt(np.mean(apart**2, axis=-1)).sum())
-        count += apart.shape[0] * apart.shape[1]
-    check_finite(own, true)
-    if reason := silence_of(own, true):
+    total, count, output_energy, stem_energy = 0.0, 0, 0.0, 0.0
+    for magnitude, stem_magnitude in _spectra(estimate, stem, shape=(size, size, max(1, size // 4))):
+        powers = [np.square(values) for values in (magnitude, stem_magnitude)]
+        output_energy, stem_energy = output_energy + float(powers[0].sum()), stem_energy + float(powers[1].sum())
+        difference_db = 10 * np.log10(np.maximum(powers[0], floor) / np.maximum(powers[1], floor))
+        total += float(np.sqrt(np.mean(difference_db**2, axis=-1)).sum())
+        count += difference_db.shape[0] * difference_db.shape[1]
+    check_finite(output_energy, stem_energy)
+    if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
     signed = Signature.of(metric="log_spectral_distance", window=size, hop=max(1, size // 4), floor_db=floor_db)
     return Scored(total / count, signed)
@@ -70,17 +70,20 @@ def multi_resolution_stft(estimate: Signal, stem: Signal) -> Scored[float] | Und
     check_signals(estimate=estimate, stem=stem)
     values = []
     for shape in RESOLUTIONS:
-        apart = true = logs = own = 0.0
+        error = stem_energy = logs = output_sum = 0.0
         count = 0
-        for mine, other in _spectra(estimate, stem, shape=shape):
-            apart += float(np.square(mine - other).sum())
-            own, true = own + float(mine.sum()), true + float(np.square(other).sum())
-            logs += float(np.abs(np.log(np.maximum(mine, 1e-7) / np.maximum(other, 1e-7))).sum())
-            count += mine.size
-        check_finite(own, true)
-        if reason := silence_of(own, true):
+        for magnitude, stem_magnitude in _spectra(estimate, stem, shape=shape):
+            error += float(np.square(magnitude - stem_magnitude).sum())
+            output_sum, stem_energy = (
+                output_sum + float(magnitude.sum()),
+                stem_energy + float(np.square(stem_magnitude).sum()),
+            )
+            logs += float(np.abs(np.log(np.maximum(magnitude, 1e-7) / np.maximum(stem_magnitude, 1e-7))).sum())
+            count += magnitude.size
+        check_finite(output_sum, stem_energy)
+        if reason := silence_of(output_sum, stem_energy):
             return Undefined(reason)
-        values.append(float(np.sqrt(apart / true)) + logs / count)
+        values.append(float(np.sqrt(error / stem_energy)) + logs / count)
     signed = Signature.of(metric="multi_resolution_stft", resolutions="512/240/50+1024/600/120+2048/1200/240")
     return Scored(float(np.mean(values)), signed)
 
@@ -92,12 +95,12 @@ def _spectra(estimate: Signal, stem: Signal, *, shape: tuple[int, int, int]) -> 
     frames = max(0, stem.shape[-1] - size) // hop + 1
     for first in range(0, frames, _FRAMES):
         count = min(_FRAMES, frames - first)
-        found = []
+        magnitudes = []
         for signal in (estimate, stem):
             part = block(signal, first * hop, (first + count - 1) * hop + size)
             part = np.pad(part, ((0, 0), (0, max(0, size - part.shape[1]))))
-            found.append(np.abs(short_time(part, window, hop=hop, size=transform)))
-        yield found[0], found[1]
+            magnitudes.append(np.abs(short_time(part, window, hop=hop, size=transform)))
+        yield magnitudes[0], magnitudes[1]
 
 
 def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
@@ -106,9 +109,9 @@ def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
     Frames count by their power to .3, as loudness does. A pure tone has about 1, white noise 40. Ours; it stands in for
     the production complexity of Audiobox Aesthetics, which may be given as a column. Silence has 0.
     """
-    heard = np.atleast_2d(samples).mean(axis=0)
+    mono = np.atleast_2d(samples).mean(axis=0)
     size = max(64, int(2 ** np.round(np.log2(0.064 * rate_hz))))
-    padded = np.pad(heard, (0, max(0, size - heard.size)))
+    padded = np.pad(mono, (0, max(0, size - mono.size)))
     count = (padded.size - size) // (size // 2) + 1
     hop = size // 2 * -(-count // 4096)  # of long sounds some frames, evenly
     power = np.abs(short_time(padded, np.hanning(size), hop=hop)) ** 2

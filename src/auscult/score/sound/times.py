@@ -64,33 +64,34 @@ def find_delay(estimate: Signal, stem: Signal, *, rate_hz: int, most_s: float = 
         InputError: The shapes differ, or a sample is not finite.
     """
     _, length = check_signals(estimate=estimate, stem=stem)
-    most = min(round(most_s * rate_hz), length - 1)
-    size = 1 << (8 * (2 * most + 1) - 1).bit_length()
-    step = size - 2 * most
+    max_lag = min(round(most_s * rate_hz), length - 1)
+    size = 1 << (8 * (2 * max_lag + 1) - 1).bit_length()
+    step = size - 2 * max_lag
     cross = np.zeros(size // 2 + 1, np.complex128)
-    own = true = 0.0
+    output_energy = stem_energy = 0.0
     for start in range(0, length, step):
-        mine = block(estimate, start, start + step)
-        other = block(stem, max(0, start - most), start + step + most)
-        own += float(np.vdot(mine, mine))
-        inside = other[:, min(start, most) :][:, : mine.shape[1]]
-        true += float(np.vdot(inside, inside))
-        if start < most:
-            other = np.pad(other, ((0, 0), (most - start, 0)))
-        cross += (np.conj(np.fft.rfft(other, size)) * np.fft.rfft(mine, size)).sum(axis=0)
-    check_finite(own, true)
-    if reason := silence_of(own, true):
+        part = block(estimate, start, start + step)
+        stem_part = block(stem, max(0, start - max_lag), start + step + max_lag)
+        output_energy += float(np.vdot(part, part))
+        inside = stem_part[:, min(start, max_lag) :][:, : part.shape[1]]
+        stem_energy += float(np.vdot(inside, inside))
+        if start < max_lag:
+            stem_part = np.pad(stem_part, ((0, 0), (max_lag - start, 0)))
+        cross += (np.conj(np.fft.rfft(stem_part, size)) * np.fft.rfft(part, size)).sum(axis=0)
+    check_finite(output_energy, stem_energy)
+    if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
     # the stem's block begins ``most`` samples early: a delay of d is the lag d - most
-    found = np.roll(np.fft.irfft(cross, size), 2 * most)[: 2 * most + 1] / np.sqrt(own * true)
-    best = int(np.abs(found).argmax())
-    there, here = abs(float(found[best])), abs(float(found[most]))
+    correlations = np.roll(np.fft.irfft(cross, size), 2 * max_lag)[: 2 * max_lag + 1]
+    correlations /= np.sqrt(output_energy * stem_energy)
+    best = int(np.abs(correlations).argmax())
+    highest, undelayed = abs(float(correlations[best])), abs(float(correlations[max_lag]))
     return Delay(
-        delay_s=(best - most) / rate_hz,
-        delay_samples=best - most,
-        correlation=float(found[best]),
-        undelayed=float(found[most]),
-        named=there > max(LEAST_CORRELATION, LEAST_GAIN * here),
+        delay_s=(best - max_lag) / rate_hz,
+        delay_samples=best - max_lag,
+        correlation=float(correlations[best]),
+        undelayed=float(correlations[max_lag]),
+        named=highest > max(LEAST_CORRELATION, LEAST_GAIN * undelayed),
     )
 
 
@@ -105,25 +106,25 @@ Times = Sequence[tuple[float, float]]
 def sounding(samples: Samples, *, rate_hz: int, floor_db: float = FLOOR_DB) -> list[tuple[float, float]]:
     """When a sound, (samples,) or (channels, samples), sounds: spans in seconds, in order; none of silence."""
     check_signals(sound=samples)
-    heard = mono_at(np.asarray(samples, dtype=np.float32), rate_hz=rate_hz, wanted_hz=RATE_HZ).astype(np.float64)
-    check_finite(float(heard.sum()))
+    mono = mono_at(np.asarray(samples, dtype=np.float32), rate_hz=rate_hz, wanted_hz=RATE_HZ).astype(np.float64)
+    check_finite(float(mono.sum()))
     size, hop = round(WINDOW_S * RATE_HZ), round(HOP_S * RATE_HZ)
-    power = np.concatenate([[0.0], np.cumsum(heard**2)])
-    starts = np.arange(0, max(1, heard.size - size + hop), hop)
-    ends = np.minimum(starts + size, heard.size)
+    power = np.concatenate([[0.0], np.cumsum(mono**2)])
+    starts = np.arange(0, max(1, mono.size - size + hop), hop)
+    ends = np.minimum(starts + size, mono.size)
     level = (power[ends] - power[starts]) / np.maximum(1, ends - starts)
     loud = level > level.max() * 10 ** (floor_db / 10)
     return _joined([(start / RATE_HZ, end / RATE_HZ) for start, end in zip(starts[loud], ends[loud], strict=True)])
 
 
 def _joined(spans: Times, gap_s: float = WINDOW_S) -> list[tuple[float, float]]:
-    made: list[tuple[float, float]] = []
+    joined: list[tuple[float, float]] = []
     for start, end in sorted(spans):
-        if made and start <= made[-1][1] + gap_s:
-            made[-1] = (made[-1][0], max(made[-1][1], float(end)))
+        if joined and start <= joined[-1][1] + gap_s:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], float(end)))
         else:
-            made.append((float(start), float(end)))
-    return made
+            joined.append((float(start), float(end)))
+    return joined
 
 
 def span_agreement(estimate: Samples, spans: Times, *, rate_hz: int) -> Scored[float] | Undefined:
@@ -150,12 +151,12 @@ def span_agreement(estimate: Samples, spans: Times, *, rate_hz: int) -> Scored[f
             )
     if not len(spans):
         return Undefined("no span says when the target sounds")
-    heard = sounding(estimate, rate_hz=rate_hz)
-    if not heard:
+    estimated = sounding(estimate, rate_hz=rate_hz)
+    if not estimated:
         return Undefined(NO_ESTIMATE)
     true = _joined(spans, gap_s=0.0)
-    both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in heard for b in true)
-    either = sum(end - start for start, end in (*heard, *true)) - both
+    both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in estimated for b in true)
+    either = sum(end - start for start, end in (*estimated, *true)) - both
     return Scored(
         both / either, Signature.of(metric="span_agreement", rate_hz=RATE_HZ, floor_db=FLOOR_DB, window_s=WINDOW_S)
     )

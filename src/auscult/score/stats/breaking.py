@@ -81,9 +81,9 @@ def crossing(clean: float, levels: Mapping[Any, float], *, lost: float = 0.5) ->
     values = np.array([clean, *(list(levels.values())[index] for index in order)], dtype=np.float64)
     if not np.isfinite(values).all():
         raise InputError(f"the scores are {values.tolist()}", expected="finite numbers")
-    found = float(_crossings(values[None], strengths, lost)[0])
-    undefined = _why_not(found, strengths, {})
-    return undefined or Scored(found, Signature.of(**_fields(lost, strengths)))
+    strength = float(_crossings(values[None], strengths, lost)[0])
+    undefined = _why_not(strength, strengths, {})
+    return undefined or Scored(strength, Signature.of(**_fields(lost, strengths)))
 
 
 def breaking_point(
@@ -105,14 +105,14 @@ def breaking_point(
     """
     between(lost=lost, level=level)
     strengths, order = _strengths(tuple(scores.levels))
-    kept = common(scores.columns)
-    if not kept.samples:
-        return kept.counts.none("no sample is scored clean and at every level")
-    values = kept.values[[0, *(1 + index for index in order)]]
+    shared = common(scores.columns)
+    if not shared.samples:
+        return shared.counts.none("no sample is scored clean and at every level")
+    values = shared.values[[0, *(1 + index for index in order)]]
     means = np.array([[math.fsum(row) / row.size for row in values]])
-    found = float(_crossings(means, strengths, lost)[0])
-    members = memberships(kept.samples, clusters)
-    rows = np.vstack([values, np.ones((1, len(kept.samples)))]).T
+    strength = float(_crossings(means, strengths, lost)[0])
+    members = memberships(shared.samples, clusters)
+    rows = np.vstack([values, np.ones((1, len(shared.samples)))]).T
     total, curves = resampled(rows, members, _curves, rng=rng, replicates=replicates, level=level)
     draws = None if curves is None else _crossings(curves, strengths, lost)
     fields = _fields(lost, strengths)
@@ -121,13 +121,13 @@ def breaking_point(
     if ends is not None and ends[0] is not None and ends[0] == ends[1]:
         draws, ends = None, (None, None)  # all draws are the same: nothing is known of the spread
         fields = _fields(lost, strengths)
-    undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends, total))
+    undefined = _why_not(strength, strengths, asdict(shared.counts) | _drawn_detail(draws, ends, total))
     if undefined is not None:
         return undefined
     if ends is None:
-        return kept.counts.none("the clean score is not above 0 in most draws")
+        return shared.counts.none("the clean score is not above 0 in most draws")
     return Breaking(
-        value=found,
+        value=strength,
         signature=Signature.of(**fields),
         low=ends[0],
         high=ends[1],
@@ -135,7 +135,7 @@ def breaking_point(
         reached=1.0 if draws is None else _reached(draws),
         clusters=total,
         replicates=0 if draws is None else int(np.count_nonzero(~np.isnan(draws))),
-        counts=kept.counts,
+        counts=shared.counts,
     )
 
 
@@ -156,10 +156,10 @@ def _crossings(curves: Doubles, strengths: Doubles, lost: float) -> Doubles:
     fall = above - below
     share = np.divide(above - left, fall, out=np.zeros_like(fall), where=fall > 0)
     reached = strengths[after - 1] + share * (strengths[after] - strengths[after - 1])
-    found = np.minimum(reached, strengths[after])  # .3 + (.9 - .3) is above .9
-    found[~broken.any(axis=1)] = np.inf
-    found[~(clean > 0)] = np.nan
-    return np.asarray(found, dtype=np.float64)
+    crossings = np.minimum(reached, strengths[after])  # .3 + (.9 - .3) is above .9
+    crossings[~broken.any(axis=1)] = np.inf
+    crossings[~(clean > 0)] = np.nan
+    return np.asarray(crossings, dtype=np.float64)
 
 
 def beyond_of(outcome: object) -> float | None:
@@ -169,8 +169,8 @@ def beyond_of(outcome: object) -> float | None:
     """
     if isinstance(outcome, Breaking):
         return outcome.strongest if outcome.replicates and outcome.high is None else None
-    found = outcome.detail.get("strongest") if isinstance(outcome, Undefined) else None
-    return found if isinstance(found, float) else None
+    strongest = outcome.detail.get("strongest") if isinstance(outcome, Undefined) else None
+    return strongest if isinstance(strongest, float) else None
 
 
 def _why_not(found: float, strengths: Doubles, detail: Mapping[str, object]) -> Undefined | None:
@@ -211,11 +211,11 @@ def _reached(draws: Doubles) -> float:
 
 def _strengths(levels: tuple[Level, ...]) -> tuple[Doubles, list[int]]:
     """Strengths in rising order, from 0, and the index of each level among those given."""
-    known = [_strength(level) for level in levels]
-    if not known or len(set(known)) != len(known):
+    values = [_strength(level) for level in levels]
+    if not values or len(set(values)) != len(values):
         raise InputError(f"the levels are {list(levels)}", expected="one level or more, each of its own strength")
-    order = sorted(range(len(known)), key=known.__getitem__)
-    return np.array([0.0, *(known[index] for index in order)]), order
+    order = sorted(range(len(values)), key=values.__getitem__)
+    return np.array([0.0, *(values[index] for index in order)]), order
 
 
 def _strength(level: Level) -> float:

@@ -115,7 +115,7 @@ def common(columns: Sequence[SampleValues]) -> Common:
     plain = _plain(columns)
     if plain is not None:
         return plain
-    kept: list[Hashable] = []
+    samples: list[Hashable] = []
     rows: list[list[float]] = []
     left = {Failed: 0, Undefined: 0, type(None): 0}
     for sample in dict.fromkeys(name for column in columns for name in column):
@@ -124,18 +124,18 @@ def common(columns: Sequence[SampleValues]) -> Common:
         if worst is not None:
             left[worst] += 1
             continue
-        kept.append(sample)
+        samples.append(sample)
         rows.append([_number(value, sample) for value in row])
-    counts = Counts(n=len(kept), failed=left[Failed], undefined=left[Undefined], missing=left[type(None)])
-    values = np.array(rows, dtype=np.float64).reshape(len(kept), len(columns)).T
-    return Common(samples=tuple(kept), values=values, counts=counts)
+    counts = Counts(n=len(samples), failed=left[Failed], undefined=left[Undefined], missing=left[type(None)])
+    values = np.array(rows, dtype=np.float64).reshape(len(samples), len(columns)).T
+    return Common(samples=tuple(samples), values=values, counts=counts)
 
 
 def _plain(columns: Sequence[SampleValues]) -> Common | None:
     """The usual case at once: every column has the same samples, all of them finite floating-point numbers."""
     names = tuple(columns[0]) if columns else ()
-    alike = (column.keys() == columns[0].keys() and set(map(type, column.values())) <= _FLOATS for column in columns)
-    if not names or not all(alike):
+    complete = (column.keys() == columns[0].keys() and set(map(type, column.values())) <= _FLOATS for column in columns)
+    if not names or not all(complete):
         return None
     values = np.array([[column[name] for name in names] for column in columns], dtype=np.float64)
     if not np.isfinite(values).all():
@@ -156,8 +156,8 @@ def memberships(samples: Sequence[Hashable], clusters: Clusters) -> NDArray[np.i
 
 def _worst(row: Sequence[Value | None]) -> type | None:
     """Why a sample is left out; None where it is not."""
-    held = {type(value) for value in row}
-    return next((kind for kind in (Failed, Undefined, type(None)) if kind in held), None)
+    kinds = {type(value) for value in row}
+    return next((kind for kind in (Failed, Undefined, type(None)) if kind in kinds), None)
 
 
 def _number(value: Value | None, sample: Hashable) -> float:
@@ -236,10 +236,11 @@ def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference
     Source: R2-Bench Sec. 5.1 and Tables 3 to 6.
     """
     scores = Scores(clean={0: clean}, levels={str(number): {0: value} for number, value in enumerate(levels)})
-    found = sample_changes(scores, variant=variant)[0]
-    if not isinstance(found, Scored):
-        return found
-    return Scored(found.value, Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at"))
+    outcome = sample_changes(scores, variant=variant)[0]
+    if not isinstance(outcome, Scored):
+        return outcome
+    signature = Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at")
+    return Scored(outcome.value, signature)
 
 
 def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[SampleKey, Outcome[float]]:
@@ -254,12 +255,12 @@ def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[S
         {'a': -0.25, 'b': Undefined(reason='not scored at low', detail={})}
     """
     signature = Signature.of(**change_fields(scores, variant), over="one sample")
-    kept = common(scores.columns)
+    shared = common(scores.columns)
     outcomes: dict[SampleKey, Outcome[float]] = {
         sample: left_out for sample in _names(scores) if (left_out := _left_out(scores, sample)) is not None
     }
-    values = changes_of(change_sums(kept.values), variant)[:, 0]
-    for sample, value in zip(kept.samples, values.tolist(), strict=True):
+    values = changes_of(change_sums(shared.values), variant)[:, 0]
+    for sample, value in zip(shared.samples, values.tolist(), strict=True):
         outcomes[sample] = Undefined(_NOT_ABOVE_0) if math.isnan(value) else Scored(value, signature)
     return {sample: outcomes[sample] for sample in _names(scores)}
 
@@ -269,11 +270,11 @@ def mean_change(scores: Scores, *, variant: Variant = "difference") -> Change | 
 
     Undefined when no sample is scored everywhere, and for ``relative`` where the clean mean is not above 0.
     """
-    kept = common(scores.columns)
-    value = whole_change(kept, variant)
+    shared = common(scores.columns)
+    value = whole_change(shared, variant)
     if isinstance(value, Undefined):
         return value
-    return Change(value=value, signature=Signature.of(**change_fields(scores, variant)), counts=kept.counts)
+    return Change(value=value, signature=Signature.of(**change_fields(scores, variant)), counts=shared.counts)
 
 
 def same_levels(many: Sequence[Scores]) -> None:
@@ -320,13 +321,13 @@ def whole_change(kept: Common, variant: Variant) -> float | Undefined:
 
 
 def _left_out(scores: Scores, sample: SampleKey) -> Undefined | Failed | None:
-    named = [("clean", scores.clean.get(sample))]
-    named += [(str(level), column.get(sample)) for level, column in scores.levels.items()]
+    values = [("clean", scores.clean.get(sample))]
+    values += [(str(level), column.get(sample)) for level, column in scores.levels.items()]
     for kind in (Failed, Undefined):
-        for _, value in named:
+        for _, value in values:
             if isinstance(value, kind):
                 return value
-    missing = [level for level, value in named if value is None]
+    missing = [level for level, value in values if value is None]
     return Undefined(f"not scored at {', '.join(missing)}") if missing else None
 
 
@@ -382,8 +383,8 @@ def change_interval(
         InputError: A score is not finite, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
         UsageError: There is no such variant.
     """
-    how: dict[str, Any] = {"variant": variant, "level": level, "replicates": replicates, "within": within}
-    return change_intervals({"": scores}, clusters=clusters, rng=rng, **how)[""]
+    options: dict[str, Any] = {"variant": variant, "level": level, "replicates": replicates, "within": within}
+    return change_intervals({"": scores}, clusters=clusters, rng=rng, **options)[""]
 
 
 def change_intervals(
@@ -400,33 +401,33 @@ def change_intervals(
 
     Each is computed on its own samples; compare two by ``change_difference``, not by whether intervals overlap.
     """
-    kept = {name: common(scores.columns) for name, scores in many.items()}
+    shared = {name: common(scores.columns) for name, scores in many.items()}
     fields = {name: change_fields(scores, variant) for name, scores in many.items()}
-    samples = tuple(dict.fromkeys(sample for part in kept.values() for sample in part.samples))
+    samples = tuple(dict.fromkeys(sample for part in shared.values() for sample in part.samples))
     number = dict(zip(samples, memberships(samples, clusters).tolist(), strict=True))
     total = max(number.values(), default=-1) + 1
-    members = {name: np.array([number[sample] for sample in part.samples], np.int64) for name, part in kept.items()}
+    members = {name: np.array([number[sample] for sample in part.samples], np.int64) for name, part in shared.items()}
     draws: dict[str, Doubles] = {}
-    sums = {name: sums_by_cluster(change_sums(part.values), members[name], total) for name, part in kept.items()}
+    sums = {name: sums_by_cluster(change_sums(part.values), members[name], total) for name, part in shared.items()}
     if total >= 2:
         values = drawn(
             np.hstack(list(sums.values())), lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates
         )
         draws = dict(zip(many, values.T, strict=True))
     intervals: dict[str, ChangeInterval | Change | Undefined] = {}
-    for name, part in kept.items():
+    for name, part in shared.items():
         value = whole_change(part, variant)
         if isinstance(value, Undefined):
             intervals[name] = value
             continue
-        held = len(np.unique(members[name]))
-        mine = widened(draws[name], value, sizes=np.bincount(members[name]), level=level) if held > 1 else None
+        count = len(np.unique(members[name]))
+        own_draws = widened(draws[name], value, sizes=np.bincount(members[name]), level=level) if count > 1 else None
         intervals[name] = with_draws(
             value,
             part.counts,
             fields=fields[name],
-            values=mine,
-            clusters=held,
+            values=own_draws,
+            clusters=count,
             level=level,
             within=within,
             totals=sums[name][:, 0] if variant == "difference" else None,
@@ -454,16 +455,16 @@ def change_difference(
         "metric": "apc difference",
         "sign": f"{'above' if variant == 'difference' else 'below'} 0: the first loses less",
     }
-    kept = common([*first.columns, *second.columns])
-    halves = np.split(kept.values, 2)
-    values = [whole_change(Common(samples=kept.samples, values=half, counts=kept.counts), variant) for half in halves]
+    both = common([*first.columns, *second.columns])
+    halves = np.split(both.values, 2)
+    values = [whole_change(Common(samples=both.samples, values=half, counts=both.counts), variant) for half in halves]
     left, right = values
     if isinstance(left, Undefined):
         return left
     if isinstance(right, Undefined):
         return right
     sums = np.hstack([change_sums(half) for half in halves])
-    members = memberships(kept.samples, clusters)
+    members = memberships(both.samples, clusters)
     total, sides = resampled(
         sums,
         members,
@@ -476,8 +477,8 @@ def change_difference(
     totals = None
     if variant == "difference":
         totals = cluster_totals(sums[:, 0] - sums[:, 3], members)
-    how: dict[str, Any] = {"values": draws, "clusters": total, "level": level, "totals": totals, "within": within}
-    return with_draws(left - right, kept.counts, fields=fields, **how)
+    options: dict[str, Any] = {"values": draws, "clusters": total, "level": level, "totals": totals, "within": within}
+    return with_draws(left - right, both.counts, fields=fields, **options)
 
 
 def with_draws(
@@ -580,16 +581,16 @@ def _mean(
     replicates: int,
     within: Range | None,
 ) -> Ratio | Undefined:
-    kept = common([column for part in parts for column in part])
-    if not kept.samples:
-        return kept.counts.none("no sample is scored")
-    value = float(_means(np.array([[math.fsum(column) for column in kept.values]]))[0])
+    shared = common([column for part in parts for column in part])
+    if not shared.samples:
+        return shared.counts.none("no sample is scored")
+    value = float(_means(np.array([[math.fsum(column) for column in shared.values]]))[0])
     if math.isnan(value):
-        return kept.counts.none("all samples are over 0")
-    members = memberships(kept.samples, clusters)
-    drawn = resampled(kept.values.T, members, _means, rng=rng, replicates=replicates, level=level)
-    found = _ratio(value, drawn, fields={"metric": metric}, counts=kept.counts, level=level, within=within)
-    return replace(found, totals=cluster_totals(kept.values[0], members)) if metric == "mean" else found
+        return shared.counts.none("all samples are over 0")
+    members = memberships(shared.samples, clusters)
+    draws = resampled(shared.values.T, members, _means, rng=rng, replicates=replicates, level=level)
+    mean = _ratio(value, draws, fields={"metric": metric}, counts=shared.counts, level=level, within=within)
+    return replace(mean, totals=cluster_totals(shared.values[0], members)) if metric == "mean" else mean
 
 
 def ratio_change(
@@ -608,23 +609,23 @@ def ratio_change(
     """
     if len(parts) < 2:
         raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")
-    kept = common([column for part in parts for ratio in part for column in ratio])
-    if not kept.samples:
-        return kept.counts.none("no sample is scored clean and at every level")
+    shared = common([column for part in parts for ratio in part for column in ratio])
+    if not shared.samples:
+        return shared.counts.none("no sample is scored clean and at every level")
     ends = np.cumsum([2 * len(part) for part in parts])[:-1]
 
     def changes(sums: Doubles) -> Doubles:
         clean, *levels = (_means(part) for part in np.split(sums, ends, axis=1))
         return np.asarray(np.mean(levels, axis=0) - clean)
 
-    value = float(changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
+    value = float(changes(np.array([[math.fsum(column) for column in shared.values]]))[0])
     if math.isnan(value):
-        return kept.counts.none("all samples are over 0")
-    members = memberships(kept.samples, clusters)
-    drawn = resampled(kept.values.T, members, changes, rng=rng, replicates=replicates, level=level)
+        return shared.counts.none("all samples are over 0")
+    members = memberships(shared.samples, clusters)
+    draws = resampled(shared.values.T, members, changes, rng=rng, replicates=replicates, level=level)
     of = "a ratio of sums" if all(len(part) == 1 for part in parts) else "a mean of ratios of sums"
     fields = {"metric": f"apc of {of}", "levels": len(parts) - 1}
-    return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level, within=within)
+    return _ratio(value, draws, fields=fields, counts=shared.counts, level=level, within=within)
 
 
 def _ratio(
@@ -652,8 +653,8 @@ def _ratio(
 def _means(sums: Doubles) -> Doubles:
     """The mean of the ratios that there are, (draws,), from values and what they are over, (draws, 2 ratios)."""
     over = sums[:, 1::2]
-    there = over > 0
-    ratios = np.divide(sums[:, 0::2], over, out=np.zeros(over.shape), where=there)
-    count = there.sum(axis=1)
+    defined = over > 0
+    ratios = np.divide(sums[:, 0::2], over, out=np.zeros(over.shape), where=defined)
+    count = defined.sum(axis=1)
     means: Doubles = np.divide(ratios.sum(axis=1), count, out=np.full(len(sums), np.nan), where=count > 0)
     return means

@@ -94,9 +94,9 @@ def _cosine(first: Doubles, second: Doubles, weights: Doubles) -> float:
 
     Not by ``@``: of long arrays that is shared among threads, which wait for one another on a busy machine.
     """
-    mine, other = first * weights, second * weights
-    scale = float(np.sqrt((mine * first).sum() * (other * second).sum()))
-    return float(np.clip((mine * second).sum() / scale, -1.0, 1.0)) if scale else float("nan")
+    left, right = first * weights, second * weights
+    scale = float(np.sqrt((left * first).sum() * (right * second).sum()))
+    return float(np.clip((left * second).sum() / scale, -1.0, 1.0)) if scale else float("nan")
 
 
 def auc(scores: ArrayLike, positives: ArrayLike) -> Scored[float] | Undefined:
@@ -193,8 +193,8 @@ def spearman_interval(
     )
     if draws is None:
         return plain
-    found = with_interval(plain, draws, clusters=total, level=level, within=CORRELATION, ranks="among all items")
-    return found or plain
+    interval = with_interval(plain, draws, clusters=total, level=level, within=CORRELATION, ranks="among all items")
+    return interval or plain
 
 
 def auc_interval(
@@ -256,9 +256,9 @@ def pearson_of_sums(sums: Doubles) -> Doubles:
     """Correlation from sums of ones, x, y, squares and products, (draws, 6); NaN where a side is constant."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.clip(xx - x * x / n, 0, None) * np.clip(yy - y * y / n, 0, None)
-    found: Doubles = np.full(len(sums), np.nan)
-    np.divide(xy - x * y / n, np.sqrt(spread), out=found, where=spread > _CONSTANT * n**2)
-    return np.clip(found, -1.0, 1.0)
+    result: Doubles = np.full(len(sums), np.nan)
+    np.divide(xy - x * y / n, np.sqrt(spread), out=result, where=spread > _CONSTANT * n**2)
+    return np.clip(result, -1.0, 1.0)
 
 
 class _Areas:
@@ -278,9 +278,9 @@ class _Areas:
         above = weights[:, self._positive]
         pairs = above.sum(axis=1) * others[:, -1]
         twice = (above * (others[:, self._below] + others[:, self._upto])).sum(axis=1)
-        found: Doubles = np.full(len(weights), np.nan)
-        np.divide(twice / 2, pairs, out=found, where=pairs > 0)
-        return found
+        areas: Doubles = np.full(len(weights), np.nan)
+        np.divide(twice / 2, pairs, out=areas, where=pairs > 0)
+        return areas
 
 
 SPEARMAN = ScoreSpec.of(
@@ -338,13 +338,13 @@ def associations(
         reason = "fewer than two items" if x.size < 2 else "all values are equal"
         return dict.fromkeys(KINDS, Undefined(reason, {"items": x.size}))
     rngs = {kind: generator(seed, "association", kind) for kind in KINDS}
-    members, scaled = members_of(clusters), [(one - one.mean()) / one.std() for one in (x, y)]
+    members, scaled = members_of(clusters), [(column - column.mean()) / column.std() for column in (x, y)]
     pearson = _products(*scaled)
     plain = Scored(float(pearson_of_sums(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
     count, draws = resampled(pearson, members, pearson_of_sums, rng=rngs["pearson"], replicates=replicates)
-    drawn = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
+    interval = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
     return {
-        "pearson": drawn or plain,
+        "pearson": interval or plain,
         "spearman": spearman_interval(x, y, clusters=clusters, rng=rngs["spearman"], replicates=replicates),
         "kendall": _kendall_interval(_pair_sums(x, y, members), members, rng=rngs["kendall"], replicates=replicates),
     }
@@ -371,16 +371,16 @@ def associations_by(
     """
     table = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
     of_group = np.array([*map(repr, groups)] if groups is not None else [""] * len(clusters))
-    found: dict[tuple[Hashable, str], Association] = {}
+    result: dict[tuple[Hashable, str], Association] = {}
     for group in (None, *dict.fromkeys(groups or ())):
         inside = np.ones(len(clusters), np.bool_) if group is None else of_group == repr(group)
         for name, values in table.items():
             if name == against:
                 continue
-            known = inside & ~np.isnan(values) & ~np.isnan(table[against])
-            mine = [cluster for cluster, kept in zip(clusters, known, strict=True) if kept]
-            found[group, name] = associations(values[known], table[against][known], clusters=mine, seed=seed)
-    return found
+            mask = inside & ~np.isnan(values) & ~np.isnan(table[against])
+            group_clusters = [cluster for cluster, is_valid in zip(clusters, mask, strict=True) if is_valid]
+            result[group, name] = associations(values[mask], table[against][mask], clusters=group_clusters, seed=seed)
+    return result
 
 
 def _products(x: Doubles, y: Doubles) -> Doubles:
@@ -393,7 +393,7 @@ def _kendall_interval(
     count = len(sums[0])
 
     def tau(weights: Doubles) -> Doubles:
-        both, of_x, of_y = (((weights @ one) * weights).sum(axis=1) for one in sums)
+        both, of_x, of_y = (((weights @ matrix) * weights).sum(axis=1) for matrix in sums)
         spread = np.sqrt(of_x * of_y)
         return np.asarray(np.divide(both, spread, out=np.full(len(weights), np.nan), where=spread > 0))
 
@@ -408,16 +408,16 @@ def _kendall_interval(
 def _pair_sums(x: Doubles, y: Doubles, members: NDArray[np.int64]) -> tuple[Doubles, Doubles, Doubles]:
     """Of each pair of clusters the concordant less the discordant pairs, and those not tied in x and in y."""
     count = int(members.max()) + 1
-    found = tuple(np.zeros((count, count)) for _ in range(3))
+    totals = tuple(np.zeros((count, count)) for _ in range(3))
     step = max(1, _PAIRS_AT_ONCE // x.size)
     order = np.argsort(members, kind="stable")
     starts = np.searchsorted(members[order], np.arange(count))
     for begin in range(0, x.size, step):
         rows = slice(begin, begin + step)
-        sx, sy = (np.sign(one[rows, None] - one[order][None]) for one in (x, y))
-        for total, values in zip(found, (sx * sy, np.abs(sx), np.abs(sy)), strict=True):
+        sx, sy = (np.sign(column[rows, None] - column[order][None]) for column in (x, y))
+        for total, values in zip(totals, (sx * sy, np.abs(sx), np.abs(sy)), strict=True):
             np.add.at(total, members[rows], np.add.reduceat(values, starts, axis=1))
-    return found[0], found[1], found[2]
+    return totals[0], totals[1], totals[2]
 
 
 FARTHEST: Final = 2.0
@@ -440,18 +440,18 @@ def clustered_order(distances: Doubles) -> tuple[int, ...]:
     NaN: two items cannot be compared; an item with NaN on the diagonal can be compared with none and comes last.
     Of an order and its reverse it is the one that begins with the lower number.
     """
-    known = np.flatnonzero(~np.isnan(np.diag(distances)))
+    comparable = np.flatnonzero(~np.isnan(np.diag(distances)))
     last = tuple(np.flatnonzero(np.isnan(np.diag(distances))).tolist())
-    if known.size < 2:
-        return (*known.tolist(), *last)
-    between = distances[np.ix_(known, known)]
+    if comparable.size < 2:
+        return (*comparable.tolist(), *last)
+    between = distances[np.ix_(comparable, comparable)]
     filled = np.where(np.isnan(between), FARTHEST, between)
     root = _tree(merges(between), filled)
     first, last_leaf = np.unravel_index(int(root.cost.argmin()), root.cost.shape)
     order = _walk(root, (root.leaves[first], root.leaves[last_leaf]), filled)
     if order[0] > order[-1]:
         order = order[::-1]
-    return (*(int(known[index]) for index in order), *last)
+    return (*(int(comparable[index]) for index in order), *last)
 
 
 def merges(distances: Doubles) -> list[tuple[int, int, float]]:
@@ -467,7 +467,7 @@ def merges(distances: Doubles) -> list[tuple[int, int, float]]:
     total[:size, :size] = np.nan_to_num(distances)
     amount[:size, :size] = ~np.isnan(distances)
     joins = []
-    for made in range(size, 2 * size - 1):
+    for new in range(size, 2 * size - 1):
         grid = np.ix_(alive, alive)
         means = np.divide(total[grid], amount[grid], out=np.full((len(alive),) * 2, FARTHEST), where=amount[grid] > 0)
         means[np.tril_indices(len(alive))] = np.inf
@@ -475,9 +475,9 @@ def merges(distances: Doubles) -> list[tuple[int, int, float]]:
         first, second = (alive[index] for index in least)
         joins.append((first, second, float(means[tuple(least)])))
         for sums in (total, amount):
-            sums[made] = sums[first] + sums[second]
-            sums[:, made] = sums[:, first] + sums[:, second]
-        alive = [index for index in alive if index not in (first, second)] + [made]
+            sums[new] = sums[first] + sums[second]
+            sums[:, new] = sums[:, first] + sums[:, second]
+        alive = [index for index in alive if index not in (first, second)] + [new]
     return joins
 
 
@@ -498,8 +498,8 @@ def _tree(joins: list[tuple[int, int, float]], distances: Doubles) -> _Node:
 
 def _least(first: Doubles, second: Doubles) -> Doubles:
     """The cheapest way from each row of the first to each column of the second."""
-    ways: Doubles = (first[:, :, None] + second[None]).min(axis=1)
-    return ways
+    costs: Doubles = (first[:, :, None] + second[None]).min(axis=1)
+    return costs
 
 
 def _walk(node: _Node, ends: tuple[int, int], distances: Doubles) -> tuple[int, ...]:
@@ -509,8 +509,8 @@ def _walk(node: _Node, ends: tuple[int, int], distances: Doubles) -> tuple[int, 
     left, right = node.parts if ends[0] in node.parts[0].leaves else node.parts[::-1]
     before = left.cost[left.leaves.index(ends[0])]
     after = right.cost[:, right.leaves.index(ends[1])]
-    ways = before[:, None] + distances[np.ix_(left.leaves, right.leaves)] + after[None]
-    middle, next_to = np.unravel_index(int(ways.argmin()), ways.shape)
+    costs = before[:, None] + distances[np.ix_(left.leaves, right.leaves)] + after[None]
+    middle, next_to = np.unravel_index(int(costs.argmin()), costs.shape)
     return (
         *_walk(left, (ends[0], left.leaves[middle]), distances),
         *_walk(right, (right.leaves[next_to], ends[1]), distances),
@@ -548,8 +548,8 @@ class Correlation:
         for name in (first, second):
             if name not in self.kinds:
                 raise InputError(f"there is no kind {name!r}", expected=f"one of {', '.join(self.kinds)}")
-        at = self.kinds.index(first), self.kinds.index(second)
-        value, shared = float(self.values[at]), int(self.pairs[at])
+        cell = self.kinds.index(first), self.kinds.index(second)
+        value, shared = float(self.values[cell]), int(self.pairs[cell])
         if not np.isnan(value):
             return Scored(value, self.signature)
         if shared < LEAST:
@@ -605,9 +605,9 @@ def correlation(kinds: Mapping[str, SampleValues], *, of: str = "changes") -> Co
     for row, column in combinations(range(size), 2):
         both = present[row] & present[column]
         pairs[row, column] = pairs[column, row] = both.sum()
-        found = _correlate(values[row, both], values[column, both])
-        if found is not None:
-            matrix[row, column] = matrix[column, row] = found
+        coefficient = _correlate(values[row, both], values[column, both])
+        if coefficient is not None:
+            matrix[row, column] = matrix[column, row] = coefficient
     return Correlation(
         kinds=names,
         values=matrix,
@@ -633,11 +633,11 @@ def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Doubles, dict[str, Coun
     values = np.full((len(kinds), len(index_of)), np.nan)
     counts = {}
     for row, (key, scores) in zip(values, kinds.items(), strict=True):
-        kept = common([scores])
-        row[[index_of[sample] for sample in kept.samples]] = kept.values[0]
+        shared = common([scores])
+        row[[index_of[sample] for sample in shared.samples]] = shared.values[0]
         absent = sum(sample not in scores for sample in index_of)
         failed = sum(isinstance(value, Failed) for value in scores.values())
-        counts[key] = Counts(n=kept.counts.n, failed=failed, undefined=kept.counts.undefined, missing=absent)
+        counts[key] = Counts(n=shared.counts.n, failed=failed, undefined=shared.counts.undefined, missing=absent)
     return values, counts
 
 

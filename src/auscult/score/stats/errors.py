@@ -273,14 +273,14 @@ def f2_tables(
     for (pair, name), amount in Counter(zip(pairs, names, strict=True)).items():
         if _enters(pair, unparsed):
             members[name][pair] += amount
-    found = {name: _macro_of_occurring(group, classes) for name, group in members.items()}
-    defined = [outcome.value for outcome in found.values() if isinstance(outcome, Scored)]
+    by_column = {name: _macro_of_occurring(group, classes) for name, group in members.items()}
+    defined = [outcome.value for outcome in by_column.values() if isinstance(outcome, Scored)]
     if not defined:
         return Undefined("no items")
     return F2Tables(
         value=math.fsum(defined) / len(defined),
         signature=_signature("f2_tables", "labels true in the column", unparsed),
-        columns=found,
+        columns=by_column,
         n={name: group.total() for name, group in members.items()},
         unparsed=_count_unparsed(Counter(pairs)),
     )
@@ -302,8 +302,8 @@ def f2_confusion(
     """
     pairs = _pairs(predicted, true, classes)
     tally = Counter(pairs)
-    kept = Counter({pair: amount for pair, amount in tally.items() if _enters(pair, unparsed)})
-    parts: dict[Hashable, Scored[float] | Undefined] = {label: _of_class(kept, label) for label in classes}
+    counted = Counter({pair: amount for pair, amount in tally.items() if _enters(pair, unparsed)})
+    parts: dict[Hashable, Scored[float] | Undefined] = {label: _of_class(counted, label) for label in classes}
     value = _mean_defined(parts.values())
     if value is None:
         return Undefined("no items")
@@ -311,7 +311,7 @@ def f2_confusion(
         value=value,
         signature=_signature("f2_confusion", "classes that occur or are predicted", unparsed),
         parts=parts,
-        n=kept.total(),
+        n=counted.total(),
         unparsed=_count_unparsed(tally),
     )
 
@@ -364,7 +364,7 @@ def _check_labels(name: str, labels: Sequence[str | None], known: set[str | None
     number, label = next((number, label) for number, label in enumerate(labels) if label not in known)
     raise InputError(
         f"{name} label {number} is {label!r}",
-        expected=f"one of: {', '.join(sorted(str(one) for one in known if one is not None))}",
+        expected=f"one of: {', '.join(sorted(str(choice) for choice in known if choice is not None))}",
         hint="leave out items that have no class, such as empty masks, and count them",
     )
 

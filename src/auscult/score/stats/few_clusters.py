@@ -100,8 +100,8 @@ def _counts(accepted: ArrayLike, bad: ArrayLike) -> tuple[NDArray[np.float64], N
     items, faults = numbers(accepted=accepted, bad=bad)
     wrong = np.flatnonzero((faults < 0) | (faults > items))
     if wrong.size:
-        at = int(wrong[0])
-        raise InputError(f"cluster {at} has {faults[at]:g} bad of {items[at]:g}", expected="0 <= bad <= accepted")
+        row = int(wrong[0])
+        raise InputError(f"cluster {row} has {faults[row]:g} bad of {items[row]:g}", expected="0 <= bad <= accepted")
     return items, faults
 
 
@@ -165,12 +165,12 @@ def _checked(events: int, trials: int, confidence: float) -> tuple[int, ...]:
 def _rate_at(events: int, trials: int, rest: float) -> float:
     """The rate at which at most ``events`` have the probability ``rest``: Newton's steps, halving where they stray."""
     low, high = 0.0, 1.0
-    ways = math.lgamma(trials + 1) - math.lgamma(events + 1) - math.lgamma(trials - events)
+    log_binomial = math.lgamma(trials + 1) - math.lgamma(events + 1) - math.lgamma(trials - events)
     rate = _score_bound(events, trials, rest)
     for _ in range(_STEPS):
         excess = at_most(events, trials, rate=rate) - rest
         low, high = (rate, high) if excess > 0 else (low, rate)
-        slope = math.exp(ways + events * math.log(rate) + (trials - events - 1) * math.log1p(-rate))
+        slope = math.exp(log_binomial + events * math.log(rate) + (trials - events - 1) * math.log1p(-rate))
         new = rate + excess / slope if slope > _TINY else low
         new = new if low < new < high else (low + high) / 2
         if abs(new - rate) <= 4e-16 * new or high - low <= 4e-16 * high:
@@ -388,8 +388,8 @@ def _moved(draws: Doubles, value: float, ends: tuple[float, float], *, factor: f
 def drawn_fields(clusters: int, *, level: float, replicates: int) -> dict[str, object]:
     """How an interval from draws was made, for its signature; an InputError where ``level`` is out of range."""
     between(level=level)
-    how = "percentile bootstrap" if clusters >= FEW else "percentile bootstrap, widened by t"
-    return {"interval": how, "drawn": "clusters", "level": f"{level:g}", "replicates": replicates}
+    method = "percentile bootstrap" if clusters >= FEW else "percentile bootstrap, widened by t"
+    return {"interval": method, "drawn": "clusters", "level": f"{level:g}", "replicates": replicates}
 
 
 def mostly_undefined(draws: Doubles) -> bool:

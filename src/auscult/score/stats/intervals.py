@@ -137,8 +137,8 @@ def resampled(
         return clusters, None
     sums = sums_by_cluster(rows, members, clusters)
     draws = drawn(sums, statistic, rng=rng, replicates=replicates)
-    whole = statistic(sums.sum(axis=0)[None])[0]
-    return clusters, widened(draws, whole, sizes=np.bincount(members), level=level)
+    value = statistic(sums.sum(axis=0)[None])[0]
+    return clusters, widened(draws, value, sizes=np.bincount(members), level=level)
 
 
 Item = TypeVar("Item")
@@ -208,23 +208,23 @@ def bootstrap_interval(
     filled = [cluster for cluster in clusters if len(cluster)]
     if len(filled) < 2:
         return Undefined("no items" if not filled else "one cluster says nothing about others")
-    whole = _number(statistic([item for cluster in filled for item in cluster]))
-    if whole is None:
+    estimate = _number(statistic([item for cluster in filled for item in cluster]))
+    if estimate is None:
         return Undefined("the statistic of all items is undefined")
-    drawn = np.empty(replicates)
+    draws = np.empty(replicates)
     for draw in range(replicates):
         chosen = rng.integers(len(filled), size=len(filled))
         value = _number(statistic([item for cluster in chosen for item in filled[cluster]]))
-        drawn[draw] = np.nan if value is None else value
-    plain = Scored(whole, Signature.of())
+        draws[draw] = np.nan if value is None else value
+    plain = Scored(estimate, Signature.of())
     sizes, root = [len(cluster) for cluster in filled], within is not None and within.root
-    drawn = widened(drawn, whole, sizes=sizes, level=level, root=root)
-    found = with_interval(plain, drawn, clusters=len(filled), level=level, within=within)
-    if found is None:
-        defined = int(np.count_nonzero(~np.isnan(drawn)))
-        reason = "undefined in most draws" if mostly_undefined(drawn) else "the same in every draw"
+    draws = widened(draws, estimate, sizes=sizes, level=level, root=root)
+    interval = with_interval(plain, draws, clusters=len(filled), level=level, within=within)
+    if interval is None:
+        defined = int(np.count_nonzero(~np.isnan(draws)))
+        reason = "undefined in most draws" if mostly_undefined(draws) else "the same in every draw"
         return Undefined(f"the statistic is {reason}", {"draws": replicates, "defined": defined})
-    return found
+    return interval
 
 
 def with_interval(
@@ -243,11 +243,11 @@ def with_interval(
     ends = ends_of(draws, value=plain.value, clusters=clusters, level=level, within=within)
     if ends is None:
         return None
-    own = {key: text for key, text in plain.signature.fields if key != "version"}
+    statistic_fields = {key: text for key, text in plain.signature.fields if key != "version"}
     undefined = int(np.count_nonzero(np.isnan(draws)))
     return Interval(
         value=plain.value,
-        signature=Signature.of(**{**own, **ends.fields, **fields}),
+        signature=Signature.of(**{**statistic_fields, **ends.fields, **fields}),
         low=ends.low,
         high=ends.high,
         clusters=clusters,
@@ -271,8 +271,8 @@ def coverage(low: ArrayLike, high: ArrayLike, truths: ArrayLike) -> Scored[float
         return Undefined("no items")
     crossed = np.flatnonzero(lower > upper)
     if crossed.size:
-        at = int(crossed[0])
-        raise InputError(f"interval {at} runs from {lower[at]} to {upper[at]}", expected="low <= high")
+        index = int(crossed[0])
+        raise InputError(f"interval {index} runs from {lower[index]} to {upper[index]}", expected="low <= high")
     inside = int(np.count_nonzero((lower <= true) & (true <= upper)))
     return Scored(inside / true.size, Signature.of(metric="coverage", ends="included"))
 

@@ -185,13 +185,13 @@ def sign_flips(totals: ArrayLike) -> Scored[float]:
     values = values[values != 0]
     if values.size <= ALL_FLIPS:
         codes = np.arange(2**values.size, dtype=np.int64)[:, None] >> np.arange(values.size)
-        flips, tried = 1.0 - 2.0 * (codes & 1), "all"
+        flips, count = 1.0 - 2.0 * (codes & 1), "all"
     else:
-        drawn = generator(0, "sign flips").integers(2, size=(_FLIPS, values.size))
-        flips, tried = np.vstack([np.ones(values.size), 1.0 - 2.0 * drawn]), f"{_FLIPS}"
+        bits = generator(0, "sign flips").integers(2, size=(_FLIPS, values.size))
+        flips, count = np.vstack([np.ones(values.size), 1.0 - 2.0 * bits]), f"{_FLIPS}"
     sums = np.abs(flips @ values)
     value = float(np.mean(sums >= abs(values.sum()) * (1 - _AS_FAR)))
-    return Scored(value, Signature.of(test="sign flips over clusters", form="two-sided", flips=tried))
+    return Scored(value, Signature.of(test="sign flips over clusters", form="two-sided", flips=count))
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -210,14 +210,14 @@ def holm(values: Sequence[float]) -> list[float]:
         >>> holm([0.01, 0.04, 0.03])
         [0.03, 0.06, 0.06]
     """
-    given = [float(value) for value in values]
-    for value in given:
+    p_values = [float(value) for value in values]
+    for value in p_values:
         if not 0 <= value <= 1:
             raise InputError(f"a p value is {value!r}", expected="0..1")
-    adjusted = [0.0] * len(given)
+    adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for rank, index in enumerate(sorted(range(len(given)), key=given.__getitem__)):
-        highest = max(highest, min(1.0, (len(given) - rank) * given[index]))
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
 
@@ -225,10 +225,10 @@ def holm(values: Sequence[float]) -> list[float]:
 def _two_sided(first: int, second: int) -> float:
     """Twice the lower tail of a fair coin, in whole numbers until the last division."""
     total = first + second
-    ways, tail = 1, 1
+    binomial, tail = 1, 1
     for k in range(min(first, second)):
-        ways = ways * (total - k) // (k + 1)
-        tail += ways
+        binomial = binomial * (total - k) // (k + 1)
+        tail += binomial
     return min(1.0, (tail << 1) / (1 << total))
 
 

@@ -91,8 +91,8 @@ def share_below(
     if good.size == 0:
         return Undefined("no items")
     value = float(np.mean(1 - good))
-    drawn = _drawn(good, members_of(clusters), rng=rng, shift=shift, replicates=replicates)
-    ends = percentile_interval(drawn, level=level)
+    draws = _drawn(good, members_of(clusters), rng=rng, shift=shift, replicates=replicates)
+    ends = percentile_interval(draws, level=level)
     low, high = (value, value) if ends is None else ends
     return Interval(
         value=value,
@@ -135,9 +135,9 @@ def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[int] |
         raise InputError(f"wanted is {wanted!r}", expected="above 0, up to 1, such as 0.9")
     if good.size == 0:
         return Undefined("no items")
-    found = np.cumsum(np.sort(1 - good)[::-1])
-    enough = wanted * found[-1] - _EQUAL * found[-1]
-    looks = 1 + int(np.searchsorted(found, enough)) if found[-1] > 0 else 0
+    expected = np.cumsum(np.sort(1 - good)[::-1])
+    enough = wanted * expected[-1] - _EQUAL * expected[-1]
+    looks = 1 + int(np.searchsorted(expected, enough)) if expected[-1] > 0 else 0
     return Scored(
         looks, Signature.of(metric="looks", order="lowest probability first", wanted=f"{wanted:g} of expected")
     )
@@ -186,16 +186,16 @@ def logistic_fit(rows: Doubles, good: Sequence[bool]) -> Doubles:
     columns = np.column_stack([np.ones(len(rows)), rows])
     labels = np.asarray(good, dtype=np.float64)
     penalty = np.diag([_OF_CONSTANT, *[_PENALTY] * rows.shape[1]])
-    found = np.zeros(columns.shape[1])
+    weights = np.zeros(columns.shape[1])
     for _ in range(_STEPS):
-        chances = _chances(columns @ found)
-        slope = columns.T @ (labels - chances) - penalty @ found
+        chances = _chances(columns @ weights)
+        slope = columns.T @ (labels - chances) - penalty @ weights
         curve = (columns * (chances * (1 - chances))[:, None]).T @ columns + penalty
         change = np.linalg.solve(curve, slope)
-        found = found + change * min(1.0, 1.0 / float(np.abs(change).max() + _SMALL))  # far steps overshoot
+        weights = weights + change * min(1.0, 1.0 / float(np.abs(change).max() + _SMALL))  # far steps overshoot
         if np.abs(change).max() < _SMALL:
             break
-    return found
+    return weights
 
 
 def logistic(rows: Doubles, coefficients: Doubles) -> Doubles:
@@ -223,8 +223,8 @@ def cross_fitted(
     labels = np.asarray(good, dtype=bool)
     probabilities = np.zeros(len(rows))
     for part in range(int(parts.max()) + 1):
-        held = parts == part
-        probabilities[held] = logistic(rows[held], logistic_fit(rows[~held], labels[~held].tolist()))
+        held_out = parts == part
+        probabilities[held_out] = logistic(rows[held_out], logistic_fit(rows[~held_out], labels[~held_out].tolist()))
     return probabilities
 
 

@@ -90,16 +90,16 @@ def over_strata(
     values, draws, lone, clusters = [], [], [], []
     for name, stratum in strata.items():
         members = memberships(stratum.samples, stratum.clusters)
-        total, again = resampled(
+        total, stratum_draws = resampled(
             stratum.columns, members, statistic, rng=stratum.rng, replicates=replicates, level=level
         )
         clusters.append(total)
         # the sums are exact, so that the order of the samples does not matter
         values.append(statistic(np.array([[math.fsum(column) for column in stratum.columns.T]]))[0])
-        if again is None:
+        if stratum_draws is None:
             lone.append(name)
         else:
-            draws.append(again)
+            draws.append(stratum_draws)
     return Over(
         values=np.mean(values, axis=0),
         draws=None if lone else np.mean(draws, axis=0),
@@ -126,18 +126,18 @@ def interval_over(
     sums of its clusters. Undefined where it does not exist in one of them, or in most
     draws.
     """
-    found = over_strata(strata, statistic, replicates=replicates, level=level)
-    value = float(found.values[0])
+    over = over_strata(strata, statistic, replicates=replicates, level=level)
+    value = float(over.values[0])
     if math.isnan(value):
-        return found.counts.none("undefined on one of the data sets")
+        return over.counts.none("undefined on one of the data sets")
     signed = dict(fields) | over_fields(len(strata))
     return with_draws(
         value,
-        found.counts,
+        over.counts,
         fields=signed,
-        values=None if found.draws is None else found.draws[:, 0],
-        clusters=found.clusters,
-        fewest=found.fewest,
+        values=None if over.draws is None else over.draws[:, 0],
+        clusters=over.clusters,
+        fewest=over.fewest,
         level=level,
         within=within,
         totals=totals,
@@ -270,9 +270,9 @@ def rank_by_score_over(
     fields: dict[str, object] = {"ranked_by": "mean score", "best": "highest" if higher else "lowest"}
     strata = {}
     for name, data in sets.items():
-        kept = common(list(data.models.values()))
-        columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
-        strata[name] = _stratum(data, kept, columns)
+        shared = common(list(data.models.values()))
+        columns = np.vstack([shared.values, np.ones((1, len(shared.samples)))]).T
+        strata[name] = _stratum(data, shared, columns)
     how = _How(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
     return _ranking(names, strata, statistic=lambda sums: sums[:, :-1] / sums[:, -1:], how=how)
 
@@ -307,15 +307,15 @@ def rank_by_change_over(
     Without intervals where a data set has one cluster. Undefined where it is so on one of them.
     """
     names = _names(sets)
-    every = [scores for data in sets.values() for scores in data.models.values()]
-    same_levels(every)
-    fields = change_fields(every[0], variant)
+    all_scores = [scores for data in sets.values() for scores in data.models.values()]
+    same_levels(all_scores)
+    fields = change_fields(all_scores[0], variant)
     fields = {"ranked_by": fields.pop("metric"), "best": "loses least", **fields}
     strata = {}
     for name, data in sets.items():
-        kept = common([column for scores in data.models.values() for column in scores.columns])
-        columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(names))])
-        strata[name] = _stratum(data, kept, columns)
+        shared = common([column for scores in data.models.values() for column in scores.columns])
+        columns = np.hstack([change_sums(part) for part in np.split(shared.values, len(names))])
+        strata[name] = _stratum(data, shared, columns)
     how = _How(sign=1 if variant == "difference" else -1, fields=fields, level=level, replicates=replicates)
     return _ranking(names, strata, statistic=lambda sums: changes_of(sums, variant), how=how)
 
@@ -339,50 +339,50 @@ def _ranking(
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return counts.none("no sample is scored by all models" + (f" on {empty[0]}" if len(strata) > 1 else ""))
-    found = over_strata(strata, statistic, replicates=how.replicates, level=how.level)
-    if np.isnan(found.values).any():
+    over = over_strata(strata, statistic, replicates=how.replicates, level=how.level)
+    if np.isnan(over.values).any():
         return counts.none("a model's value is undefined")
-    again, fields = found.draws, how.fields | over_fields(len(strata))
-    if again is not None:
-        again = again[~np.isnan(again).any(axis=1)]
-        if 2 * len(again) < how.replicates:
+    draws, fields = over.draws, how.fields | over_fields(len(strata))
+    if draws is not None:
+        draws = draws[~np.isnan(draws).any(axis=1)]
+        if 2 * len(draws) < how.replicates:
             return counts.none("a model's value is undefined in most draws")
-        made = drawn_fields(found.fewest, level=how.level, replicates=how.replicates)
-        fields = fields | made | drawn_within(len(strata))
+        draw_fields = drawn_fields(over.fewest, level=how.level, replicates=how.replicates)
+        fields = fields | draw_fields | drawn_within(len(strata))
     signature = Signature.of(**fields | {"samples": "scored by all"}, models=len(names), ties="share the better place")
-    rows = _rows(names, found.values[None], again=again, sign=how.sign, level=how.level, signature=signature)
+    rows = _rows(names, over.values[None], draws=draws, sign=how.sign, level=how.level, signature=signature)
     return Ranking(
         rows=rows,
         counts=counts,
-        clusters=found.clusters,
-        replicates=0 if again is None else len(again),
+        clusters=over.clusters,
+        replicates=0 if draws is None else len(draws),
         signature=signature,
-        lone=found.lone if len(strata) > 1 else (),
+        lone=over.lone if len(strata) > 1 else (),
     )
 
 
 def _rows(
-    names: tuple[str, ...], values: Doubles, *, again: Doubles | None, sign: int, level: float, signature: Signature
+    names: tuple[str, ...], values: Doubles, *, draws: Doubles | None, sign: int, level: float, signature: Signature
 ) -> tuple[Ranked, ...]:
     places = _places(sign * values)[0][0]
-    made = []
-    intervals = None if again is None else _place_intervals(sign * again, level)
-    for at, name in enumerate(names):
-        ends = None if again is None else percentile_interval(again[:, at], level=level)
-        made.append(
+    rows = []
+    intervals = None if draws is None else _place_intervals(sign * draws, level)
+    for index, name in enumerate(names):
+        ends = None if draws is None else percentile_interval(draws[:, index], level=level)
+        rows.append(
             Ranked(
-                value=float(values[0, at]),
+                value=float(values[0, index]),
                 signature=signature,
                 model=name,
-                place=int(places[at]),
-                place_low=None if intervals is None else int(intervals[0][at]),
-                place_high=None if intervals is None else int(intervals[1][at]),
-                first=None if intervals is None else float(intervals[2][at]),
+                place=int(places[index]),
+                place_low=None if intervals is None else int(intervals[0][index]),
+                place_high=None if intervals is None else int(intervals[1][index]),
+                first=None if intervals is None else float(intervals[2][index]),
                 low=None if ends is None else ends[0],
                 high=None if ends is None else ends[1],
             )
         )
-    return tuple(sorted(made, key=lambda row: row.place))
+    return tuple(sorted(rows, key=lambda row: row.place))
 
 
 def _place_intervals(better: Doubles, level: float) -> tuple[Doubles, Doubles, Doubles]:
@@ -405,19 +405,19 @@ def _places(better: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     margin = _EQUAL * np.maximum(1.0, np.abs(better).max(axis=1))
     best = np.empty(better.shape, np.int64)
     worst = np.empty(better.shape, np.int64)
-    for at in range(better.shape[1]):
-        ahead = better - better[:, at : at + 1]
-        best[:, at] = 1 + (ahead > margin[:, None]).sum(axis=1)
-        worst[:, at] = (ahead >= -margin[:, None]).sum(axis=1)
+    for column in range(better.shape[1]):
+        ahead = better - better[:, column : column + 1]
+        best[:, column] = 1 + (ahead > margin[:, None]).sum(axis=1)
+        worst[:, column] = (ahead >= -margin[:, None]).sum(axis=1)
     return best, worst
 
 
 def _names(sets: Mapping[str, DataSet[Any]]) -> tuple[str, ...]:
     """The models, the same on every data set."""
-    named = [tuple(data.models) for data in sets.values()]
-    if not named or not named[0]:
+    models = [tuple(data.models) for data in sets.values()]
+    if not models or not models[0]:
         raise InputError("there is no model to rank", expected="one model or more")
-    for name, mine in zip(sets, named, strict=True):
-        if mine != named[0]:
-            raise InputError(f"{name} has the models {', '.join(mine)}", expected=f"as on all: {', '.join(named[0])}")
-    return named[0]
+    for name, names in zip(sets, models, strict=True):
+        if names != models[0]:
+            raise InputError(f"{name} has the models {', '.join(names)}", expected=f"as on all: {', '.join(models[0])}")
+    return models[0]

@@ -48,11 +48,11 @@ def neighbour_medians(values: Sequence[float | None]) -> list[float | None]:
 
     None where fewer than ``LEAST_NEIGHBOURS`` neighbours have a value.
     """
-    found: list[float | None] = []
+    medians: list[float | None] = []
     for index in range(len(values)):
-        known = [*_before(values, index), *_after(values, index)]
-        found.append(median(known) if len(known) >= LEAST_NEIGHBOURS else None)
-    return found
+        neighbours = [*_before(values, index), *_after(values, index)]
+        medians.append(median(neighbours) if len(neighbours) >= LEAST_NEIGHBOURS else None)
+    return medians
 
 
 def oddness(values: Sequence[float | None], *, floor: float) -> list[float | None]:
@@ -81,11 +81,11 @@ def oddness(values: Sequence[float | None], *, floor: float) -> list[float | Non
 def _deviation(values: Sequence[float | None], index: int) -> float:
     value = float(values[index] or 0.0)
     sides = [side for side in (_before(values, index), _after(values, index)) if side]
-    away = [value - median(side) for side in sides]
-    if len(away) < 2:
+    distances = [value - median(side) for side in sides]
+    if len(distances) < 2:
         return 0.0
-    same_way = all(distance > 0 for distance in away) or all(distance < 0 for distance in away)
-    return min(away, key=abs) if same_way else 0.0
+    same_way = all(distance > 0 for distance in distances) or all(distance < 0 for distance in distances)
+    return min(distances, key=abs) if same_way else 0.0
 
 
 def _before(values: Sequence[float | None], index: int) -> list[float]:
@@ -163,6 +163,6 @@ def _widening(left: NDArray[np.float64]) -> float:
     """How much more the sum of a series varies when each value is like the one before."""
     around = left - left.mean()
     total = float(around @ around)
-    again = float(around[1:] @ around[:-1]) / total if total > 0 else 0.0
-    kept = min(max(again, 0.0), _MOST_AUTOCORRELATION)
-    return (1 + kept) / (1 - kept)
+    autocorrelation = float(around[1:] @ around[:-1]) / total if total > 0 else 0.0
+    clipped = min(max(autocorrelation, 0.0), _MOST_AUTOCORRELATION)
+    return (1 + clipped) / (1 - clipped)
