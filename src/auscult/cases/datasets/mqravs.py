@@ -449,7 +449,7 @@ def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
 
 def _frame_number(entry: _Entry, masks: _FrameMasks, row: refavs.MetadataRow | None, *, index: int | None) -> int:
     stated = masks.frame if index is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
-    number = index if stated is None else declared
+    number = index if stated is None else stated
     if number is None:
         raise InputError(
             "the number of its key frame is not known",
