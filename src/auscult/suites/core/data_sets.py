@@ -292,7 +292,6 @@ def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tup
 
 ALL: Final = "all data sets"
 _LEVEL: Final = 0.95
-_REPLICATES: Final = 1000
 
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
@@ -312,9 +311,7 @@ def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
             group=group,
             level=level,
             part=part,
-            outcome=_mean_of_models(
-                parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))
-            ),
+            outcome=mean_over(parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))),
             signature=mine[0].grid.signature("", metric),
         )
         for name, mine in series.items()
@@ -352,13 +349,14 @@ def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[S
     ]
 
 
-def _mean_of_models(
+def mean_over(
     parts: Mapping[str, Sequence[SampleValues]],
     clusters: Mapping[str, Clusters],
     *,
     rng: Callable[[str], np.random.Generator],
-    of: str,
-    levels: str,
+    of: str = "apc",
+    levels: str = "",
+    replicates: int = 1000,
 ) -> Outcome[float]:
     """The mean of the means of every model on every data set; whole clusters are drawn within each data set."""
     columns = {name: [common([values]) for values in many] for name, many in parts.items()}
@@ -370,13 +368,13 @@ def _mean_of_models(
     totals, draws = [], []
     for name, many in scored.items():
         if many:
-            found, again = _means_drawn(many, clusters[name], rng(name))
+            found, again = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
             totals.append(found)
             draws.append(again)
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
         "metric": f"mean {of}",
-        "levels": levels,
+        **({"levels": levels} if levels else {}),
         "over": f"{len(means)} pairs of model and data set, each alike",
         "data_sets": len(draws),
     }
@@ -395,7 +393,9 @@ def _mean_of_models(
     )
 
 
-def _means_drawn(many: Sequence[Common], clusters: Clusters, rng: np.random.Generator) -> tuple[int, Doubles | None]:
+def _means_drawn(
+    many: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
+) -> tuple[int, Doubles | None]:
     """How many clusters there are, and each model's mean in every draw of them; None of a single one."""
     samples = tuple(dict.fromkeys(sample for scored in many for sample in scored.samples))
     rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
@@ -404,7 +404,7 @@ def _means_drawn(many: Sequence[Common], clusters: Clusters, rng: np.random.Gene
         mine = [row_of[sample] for sample in scored.samples]
         rows[mine, 2 * column] = scored.values[0]
         rows[mine, 2 * column + 1] = 1.0
-    return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=_REPLICATES)
+    return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=replicates)
 
 
 def _means(sums: Doubles) -> Doubles:
