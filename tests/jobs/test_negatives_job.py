@@ -402,10 +402,19 @@ def test_statistics_are_those_of_table_1(references: int, positive: float, negat
     assert float(row[1]) == pytest.approx(float(printed), abs=0.011)
 
 
+def test_of_annotated_photographs_no_material_and_no_action_is_said_and_the_reason_is_told(
+    source: Path, tmp_path: Path
+) -> None:
+    out = run(source / "refcoco", tmp_path / "out", kinds=("scene_attribute",))
+    made = [row for row in rows(out / "items.jsonl") if not row["exists"]]
+    assert all(row["negative"]["kind"] == "given" for row in made)
+    reasons = json.loads((out / "tables/reasons.json").read_text())["rows"]
+    assert any(kind == "scene_attribute" and "made of" in reason for kind, reason, _ in reasons)
+
+
 def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path: Path) -> None:
     make_scenes(MakeOptions(out=tmp_path / "scenes", count=4, seed=7, workers=0, scene=SceneOptions(size=(96, 128))))
-    kinds = ("sentence", "category", "target", "attribute", "relation", "sound")
-    options = NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "out", workers=0, kinds=kinds)
+    options = NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "out", workers=0, kinds=("all",))
     stress_negatives(options)
     scenes = {row["id"]: row["facts"] for row in rows(tmp_path / "scenes/scenes.jsonl")}
     found = Counter()
@@ -417,7 +426,7 @@ def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path:
         if proof.get("claim") == "absent":
             assert not facts["unlisted"]
             assert not {thing["category"] for thing in facts["things"]} & set(proof["word"].split(", "))
-    assert {"target", "category", "sound", "null"} <= found.keys()
+    assert {"target", "category", "sound", "scene_attribute", "null"} <= found.keys()
 
     stress_negatives(NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "seen", workers=0))
     told = {row["text"] for row in rows(tmp_path / "seen/items.jsonl") if row["exists"]}

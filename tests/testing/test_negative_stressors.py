@@ -25,10 +25,9 @@ def test_keeps_the_law(name: str, check: Callable[..., None], example: str) -> N
     check(name, EXAMPLES[example])
 
 
-def test_the_six_kinds_are_registered() -> None:
-    assert {
-        f"negatives.{name}.v1" for name in ("sentence", "category", "target", "attribute", "relation", "sound")
-    } == {*STRESSORS}
+def test_the_seven_kinds_are_registered() -> None:
+    kinds = ("sentence", "category", "target", "attribute", "relation", "sound", "scene_attribute")
+    assert {f"negatives.{name}.v1" for name in kinds} == {*STRESSORS}
 
 
 class _Reckless(Negative):

@@ -388,7 +388,7 @@ class NegativesOptions(InputOptions):
 
     Attributes:
         source: COCO json, RefCOCO, RefCOCO+ or RefCOCOg, Ref-AVSBench, scenes, or items with a `category`.
-        kinds: Comma-separated: sentence,category,target,attribute,relation,sound, or all.
+        kinds: Comma-separated: sentence,category,target,attribute,relation,sound,scene_attribute, or all.
         per: Negatives of each reference, or 1:1 for one a positive sentence; without it, 1:1 in the split train.
         seed: The same seed makes the same sentences.
         split: Only this split of INPUT.

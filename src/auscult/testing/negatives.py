@@ -47,31 +47,34 @@ def _subject(sentence: str, **more: Any) -> Subject:
     )
 
 
-def _thing(name: str, category: str, *, x: float, voice: Voice | None) -> SceneObject:
-    return SceneObject(id=name, category=category, x=(x, x), y=(0.5, 0.5), area=(0.1, 0.1), voice=voice)
-
-
-_SCENE: Final = Facts(
-    things=(
-        _thing("1", "bell", x=0.2, voice=Voice(noun="ringing", verb="rings", spans=((0.0, 1.0),), level_db=-10.0)),
-        _thing("2", "dog", x=0.8, voice=Voice(noun="bark", verb="barks", spans=((2.0, 3.0),), level_db=-10.0)),
-    ),
-    duration_s=5.0,
+_BELL: Final = SceneObject(
+    id="1",
+    category="bell",
+    texture="striped",
+    x=(0.2, 0.2),
+    y=(0.5, 0.5),
+    area=(0.1, 0.1),
+    voice=Voice(noun="ringing", verb="rings", spans=((0.0, 1.0),), level_db=-10.0),
 )
+_BARK: Final = Voice(noun="bark", verb="barks", spans=((2.0, 3.0),), level_db=-10.0)
+_DOG: Final = dataclasses.replace(_BELL, id="2", category="dog", texture="spotted", x=(0.8, 0.8), voice=_BARK)
 _HEARD: Final = {"op": "heard", "how": "before", "noun": "bark", "verb": "barks"}
+_STRIPED_BELL: Final = {"op": "and", "of": [{"op": "category", "word": "bell"}, {"op": "texture", "word": "striped"}]}
+_IN_SCENE: Final = Subject(
+    sentence="the thing heard before the bark begins",
+    known=_COCO,
+    facts=Facts(things=(_BELL, _DOG), duration_s=5.0),
+    form=_HEARD,
+    voices=(("hum", "hums"), ("bark", "barks")),
+)
 
 EXAMPLES: Final[Mapping[str, Subject]] = {
     "plain": _subject("the dog"),
     "related": _subject("a man in blue shirt holding an umbrella"),
     "placed": _subject("dog on the left"),
     "other script": _subject("собака слева"),
-    "scene": Subject(
-        sentence="the thing heard before the bark begins",
-        known=_COCO,
-        facts=_SCENE,
-        form=_HEARD,
-        voices=(("hum", "hums"), ("bark", "barks")),
-    ),
+    "scene": _IN_SCENE,
+    "surface": dataclasses.replace(_IN_SCENE, sentence="the striped bell", form=_STRIPED_BELL),
 }
 
 

@@ -1,6 +1,7 @@
 """Sentences about what is not there, made from a positive sentence, each with the proof that it names nothing.
 
-Kinds register as ``negatives.<name>.v1``: sentence, category, target, attribute, relation and sound.
+Kinds register as ``negatives.<name>.v1``: sentence, category, target, attribute, relation, sound and
+scene_attribute.
 """
 
 from auscult.stress.negatives.base import (

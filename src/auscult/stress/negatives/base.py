@@ -30,7 +30,7 @@ from auscult.types import Metadata, Stressed
 
 T = TypeVar("T")
 
-Claim: TypeAlias = Literal["absent", "position", "colour", "size", "sound"]
+Claim: TypeAlias = Literal["absent", "position", "colour", "size", "texture", "motion", "sound"]
 MOST_WORDS: Final = 200
 """Of a sentence that is worked on: nobody refers to an object in more."""
 
@@ -40,8 +40,8 @@ class Proof(JsonParams):
     """Why a sentence names nothing in its picture.
 
     Attributes:
-        claim: What the sentence says that is false: something absent is there; a position, colour or size; a sound.
-        word: The category, position, colour, size or sound that is said.
+        claim: What the sentence says that is false: something absent is there; how a thing looks, moves or sounds.
+        word: The category, position, colour, size, texture, motion or sound that is said.
         of: The categories whose objects were looked at; of ``absent`` those that are there.
         measured: What was measured of each of them: how far it reaches, the share of its pixels, its area; 0..1.
         limit: What each of these must stay below.
@@ -253,7 +253,7 @@ def _cased(sentence: str, start: int, noun: str) -> str:
     return noun[0].upper() + noun[1:] if start == 0 and sentence[:1].isupper() else noun
 
 
-KINDS: Final = ("sentence", "category", "target", "attribute", "relation", "sound")
+KINDS: Final = ("sentence", "category", "target", "attribute", "relation", "sound", "scene_attribute")
 
 
 def perturb(name: str, subject: Subject, *, seed: int = 0, key: str = "") -> Stressed[str, Proof] | Undefined:
