@@ -30,9 +30,9 @@ DRAWS = 20
 
 def masks_of(data: Path) -> dict[tuple[str, str], list[Judgeable]]:
     """Masks of each source, of photographs and sequences that no training and no calibration saw."""
-    material = read_material(data, families=tuple({family for family, _ in SOURCES}))
+    families = {family for family, _ in SOURCES}
+    pictures = read_material(data, families=families, parts=("test", "unseen")).pictures
     found: dict[tuple[str, str], list[Judgeable]] = defaultdict(list)
-    pictures = material.of("test", "unseen")
     for at in np.random.default_rng(0).permutation(len(pictures)):
         for one in real_and_flawless([pictures[at]]):
             if (one.family, one.source) in SOURCES and len(found[one.family, one.source]) < EACH:

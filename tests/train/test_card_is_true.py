@@ -47,7 +47,7 @@ def test_measuring_again_reproduces_the_card(data: Path) -> None:
 def test_the_default_judge_says_of_real_masks_what_its_card_says(data: Path, tmp_path: Path) -> None:
     import prompted_card as cards
 
-    material = read_material(data, families=FEW)
+    material = read_material(data, families=FEW, parts=("calibration", "test", "unseen"))
     listed = cards.real_things(material, data, None, parts=("test", "unseen"))
 
     def things() -> cards.Iterator[cards.Judgeable]:

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
-from auscult.media.masks import object_indices, read_mask
+from auscult.media.masks import read_labels, read_mask
+from auscult.media.readings import VOID
 from auscult.media.rle import decode
 from auscult.outcome import Scored
 from auscult.rng import generator
@@ -372,8 +373,8 @@ def _davis_frames(data: Path, names: Sequence[str], every: int) -> Iterator[tupl
 
 def predicted(path: Path, truth: Mask, *, best: bool) -> Mask:
     """A model's mask of one frame: the union of its objects, or of its proposals the one nearest the truth."""
-    indices = object_indices(path) or ()
-    objects = [read_mask(MaskRef(path=path, index=index)).mask for index in indices]
+    labels = read_labels(path).labels
+    objects: list[Mask] = [labels == index for index in np.unique(labels).tolist() if 0 < index < VOID]
     if not objects:
         return np.zeros(truth.shape, dtype=np.bool_)
     return max(objects, key=lambda mask: iou(mask, truth)) if best else np.logical_or.reduce(objects)

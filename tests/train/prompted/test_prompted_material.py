@@ -74,6 +74,7 @@ def test_a_small_folder_is_read_as_it_is(folder: Path) -> None:
     assert [one.cluster for one in found.pictures] == ["coco_1", "pet_2", "davis_jump", "davis_jump"]
     assert [one.order > 0 for one in found.pictures] == [False, False, True, True]
     assert found.of("train", "dev") == found.pictures[:1]
+    assert read_material(folder.parents[1], parts=("unseen",)).pictures == found.pictures[1:]
     for number, one in enumerate(found.pictures):
         assert one.categories == ("ball", "door")
         assert all(map(np.array_equal, one.masks(), small.objects(number)))

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,16 +95,18 @@ class Material:
         return [picture for picture in self.pictures if picture.part in parts]
 
 
-def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN) -> Material:
-    """Read all that there is."""
+def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN, parts: Collection[SplitPart] = PARTS) -> Material:
+    """Read all that there is of some families and parts."""
     found = Material()
     wanted = frozenset(families)
     with _naming(data / "images/more/instances.json"):
         _add(found, _more(data / "images/more", wanted, found))
     with _naming(data / "images/coco/instances.json"):
         _add(found, _coco(data / "images/coco"))
-    _add(found, _sequences(data / "video/davis2016", wanted))
-    _add(found, _dogs(data / "video/dogs-jump"))
+    _add(found, _sequences(data / "video/davis2016", wanted, parts))
+    if "train" in parts:
+        _add(found, _dogs(data / "video/dogs-jump"))
+    found.pictures = found.of(*parts)
     if not found.pictures:
         raise InputError("there is no picture to learn from", expected="photographs with objects", path=data)
     return found
@@ -227,9 +229,9 @@ def _coco(folder: Path) -> Iterator[Picture]:
             )
 
 
-def _sequences(folder: Path, families: frozenset[str]) -> Iterator[Picture]:
+def _sequences(folder: Path, families: frozenset[str], parts: Collection[SplitPart]) -> Iterator[Picture]:
     for part, names in committed()["davis"].items():
-        for name in names:
+        for name in names if part in parts else ():
             for at, path in enumerate(sorted((folder / name / "frames").glob("*.jpg"))):
                 truth = read_mask(MaskRef(path=folder / name / "masks" / f"{path.stem}.png")).mask
                 real = [
