@@ -48,9 +48,9 @@ def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0
     if not verdicts:
         raise ValueError("a clip needs the verdict of at least one frame")
     rows = [row for row in map(_estimate, verdicts) if row is not None]
-    known = [value for value, _, _ in rows if value is not None]
+    ious = [value for value, _, _ in rows if value is not None]
     defect, probs = _defect(verdicts)
-    iou = _mean(known)
+    iou = _mean(ious)
     action, note = action_of(
         policy,
         defect=defect,
@@ -60,9 +60,9 @@ def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0
         prob_iou_80=_probability(verdicts),
     )
     actions = Counter(verdict.action for verdict in verdicts if verdict.action is not None)
-    lost = failed + actions["unjudged"]
-    if action == "accept" and (actions["reject"] or lost):
-        action, note = "minor_revision", HELD_BACK.format(rejected=actions["reject"], failed=lost)
+    missing = failed + actions["unjudged"]
+    if action == "accept" and (actions["reject"] or missing):
+        action, note = "minor_revision", HELD_BACK.format(rejected=actions["reject"], failed=missing)
     return ClipVerdict(
         iou=iou,
         iou_low=_mean([low for _, low, _ in rows]),
@@ -73,7 +73,7 @@ def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0
         note=note,
         actions={str(name): count for name, count in actions.items()},
         empty=sum(verdict.defect == "empty" for verdict in verdicts),
-        signature=Signature.of(metric="mean estimated IoU", over="frames", frames=len(known), judge=verdicts[0].judge),
+        signature=Signature.of(metric="mean estimated IoU", over="frames", frames=len(ious), judge=verdicts[0].judge),
     )
 
 

@@ -129,8 +129,8 @@ def _crowded(known: Sequence[KnownMask], threshold: float) -> float:
     if counted is None or not counted.bad.any() or np.ptp(counted.accepted) == 0:
         return 1.0
     shares, rng = counted.bad / counted.accepted, generator(_SEED, "gate", "crowded")
-    drawn = [float(counted.accepted @ rng.permutation(shares)) for _ in range(_EXCHANGES)]
-    return (1 + sum(one >= counted.masks_bad - 1e-9 for one in drawn)) / (1 + _EXCHANGES)
+    permuted = [float(counted.accepted @ rng.permutation(shares)) for _ in range(_EXCHANGES)]
+    return (1 + sum(value >= counted.masks_bad - 1e-9 for value in permuted)) / (1 + _EXCHANGES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -148,15 +148,15 @@ class _Ordered:
     """The masks with a score, cluster by cluster, within a cluster in an order that was drawn by name."""
 
     def __init__(self, known: Sequence[KnownMask]) -> None:
-        kept = sorted((mask for mask in known if mask.score is not None), key=lambda mask: (mask.cluster, mask.id))
+        scored = sorted((mask for mask in known if mask.score is not None), key=lambda mask: (mask.cluster, mask.id))
         numbers: dict[str, int] = {}
-        cluster = np.array([numbers.setdefault(mask.cluster, len(numbers)) for mask in kept], dtype=np.int64)
+        cluster = np.array([numbers.setdefault(mask.cluster, len(numbers)) for mask in scored], dtype=np.int64)
         sizes = np.bincount(cluster)
-        drawn = [_drawn(kept[end - size].cluster, size) for size, end in _ends(sizes)]
-        order = np.lexsort((np.concatenate(drawn) if drawn else np.zeros(0), cluster))
+        orders = [_drawn(scored[end - size].cluster, size) for size, end in _ends(sizes)]
+        order = np.lexsort((np.concatenate(orders) if orders else np.zeros(0), cluster))
         self._cluster = cluster[order]
-        self._score = np.array([mask.score for mask in kept], dtype=np.float64)[order]
-        self._bad = np.array([mask.bad for mask in kept], dtype=np.int64)[order]
+        self._score = np.array([mask.score for mask in scored], dtype=np.float64)[order]
+        self._bad = np.array([mask.bad for mask in scored], dtype=np.int64)[order]
 
     def above(self, threshold: float, *, single: bool) -> _Counted | None:
         """Counts from a threshold up; None where there is no mask."""
@@ -178,12 +178,12 @@ class _Ordered:
 def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
     table = _Ordered(known)
-    found: list[_Counted] = []
+    counts: list[_Counted] = []
     for threshold in GRID:
         counted = table.above(threshold, single=single)
-        if counted is not None and (not found or counted.masks > found[-1].masks):
-            found.append(counted)
-    return found
+        if counted is not None and (not counts or counted.masks > counts[-1].masks):
+            counts.append(counted)
+    return counts
 
 
 def _drawn(cluster: str, size: int) -> CountArray:

@@ -221,14 +221,14 @@ class _PolicyFile:
 
 def policy_of(content: object) -> Policy:
     """Check a policy that was read from a file."""
-    found = from_json(_PolicyFile, content, error=InputError, exact=True)
-    good = None if found.good is None else found.good.accept
+    parsed = from_json(_PolicyFile, content, error=InputError, exact=True)
+    good = None if parsed.good is None else parsed.good.accept
     return Policy(
-        name=found.name,
-        summary=found.summary,
-        require_identity=found.require_identity,
+        name=parsed.name,
+        summary=parsed.summary,
+        require_identity=parsed.require_identity,
         good=None if good is None else Good(prob_iou_80=good.value, inclusive=good.inclusive),
-        **{group: _thresholds(getattr(found, group)) for group in GROUPS},
+        **{group: _thresholds(getattr(parsed, group)) for group in GROUPS},
     )
 
 
@@ -315,7 +315,7 @@ def possible_actions(verdict: Verdict, policy: Policy = DEFAULT, *, named: bool 
         (1.0 if verdict.iou_high is None else verdict.iou_high),
     )
     bounds = {bound.iou + step for group in GROUPS for bound in getattr(policy, group) for step in (-_NEXT, 0, _NEXT)}
-    found: set[Decision] = {"reject"} if named and not verdict.evidence.identity else set()
+    actions: set[Decision] = {"reject"} if named and not verdict.evidence.identity else set()
     for iou in (low, high, *(bound for bound in bounds | {_GOOD - _NEXT, _GOOD} if low < bound < high)):
         action, _ = action_of(
             policy,
@@ -325,8 +325,8 @@ def possible_actions(verdict: Verdict, policy: Policy = DEFAULT, *, named: bool 
             identity=verdict.evidence.identity,
             prob_iou_80=None if verdict.prob_iou_80 is None else float(iou >= _GOOD),
         )
-        found.add(action)
-    return found
+        actions.add(action)
+    return actions
 
 
 def _good(policy: Policy, group: Group, probability: float | None) -> bool | None:
@@ -342,13 +342,13 @@ def _by_iou(policy: Policy, group: Group, iou: float | None) -> tuple[Action, st
     thresholds: tuple[Threshold, ...] = getattr(policy, group)
     if iou is None or math.isnan(iou):
         return "reject", NO_ESTIMATE if thresholds else ""
-    kept = round(iou, DECIMALS)
-    return next((threshold.action for threshold in thresholds if threshold.reached(kept)), "reject"), ""
+    rounded = round(iou, DECIMALS)
+    return next((threshold.action for threshold in thresholds if threshold.reached(rounded)), "reject"), ""
 
 
 def with_note(rationale: str, note: str) -> str:
     """A rationale with the note of this decision in place of an earlier one's."""
-    for known in _NOTES:
-        if rationale.endswith(known):
-            rationale = rationale.removesuffix(known).rstrip()
+    for earlier in _NOTES:
+        if rationale.endswith(earlier):
+            rationale = rationale.removesuffix(earlier).rstrip()
     return f"{rationale} {note}".lstrip() if note else rationale

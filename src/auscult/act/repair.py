@@ -92,121 +92,121 @@ class Attempt:
     margin: float  # how far the lower bound has to rise before it is kept
 
 
-def _fill(seen: RepairInput) -> Mask | None:
-    return seen.mask | holes(seen.mask)
+def _fill(crop: RepairInput) -> Mask | None:
+    return crop.mask | holes(crop.mask)
 
 
-def _close(seen: RepairInput) -> Mask | None:
+def _close(crop: RepairInput) -> Mask | None:
     """Fill what a disk of .15 of the width cannot enter, on a small picture."""
     side = 8
-    scale = min(1.0, side / max(1.0, 0.15 * seen.width))
-    height, width = seen.mask.shape
+    scale = min(1.0, side / max(1.0, 0.15 * crop.width))
+    height, width = crop.mask.shape
     size = max(1, round(width * scale)), max(1, round(height * scale))
-    small = np.pad(cv2.resize(seen.mask.astype(np.float32), size, interpolation=cv2.INTER_AREA), 2 * side)
+    small = np.pad(cv2.resize(crop.mask.astype(np.float32), size, interpolation=cv2.INTER_AREA), 2 * side)
     disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * side + 1, 2 * side + 1))
     closed = cv2.morphologyEx(small, cv2.MORPH_CLOSE, disk)[2 * side : -2 * side, 2 * side : -2 * side]
-    found = seen.mask | (cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
-    return np.asarray(found | holes(found))
+    filled = crop.mask | (cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
+    return np.asarray(filled | holes(filled))
 
 
-def _smooth(seen: RepairInput) -> Mask | None:
-    sigma = max(1.0, 0.03 * seen.width)
-    return np.asarray(cv2.GaussianBlur(seen.mask.astype(np.float32), (0, 0), sigma) > 0.5)
+def _smooth(crop: RepairInput) -> Mask | None:
+    sigma = max(1.0, 0.03 * crop.width)
+    return np.asarray(cv2.GaussianBlur(crop.mask.astype(np.float32), (0, 0), sigma) > 0.5)
 
 
-def _widen(seen: RepairInput) -> Mask | None:
+def _widen(crop: RepairInput) -> Mask | None:
     """Grow evenly, to the size at which the mask's IoU would be half as far from 1 as estimated."""
-    wanted = int(np.count_nonzero(seen.mask) / sqrt(max(seen.iou, 0.3)))
-    distance = reach(seen.mask)
-    at = min(wanted, distance.size - 1)
-    return np.asarray(distance <= np.partition(distance, at, axis=None)[at])
+    area = int(np.count_nonzero(crop.mask) / sqrt(max(crop.iou, 0.3)))
+    distance = reach(crop.mask)
+    index = min(area, distance.size - 1)
+    return np.asarray(distance <= np.partition(distance, index, axis=None)[index])
 
 
-def _narrow(seen: RepairInput) -> Mask | None:
+def _narrow(crop: RepairInput) -> Mask | None:
     """Shrink evenly, likewise."""
-    inside = depth(seen.mask)[seen.mask]
-    at = min(int(inside.size * (1 - sqrt(max(seen.iou, 0.3)))), inside.size - 1)
-    return np.asarray(seen.mask & (depth(seen.mask) > np.partition(inside, at)[at]))
+    inside = depth(crop.mask)[crop.mask]
+    index = min(int(inside.size * (1 - sqrt(max(crop.iou, 0.3)))), inside.size - 1)
+    return np.asarray(crop.mask & (depth(crop.mask) > np.partition(inside, index)[index]))
 
 
-def _drop_parts(seen: RepairInput) -> Mask | None:
+def _drop_parts(crop: RepairInput) -> Mask | None:
     """Leave out small parts; which of two large ones is meant is no question of shape."""
-    labels, areas = components(seen.mask)
-    kept = areas >= _PART * areas.sum()
-    return None if kept.all() else np.asarray(np.concatenate([[False], kept])[labels])
+    labels, areas = components(crop.mask)
+    large = areas >= _PART * areas.sum()
+    return None if large.all() else np.asarray(np.concatenate([[False], large])[labels])
 
 
-def _without_others(seen: RepairInput) -> Mask | None:
+def _without_others(crop: RepairInput) -> Mask | None:
     """Leave out what another mask of the frame holds, if it is another object and not the same one."""
-    found = seen.mask
-    for other in seen.others:
-        shared = np.count_nonzero(other & seen.mask)
-        if shared > 0.8 * np.count_nonzero(other) and shared < 0.6 * np.count_nonzero(seen.mask):
-            found = found & ~other
-    return found
+    mask = crop.mask
+    for other in crop.others:
+        shared = np.count_nonzero(other & crop.mask)
+        if shared > 0.8 * np.count_nonzero(other) and shared < 0.6 * np.count_nonzero(crop.mask):
+            mask = mask & ~other
+    return mask
 
 
-def _correct(seen: RepairInput) -> Mask | None:
-    return np.asarray(seen.likely > 0.5) if seen.mapped else None
+def _correct(crop: RepairInput) -> Mask | None:
+    return np.asarray(crop.likely > 0.5) if crop.mapped else None
 
 
-def _add_missing(seen: RepairInput) -> Mask | None:
-    return np.asarray(seen.mask | (seen.likely > 0.5)) if seen.mapped else None
+def _add_missing(crop: RepairInput) -> Mask | None:
+    return np.asarray(crop.mask | (crop.likely > 0.5)) if crop.mapped else None
 
 
 def _to_edges(
-    seen: RepairInput, *, inward: float, outward: float, first: Callable[[RepairInput], Mask | None]
+    crop: RepairInput, *, inward: float, outward: float, first: Callable[[RepairInput], Mask | None]
 ) -> Mask | None:
     """Move the outline to edges of the picture within a band, by a watershed; widths are shares of the mask's."""
-    mask = first(seen)
+    mask = first(crop)
     if mask is None or not mask.any():
         return None
-    inside = depth(mask) > max(2.0, inward * seen.width) if inward else mask
-    outside = reach(mask) > max(2.0, outward * seen.width) if outward else ~mask
+    inside = depth(mask) > max(2.0, inward * crop.width) if inward else mask
+    outside = reach(mask) > max(2.0, outward * crop.width) if outward else ~mask
     if not inside.any() or not outside.any():
         return None
     marks = np.where(inside, 1, np.where(outside, 2, 0)).astype(np.int32)
-    found = cv2.watershed(np.ascontiguousarray(seen.frame), marks)
-    return np.asarray((found == 1) | ((found == -1) & mask))  # a pixel of the line itself stays where it was
+    regions = cv2.watershed(np.ascontiguousarray(crop.frame), marks)
+    return np.asarray((regions == 1) | ((regions == -1) & mask))  # a pixel of the line itself stays where it was
 
 
-def _itself(seen: RepairInput) -> Mask | None:
-    return seen.mask
+def _itself(crop: RepairInput) -> Mask | None:
+    return crop.mask
 
 
-def _graph_cut(seen: RepairInput) -> Mask | None:
+def _graph_cut(crop: RepairInput) -> Mask | None:
     """Cut a small picture, seeded by what mask and error map are sure of."""
-    if seen.cut is None:
+    if crop.cut is None:
         return None
-    height, width = seen.mask.shape
+    height, width = crop.mask.shape
     scale = min(1.0, _CUT_PX / max(height, width))
     size = max(1, round(width * scale)), max(1, round(height * scale))
-    small = np.asarray(cv2.resize(seen.frame, size, interpolation=cv2.INTER_AREA), np.uint8)
-    likely = np.asarray(cv2.resize(seen.likely, size, interpolation=cv2.INTER_AREA), np.float32)
+    small = np.asarray(cv2.resize(crop.frame, size, interpolation=cv2.INTER_AREA), np.uint8)
+    likely = np.asarray(cv2.resize(crop.likely, size, interpolation=cv2.INTER_AREA), np.float32)
     inside = np.asarray(likely > 0.5)
     labels = np.where(inside, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
-    rim = max(1.0, 0.08 * scale * seen.width)
+    rim = max(1.0, 0.08 * scale * crop.width)
     labels[(likely > 0.5 + _SURE) & (depth(inside) > rim)] = cv2.GC_FGD
     labels[(likely < 0.5 - _SURE) & (reach(inside) > rim)] = cv2.GC_BGD
     if not {cv2.GC_FGD, cv2.GC_BGD} <= set(np.unique(labels).tolist()):
         return None
-    found = seen.cut(small, labels).astype(np.float32)
-    return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
+    foreground = crop.cut(small, labels).astype(np.float32)
+    return np.asarray(cv2.resize(foreground, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
 
 
-def _prompted(seen: RepairInput) -> Mask | None:
+def _prompted(crop: RepairInput) -> Mask | None:
     """Segment by the box of what is likely, and by points deep in what the mask holds, misses and has too much."""
-    likely = np.asarray(seen.likely > 0.5)
+    likely = np.asarray(crop.likely > 0.5)
     box = box_of(likely)
-    if seen.prompted is None or box is None:
+    if crop.prompted is None or box is None:
         return None
-    parts = ((likely & seen.mask, True), (likely & ~seen.mask, True), (seen.mask & ~likely, False))
+    parts = ((likely & crop.mask, True), (likely & ~crop.mask, True), (crop.mask & ~likely, False))
     points = []
     for part, inside in parts:
         if part.any():
             row, column = np.unravel_index(int(depth(part).argmax()), part.shape)
             points.append(((int(column), int(row)), inside))
-    return seen.prompted(seen.frame, box, points)
+    return crop.prompted(crop.frame, box, points)
 
 
 _SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode")
@@ -363,10 +363,10 @@ def repair(
     for number in range(1, tools.rounds + 1):
         if verdict.action in {"accept", "unjudged", None}:
             break
-        made = list(geometric(frame, mask, verdict, tools=tools, others=others, number=number))
+        attempts = list(geometric(frame, mask, verdict, tools=tools, others=others, number=number))
         if verdict.action == "reject" and number == 1:
-            made += anew(verdict, tools=tools, text=text)
-        judged = with_verdicts(made, tools.judge)
+            attempts += anew(verdict, tools=tools, text=text)
+        judged = with_verdicts(attempts, tools.judge)
         tried += judged
         best = better(judged, verdict)
         if best is None or best.mask is None or best.verdict is None:
@@ -380,9 +380,9 @@ def as_in_paper(verdict: Verdict, *, tools: Tools, text: str | None = None) -> R
 
     Without a phrase the expression is taken. Source: MQA-RefAVS, Sec. 5.3, Table 7.
     """
-    made = list(anew(verdict, tools=tools, text=text))[:1] if verdict.defect == "full_neg" else []
-    tried = with_verdicts(made, tools.judge)
-    return Repair(tried=tuple(tried), kept=next((one for one in tried if one.mask is not None), None))
+    attempts = list(anew(verdict, tools=tools, text=text))[:1] if verdict.defect == "full_neg" else []
+    tried = with_verdicts(attempts, tools.judge)
+    return Repair(tried=tuple(tried), kept=next((attempt for attempt in tried if attempt.mask is not None), None))
 
 
 def geometric(
@@ -392,39 +392,37 @@ def geometric(
     suited = [attempt for attempt in tools.attempts if verdict.defect in attempt.suits]
     if not suited or not mask.any():
         return
-    where, seen = _seen(frame, mask, verdict, others=others, tools=tools)
-    known = [seen.mask]
+    region, crop = _cropped(frame, mask, verdict, others=others, tools=tools)
+    masks = [crop.mask]
     for attempt in suited:
-        found = attempt.make(seen)
-        if found is None or not found.any() or any(iou(found, other) > _SAME for other in known):
+        repaired = attempt.make(crop)
+        if repaired is None or not repaired.any() or any(iou(repaired, other) > _SAME for other in masks):
             continue
-        known.append(found)
-        whole = mask.copy()
-        whole[where] = found
-        yield AttemptResult(
-            attempt=attempt.name, reason=attempt.reason, round=number, mask=whole, margin=attempt.margin
-        )
+        masks.append(repaired)
+        full = mask.copy()
+        full[region] = repaired
+        yield AttemptResult(attempt=attempt.name, reason=attempt.reason, round=number, mask=full, margin=attempt.margin)
 
 
-def _seen(
+def _cropped(
     frame: Frame, mask: Mask, verdict: Verdict, *, others: Sequence[Mask], tools: Tools
 ) -> tuple[tuple[slice, slice], RepairInput]:
     """The part of the frame that holds the mask and room around it."""
     size = (mask.shape[0], mask.shape[1])
     box = box_of(mask) or (0, 0, size[1], size[0])
     room = max(8, max(box[2] - box[0], box[3] - box[1]) // 4)
-    where = window(grown(box, room, size))
+    region = window(grown(box, room, size))
     likely = mask.astype(np.float32)
     if verdict.error_map is not None:
         likely = np.clip(likely + painted(verdict.error_map, size), 0.0, 1.0)
-    near = tuple(part for part in (other[where] for other in others) if part.any())
-    return where, RepairInput(
-        frame=np.ascontiguousarray(frame[where]),
-        mask=np.ascontiguousarray(mask[where]),
-        likely=np.ascontiguousarray(likely[where]),
+    other_parts = tuple(part for part in (other[region] for other in others) if part.any())
+    return region, RepairInput(
+        frame=np.ascontiguousarray(frame[region]),
+        mask=np.ascontiguousarray(mask[region]),
+        likely=np.ascontiguousarray(likely[region]),
         mapped=verdict.error_map is not None,
         iou=verdict.iou if verdict.iou is not None else 1.0,
-        others=near,
+        others=other_parts,
         cut=tools.cut,
         prompted=tools.prompted,
     )
@@ -454,9 +452,9 @@ def anew(verdict: Verdict, *, tools: Tools, text: str | None) -> Iterator[Attemp
 
 def with_verdicts(tried: Sequence[AttemptResult], judge: Judge) -> list[AttemptResult]:
     """The same attempts, judged together."""
-    masks = [one.mask for one in tried if one.mask is not None]
+    masks = [attempt.mask for attempt in tried if attempt.mask is not None]
     verdicts = iter(judge(masks) if masks else ())
-    return [one if one.mask is None else _judged(one, next(verdicts)) for one in tried]
+    return [attempt if attempt.mask is None else _judged(attempt, next(verdicts)) for attempt in tried]
 
 
 def _judged(tried: AttemptResult, verdict: Verdict | AuscultError) -> AttemptResult:
@@ -476,9 +474,9 @@ def better(tried: Sequence[AttemptResult], before: Verdict) -> AttemptResult | N
     least, estimate = max(0.0, lower_bound(before)), before.iou or 0.0
     if before.defect in _NOTHING_TO_LOSE:
         judged = [
-            (lower_bound(found), found.iou, one)
+            (lower_bound(after), after.iou, one)
             for one in tried
-            if (found := one.verdict) is not None and found.iou is not None and found.defect not in _NOTHING_TO_LOSE
+            if (after := one.verdict) is not None and after.iou is not None and after.defect not in _NOTHING_TO_LOSE
         ]
         rising = [row for row in judged if row[0] > least + row[2].margin or row[1] > estimate + row[2].margin]
         return max(rising, key=lambda row: row[:2], default=(0.0, 0.0, None))[2]

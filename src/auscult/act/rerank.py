@@ -22,10 +22,10 @@ _ASKED: Final = ("mixture", "text", "spans_s", "video")
 
 def grouped(rows: Iterable[JsonRow]) -> list[list[JsonRow]]:
     """Candidates of one mixture and prompt together, in the order of the rows."""
-    found: dict[str, list[JsonRow]] = {}
+    groups: dict[str, list[JsonRow]] = {}
     for row in rows:
-        found.setdefault(json.dumps([row.get(key) for key in _ASKED]), []).append(row)
-    return list(found.values())
+        groups.setdefault(json.dumps([row.get(key) for key in _ASKED]), []).append(row)
+    return list(groups.values())
 
 
 def standing(row: JsonRow, by: str) -> tuple[float, float] | None:
@@ -40,13 +40,13 @@ def ranked(rows: Sequence[JsonRow], by: str) -> list[dict[str, Any]]:
     """
     order = sorted(rows, key=lambda row: standing(row, by) or (0.0, 0.0), reverse=True)
     scores = [row.get(by) for row in order]
-    made = []
-    for at, (row, score) in enumerate(zip(order, scores, strict=True)):
-        other = next((one for place, one in enumerate(scores) if place != at), None)
+    candidates = []
+    for index, (row, score) in enumerate(zip(order, scores, strict=True)):
+        other = next((value for place, value in enumerate(scores) if place != index), None)
         margin = None if score is None or other is None else round(score - other, 6)
-        named = {key: row.get(key) for key in ("id", "mixture", "text")}
-        made.append({**named, "rank": at + 1, "score": score, "margin": margin})
-    return made
+        fields = {key: row.get(key) for key in ("id", "mixture", "text")}
+        candidates.append({**fields, "rank": index + 1, "score": score, "margin": margin})
+    return candidates
 
 
 def best_of(standings: Sequence[Any], truths: Doubles, k: int) -> float:
@@ -54,11 +54,11 @@ def best_of(standings: Sequence[Any], truths: Doubles, k: int) -> float:
 
     By ``standings``, (n,), each is chosen; None, where nothing is known, is lowest. ``truths``, (n,), are their worth.
     """
-    levels = sorted({one for one in standings if one is not None})
-    places = [-1 if one is None else levels.index(one) for one in standings]
+    levels = sorted({value for value in standings if value is not None})
+    places = [-1 if value is None else levels.index(value) for value in standings]
     chances = []
-    for own in places:
-        beaten, equal = sum(other > own for other in places), places.count(own)
+    for place in places:
+        beaten, equal = sum(other > place for other in places), places.count(place)
         chances.append((comb(len(places) - beaten, k) - comb(len(places) - beaten - equal, k)) / equal)
     return float(np.dot(chances, truths)) / comb(len(places), k)
 
@@ -72,10 +72,10 @@ def kept_quality(
     default.
     """
     order = np.argsort(-scores, kind="stable")
-    there = (np.ones_like(truths) if weights is None else weights)[order]
+    weight = (np.ones_like(truths) if weights is None else weights)[order]
     _, ties = np.unique(scores[order], return_inverse=True)
-    sums = [np.bincount(ties, there * column) for column in (truths[order], 1.0)]
+    sums = [np.bincount(ties, weight * column) for column in (truths[order], 1.0)]
     true = (sums[0] / np.maximum(sums[1], 1e-12))[ties]
-    counts = np.concatenate(([0.0], np.cumsum(there)))
-    kept = np.maximum(np.asarray(shares), 1e-9) * counts[-1]
-    return np.asarray(np.interp(kept, counts, np.concatenate(([0.0], np.cumsum(there * true)))) / kept)
+    counts = np.concatenate(([0.0], np.cumsum(weight)))
+    sizes = np.maximum(np.asarray(shares), 1e-9) * counts[-1]
+    return np.asarray(np.interp(sizes, counts, np.concatenate(([0.0], np.cumsum(weight * true)))) / sizes)

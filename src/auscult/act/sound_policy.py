@@ -60,17 +60,17 @@ DEFAULT_SOUND: Final = load_sound_policy("default")
 
 def weakest(verdict: SoundVerdict) -> float | None:
     """The least of recall, precision and faithfulness, 1..5; None without scores."""
-    found = [getattr(verdict, axis) for axis in PERFORMANCE if axis != "overall"]
-    return None if None in found else min(found)
+    scores = [getattr(verdict, axis) for axis in PERFORMANCE if axis != "overall"]
+    return None if None in scores else min(scores)
 
 
 def decide_sound(verdict: SoundVerdict, policy: SoundPolicy = DEFAULT_SOUND) -> SoundVerdict:
     """Set a verdict's action; one that was set before is replaced. Scores have the decimals that a record keeps."""
     if verdict.overall is None:
         return replace(verdict, action="unjudged")
-    found = {"overall": verdict.overall, "overall_low": verdict.overall_low, "weakest": weakest(verdict)}
-    known = {name: -1.0 if value is None else round(value, DECIMALS) for name, value in found.items()}
+    values = {"overall": verdict.overall, "overall_low": verdict.overall_low, "weakest": weakest(verdict)}
+    rounded = {name: -1.0 if value is None else round(value, DECIMALS) for name, value in values.items()}
     bounds = ((action, getattr(policy, action, None)) for action in ACTIONS)
-    reached = (action for action, bound in bounds if bound and all(known[name] >= bound[name] for name in bound))
+    reached = (action for action, bound in bounds if bound and all(rounded[name] >= bound[name] for name in bound))
     action: Decision = next(reached, "reject")
     return replace(verdict, action=action)

@@ -126,14 +126,14 @@ def _dilated(bits: int, size: tuple[int, int, int], radius_px: int) -> int:
     """The packed mask dilated by a disk; bits between the rows and beyond the last one are not meaningful."""
     height, width, stride = size
     reach = 0
-    wide = bits
+    spread = bits
     result = 0
     # From the disk's top row, which is short, to its middle: the horizontal runs only grow.
     for rows in range(radius_px, -1, -1):
         run = min(math.isqrt(radius_px * radius_px - rows * rows), width)
         while reach < run:
             reach += 1
-            wide |= bits << reach | bits >> reach
+            spread |= bits << reach | bits >> reach
         if rows < height:
-            result |= wide << rows * stride | wide >> rows * stride
+            result |= spread << rows * stride | spread >> rows * stride
     return result

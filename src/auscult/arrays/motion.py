@@ -129,13 +129,13 @@ def carried(mask: SoftMask, step: FlowStep) -> SoftMask:
 def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
     """How much a mask, already ``carried``, and one of the later frame agree where the motion could be followed."""
     either, both = np.maximum(before, after), np.minimum(before, after)
-    whole, followed = float(either.sum()), float((either * step.followed).sum())
+    total, followed = float(either.sum()), float((either * step.followed).sum())
     shared = float((both * step.followed).sum())
     smaller = min(float((before * step.followed).sum()), float((after * step.followed).sum()))
     return Overlap(
         iou=shared / followed if followed > 0 else None,
-        followed=followed / whole if whole > 0 else 0.0,
-        everywhere=float(both.sum()) / whole if whole > 0 else None,
+        followed=followed / total if total > 0 else 0.0,
+        everywhere=float(both.sum()) / total if total > 0 else None,
         within=shared / smaller if smaller > 0 else None,
     )
 

@@ -35,15 +35,15 @@ def outlines(mask: Mask) -> list[Doubles]:
     if box is None:
         return []
     mask, corner = mask[window(box)], np.array(box[:2], np.float64)
-    loops = sorted(_loops(mask), key=lambda one: -abs(_area(one)))[:_MOST_LOOPS]
+    loops = sorted(_loops(mask), key=lambda loop: -abs(_area(loop)))[:_MOST_LOOPS]
     outer, inner = [loop for loop in loops if _area(loop) > 0], [loop for loop in loops if _area(loop) < 0]
     if not inner:
-        return [corner + _within(one) for one in outer]
+        return [corner + _within(loop) for loop in outer]
     parts = components(mask, connectivity=4)[0]
     holes: dict[int, list[Doubles]] = {}
-    for one in inner:
-        holes.setdefault(_part(one, parts), []).append(_within(one))
-    return [corner + joined([_within(one), *holes.get(_part(one, parts), [])]) for one in outer]
+    for loop in inner:
+        holes.setdefault(_part(loop, parts), []).append(_within(loop))
+    return [corner + joined([_within(loop), *holes.get(_part(loop, parts), [])]) for loop in outer]
 
 
 def joined(polygons: list[Doubles]) -> Doubles:
@@ -51,37 +51,37 @@ def joined(polygons: list[Doubles]) -> Doubles:
 
     A slit goes there and back along one line, so that the even-odd rule fills nothing of it.
     """
-    whole = polygons[0]
+    result = polygons[0]
     for polygon in polygons[1:]:
-        every = -(-len(polygon) // _MOST_COMPARED)
-        apart = np.square(whole[:, None, :] - polygon[None, ::every, :]).sum(axis=2)
-        here, there = np.unravel_index(int(apart.argmin()), apart.shape)
-        turned = np.roll(polygon, -int(there) * every, axis=0)
-        whole = np.concatenate((whole[: here + 1], turned, turned[:1], whole[here:]))
-    return whole
+        step = -(-len(polygon) // _MOST_COMPARED)
+        distances = np.square(result[:, None, :] - polygon[None, ::step, :]).sum(axis=2)
+        position, start = np.unravel_index(int(distances.argmin()), distances.shape)
+        turned = np.roll(polygon, -int(start) * step, axis=0)
+        result = np.concatenate((result[: position + 1], turned, turned[:1], result[position:]))
+    return result
 
 
 def _loops(mask: Mask) -> list[_Loop]:
     """Closed walks along pixel edges with the mask on the right hand, as corners where they turn."""
-    ways: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
+    edges_from: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
     for turn, (begins, ends) in enumerate(_edges(mask)):
         for begin, end in zip(map(tuple, begins.tolist()), map(tuple, ends.tolist()), strict=True):
-            ways.setdefault(begin, []).append((turn, end))
-    found = []
-    while ways:
-        start = place = next(iter(ways))
-        turn, walk = ways[start][0][0], list[tuple[int, int]]()
+            edges_from.setdefault(begin, []).append((turn, end))
+    loops = []
+    while edges_from:
+        start = place = next(iter(edges_from))
+        turn, walk = edges_from[start][0][0], list[tuple[int, int]]()
         while not walk or place != start:
             walk.append(place)
-            edges = ways[place]
+            edges = edges_from[place]
             # Where two pixels touch by a corner only, turning right keeps to the same one.
             edge = next((edge for edge in edges if len(edges) > 1 and edge[0] == (turn + 1) % 4), edges[0])
             edges.remove(edge)
             if not edges:
-                del ways[place]
+                del edges_from[place]
             turn, place = edge
-        found.append(np.array(walk, dtype=np.int64))
-    return found
+        loops.append(np.array(walk, dtype=np.int64))
+    return loops
 
 
 def _edges(mask: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

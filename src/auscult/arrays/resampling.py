@@ -29,8 +29,8 @@ def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     samples = sound.shape[1]
     # Silence behind the end keeps it from ringing into the beginning.
     turns = 2 * _smooth(ceil((samples / out_of + _RINGING / min(into, out_of)) / 2))
-    kept = turns * min(into, out_of) // 2 + 1
-    spectra = np.fft.rfft(sound, turns * out_of, axis=1)[:, :kept] * _fading(kept)
+    bins = turns * min(into, out_of) // 2 + 1
+    spectra = np.fft.rfft(sound, turns * out_of, axis=1)[:, :bins] * _fading(bins)
     output = np.fft.irfft(spectra, turns * into, axis=1) * np.float32(into / out_of)
     return np.ascontiguousarray(output[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
 
@@ -42,16 +42,16 @@ def mono(sound: Samples) -> Samples:
 
 def moved(sound: NDArray[Any], late: int) -> NDArray[Any]:
     """A sound (..., samples) so many samples earlier, of the same length, silence in what was not there."""
-    made = np.zeros_like(sound)
+    output = np.zeros_like(sound)
     count = max(0, sound.shape[-1] - abs(late))
-    made[..., max(0, -late) : max(0, -late) + count] = sound[..., max(0, late) : max(0, late) + count]
-    return made
+    output[..., max(0, -late) : max(0, -late) + count] = sound[..., max(0, late) : max(0, late) + count]
+    return output
 
 
 def mono_at(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     """``mono`` at another rate; a sound that has this rate already is not filtered."""
-    found = mono(sound)
-    return found if rate_hz == wanted_hz else resampled(found[None], rate_hz=rate_hz, wanted_hz=wanted_hz)[0]
+    channel = mono(sound)
+    return channel if rate_hz == wanted_hz else resampled(channel[None], rate_hz=rate_hz, wanted_hz=wanted_hz)[0]
 
 
 def _smooth(least: int) -> int:

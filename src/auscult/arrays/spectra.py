@@ -34,11 +34,11 @@ def add_frames(onto: NDArray[Any], frames: NDArray[Any], *, hop: int) -> None:
 
 def wanted_frames(spans: Sequence[Span], frames: int, *, hop_s: float) -> NDArray[np.bool_]:
     """In which of so many frames, one every ``hop_s`` seconds, the target should be heard; without spans in all."""
-    found = np.full(frames, not any(span.sign == "+" for span in spans))
+    mask = np.full(frames, not any(span.sign == "+" for span in spans))
     for span in sorted(spans, key=lambda span: span.sign == "-"):  # what is not the target has the last word
-        first, last = (max(0, round(at / hop_s)) for at in (span.start_s, span.end_s))
-        found[first:last] = span.sign == "+"
-    return found
+        first, last = (max(0, round(time / hop_s)) for time in (span.start_s, span.end_s))
+        mask[first:last] = span.sign == "+"
+    return mask
 
 
 RATE_HZ: Final = 32_000

@@ -88,7 +88,7 @@ def _view(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str
     counts = ((row.failed, "failed"), (row.empty, "empty"), (row.missing, "without mask"))
     frames = ", ".join([str(row.n), *(f"{count} {words}" for count, words in counts if count)])
     drift = f"{row.drift:+.2f} {interval(row.drift_low, row.drift_high)}" if row.drift is not None else "–"
-    reasons = [f"No {name}: {why}." for name, why in row.undefined.items()]
+    reasons = [f"No {name}: {reason}." for name, reason in row.undefined.items()]
     return ClipView(
         name=f"{row.clip} {row.track}".strip(),
         action=_action(row),
@@ -114,19 +114,19 @@ def _when(mark: Mark) -> str:
 
 def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Figure:
     """Estimated IoU over the frames of a clip, with its interval and the frames that stand out."""
-    shown = [None if name is None else verdicts.get(name) for name in row.frames]
-    parts = _axis(len(shown))
-    judged = [(i, verdict) for i, verdict in enumerate(shown) if verdict is not None and verdict.iou is not None]
+    by_frame = [None if name is None else verdicts.get(name) for name in row.frames]
+    parts = _axis(len(by_frame))
+    judged = [(i, verdict) for i, verdict in enumerate(by_frame) if verdict is not None and verdict.iou is not None]
     for stretch in _stretches([i for i, _ in judged]):
-        parts += _drawn([pair for pair in judged if stretch[0] <= pair[0] <= stretch[-1]], len(shown))
+        parts += _drawn([pair for pair in judged if stretch[0] <= pair[0] <= stretch[-1]], len(by_frame))
     index_of = {name: i for i, name in enumerate(row.frames) if name is not None}
     for mark in (*row.switches, *row.odd):
         i = index_of.get(mark.id or "")
         if i is not None:
-            parts.append(_mark(mark, (_x(i, len(shown)), _iou_of(shown[i])), links))
-    gaps = (_x(i, len(shown)) for i, verdict in enumerate(shown) if verdict is None or verdict.defect == "empty")
+            parts.append(_mark(mark, (_x(i, len(by_frame)), _iou_of(by_frame[i])), links))
+    gaps = (_x(i, len(by_frame)) for i, verdict in enumerate(by_frame) if verdict is None or verdict.defect == "empty")
     parts += [Line(start=(x, _BASE - 5), end=(x, _BASE), colour="quiet", width=3) for x in gaps]
-    words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
+    words = f"Estimated IoU of {row.clip} over {len(by_frame)} frames: mean {number(row.iou)}, "
     words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
     drawing = Drawing(size=(round(_WIDTH), round(_BASE + 18)), parts=tuple(parts), title=words)
     return Figure(caption=f"Estimated IoU of {row.clip}", drawing=drawing, kind="timeline")
@@ -237,26 +237,26 @@ def page_of_audit(
     named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score. ``sounds`` are what
     is shown of separated sounds, which have sections of their own. ``alarms`` stand in red above all.
     """
-    heard = sound_sections(run.sounds, shown=sounds or {}, tables=tables) if run.sounds else []
+    sound_parts = sound_sections(run.sounds, shown=sounds or {}, tables=tables) if run.sounds else []
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
     truth = _truth(run, listed, tables)
     unlike = unlike_of(run.summary or {})
-    of_masks = bool(verdicts) or not heard
-    taken = sum(len(jpeg) + sum(len(one.data) for one in heard) for jpeg, heard in (sounds or {}).values())
+    of_masks = bool(verdicts) or not sound_parts
+    sound_bytes = sum(len(jpeg) + sum(len(clip.data) for clip in clips) for jpeg, clips in (sounds or {}).values())
     sections = (
         truth,
         _score(run, tables, thumbnails),
         _clips(run, listed),
-        *heard,
+        *sound_parts,
         _tables(run, tables),
         _failed(run),
-        _items(run, verdicts, listed, pictures=(thumbnails, crops), taken=taken) if of_masks else None,
+        _items(run, verdicts, listed, pictures=(thumbnails, crops), taken=sound_bytes) if of_masks else None,
     )
-    judges = ", ".join(sorted({one.judge for one in verdicts} | {one.judge for one, _ in run.sounds}))
-    policies = [*([policy_of(run)] if of_masks else []), *([policy_of(run, "sound_policy")] if heard else [])]
+    judges = ", ".join(sorted({verdict.judge for verdict in verdicts} | {verdict.judge for verdict, _ in run.sounds}))
+    policies = [*([policy_of(run)] if of_masks else []), *([policy_of(run, "sound_policy")] if sound_parts else [])]
     notes = [*_notes(verdicts, unlike, with_truth=truth is not None)] if of_masks else []
-    notes += [_MIXED.format(len(verdicts), len(run.sounds))] if heard and of_masks else []
+    notes += [_MIXED.format(len(verdicts), len(run.sounds))] if sound_parts and of_masks else []
     return Page(
         title=title_of(run),
         command=str(run.manifest.get("command", "")),
@@ -339,11 +339,11 @@ def _bins(verdicts: Sequence[Verdict], action: str) -> Counter[int]:
 
 def _defect_chart(verdicts: Sequence[Verdict]) -> Figure:
     counted = Counter((verdict.defect, action_key(verdict.action)) for verdict in verdicts if verdict.defect)
-    found = {defect for defect, _ in counted}
+    defects = {defect for defect, _ in counted}
     stacks = [
         Stack(name, tuple((f"a-{action}", ACTION_WORDS[action], counted[name, action]) for action in _WORST_TO_BEST))
         for name in (*DEFECTS, "empty")
-        if name in found
+        if name in defects
     ]
     drawing = bars(stacks, title="Masks by defect: " + (_spoken(stacks) or "none"))
     return Figure(caption="Defects", drawing=drawing, kind="bars")
@@ -409,16 +409,16 @@ def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, byte
     chosen = _read(tables, MODEL_SCORE)
     if not chosen:
         return None
-    found = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
+    by_id = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
     listed = chosen.pop(DISAGREEMENTS, None)
     strongest = tuple(
         replace(
-            _row(*found[name]),
+            _row(*by_id[name]),
             thumbnail=thumbnails.get(name),
             ranks=f"rank {by_judge} by the estimate, rank {by_model} by the model's score {score}",
         )
         for name, _, by_judge, score, by_model in (listed.rows if listed is not None else ())
-        if name in found
+        if name in by_id
     )
     lead = "The strongest disagreements: the masks whose two ranks differ most. Rank 1 is the worst mask."
     return Section(
@@ -448,8 +448,8 @@ def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
 def _tables(run: Run, tables: Mapping[str, object]) -> Section | None:
     rows = metrics_of(run.summary or {})
     metrics = [Table(title="Metrics", header=("metric", "value", "n", "signature"), rows=rows)] if rows else []
-    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE, TRUTH_TABLE)))
-    others = _read({name: table for name, table in tables.items() if name not in apart}, "")
+    separate = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE, TRUTH_TABLE)))
+    others = _read({name: table for name, table in tables.items() if name not in separate}, "")
     shown = (*metrics, *others.values())
     return Section(name="tables", title="Tables", tables=shown) if shown else None
 
@@ -494,8 +494,8 @@ def _items(
     taken: int = 0,
 ) -> Section:
     """The cards of the verdicts to list; ``pictures`` are thumbnails and crops by id, ``taken`` bytes of sounds."""
-    found = {verdict.id: row for verdict, row in run.verdicts}
-    rows = [_row(verdict, found[verdict.id]) for verdict in listed[:LISTED]]
+    by_id = {verdict.id: row for verdict, row in run.verdicts}
+    rows = [_row(verdict, by_id[verdict.id]) for verdict in listed[:LISTED]]
     empty = [verdict for verdict in verdicts if verdict.defect == "empty"]
     defects = Counter(verdict.defect for verdict in listed)
     thumbnails, crops = pictures
@@ -520,8 +520,8 @@ def _folded(empty: Sequence[Verdict]) -> str:
     if not empty:
         return ""
     actions = Counter(action_key(verdict.action) for verdict in empty)
-    said = ", ".join(f"{count:,} {ACTION_WORDS[name]}" for name, count in actions.most_common())
-    return f"{len(empty):,} empty mask{'' if len(empty) == 1 else 's'}, where nothing is segmented: {said}"
+    counted = ", ".join(f"{count:,} {ACTION_WORDS[name]}" for name, count in actions.most_common())
+    return f"{len(empty):,} empty mask{'' if len(empty) == 1 else 's'}, where nothing is segmented: {counted}"
 
 
 def _row(verdict: Verdict, row: Mapping[str, Any]) -> ItemRow:
@@ -541,8 +541,8 @@ def _number(value: object) -> float | None:
 
 
 def _share(value: object) -> float | None:
-    known = _number(value)
-    return known if known is not None and 0 <= known <= 1 else None
+    share = _number(value)
+    return share if share is not None and 0 <= share <= 1 else None
 
 
 def _pictured(

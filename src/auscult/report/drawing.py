@@ -108,12 +108,12 @@ def _mixed(first: str, second: str, share: float) -> str:
 
 def _steps(ends: tuple[str, str, str]) -> dict[str, str]:
     low, middle, high = ends
-    found = {}
+    colours = {}
     for step in range(-SCALE_STEPS, SCALE_STEPS + 1):
         colour = _mixed(middle, low if step < 0 else high, abs(step) / SCALE_STEPS)
-        found[f"scale{step}"] = colour
-        found[f"on-scale{step}"] = max((_ON_LIGHT, _ON_DARK), key=partial(contrast, colour))
-    return found
+        colours[f"scale{step}"] = colour
+        colours[f"on-scale{step}"] = max((_ON_LIGHT, _ON_DARK), key=partial(contrast, colour))
+    return colours
 
 
 LIGHT: Final[dict[str, str]] = {**dict(zip(_NAMES, _LIGHT, strict=True)), **_steps(_LIGHT_ENDS)}
@@ -316,13 +316,13 @@ def plain(words: str, *, limit: int = LONGEST) -> str:
 
     What is left may stand in XML; ``<`` and ``&`` still have to be escaped.
     """
-    kept = []
+    characters = []
     for before, character in pairwise(" " + words[: 4 * limit]):
         kind = unicodedata.category(character)
         stacked = kind in _MARKS and unicodedata.category(before) in _MARKS
         if kind not in _DROPPED and not stacked:
-            kept.append(" " if kind in _SPACES else character)
-    text = " ".join("".join(kept).split())
+            characters.append(" " if kind in _SPACES else character)
+    text = " ".join("".join(characters).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -398,8 +398,8 @@ def to_picture(drawing: Drawing, *, scale: int = 1) -> Frame:
 
 def _fineness(pixels: int, scale: int) -> int:
     """How many times finer than the picture is drawn, within the bound on pixels."""
-    wanted = max(2, _FINE // scale)
-    return next((fine for fine in range(wanted, 1, -1) if pixels * fine * fine <= MAX_PIXELS), 1)
+    factor = max(2, _FINE // scale)
+    return next((fine for fine in range(factor, 1, -1) if pixels * fine * fine <= MAX_PIXELS), 1)
 
 
 class _Pen:
@@ -504,21 +504,21 @@ def _seen(name: str, opacity: float) -> tuple[int, int, int, int]:
 def _dashes(points: Sequence[Point], dash: tuple[float, ...]) -> Iterator[list[Point]]:
     """The pieces of a line that are drawn; the pattern goes on round corners, as in SVG."""
     lengths = itertools.cycle(dash if len(dash) % 2 == 0 else dash * 2)
-    left, drawn = next(lengths), True
+    left, visible = next(lengths), True
     piece = [points[0]]
     for start, end in itertools.pairwise(points):
-        whole = math.dist(start, end)
+        length = math.dist(start, end)
         done = 0.0
-        while whole - done > left:
+        while length - done > left:
             done += left
-            share = done / whole
+            share = done / length
             point = (start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share)
-            if drawn:
+            if visible:
                 yield [*piece, point]
-            left, drawn, piece = next(lengths), not drawn, [point]
-        left -= whole - done
+            left, visible, piece = next(lengths), not visible, [point]
+        left -= length - done
         piece.append(end)
-    if drawn:
+    if visible:
         yield piece
 
 
@@ -618,15 +618,15 @@ def _stroke(part: Line | Polyline, paint: _Paint) -> str:
 
 def _shape(part: Polygon | Rect | Circle, paint: _Paint) -> str:
     none = "" if part.fill else 'fill="none" '
-    seen = f' fill-opacity="{_short(part.opacity)}"' if part.opacity < 1 else ""
+    opacity = f' fill-opacity="{_short(part.opacity)}"' if part.opacity < 1 else ""
     line = f' stroke-width="{_short(part.width)}"' if part.stroke else ""
-    return none + paint(part.fill, part.stroke) + seen + line
+    return none + paint(part.fill, part.stroke) + opacity + line
 
 
 def _fixed(fill: str, stroke: str) -> str:
     """Colours as they are."""
-    given = (("fill", fill), ("stroke", stroke))
-    return " ".join(f'{attribute}="{LIGHT[name]}"' for attribute, name in given if name)
+    colours = (("fill", fill), ("stroke", stroke))
+    return " ".join(f'{attribute}="{LIGHT[name]}"' for attribute, name in colours if name)
 
 
 def _followed(fill: str, stroke: str) -> str:

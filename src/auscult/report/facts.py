@@ -74,8 +74,8 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def percent(share: float) -> str:
     """A share as text, ``14 %``; above nothing never ``0 %``."""
-    whole = round(100 * share)
-    return "< 1\u00a0%" if share > 0 and not whole else f"{whole}\u00a0%"
+    rounded = round(100 * share)
+    return "< 1\u00a0%" if share > 0 and not rounded else f"{rounded}\u00a0%"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -184,10 +184,10 @@ def estimates_note(estimates: Sequence[tuple[str, str]]) -> str:
 
 def _shares(metric: Mapping[str, Any]) -> str:
     ends = [metric.get(key) for key in ("value", "low", "high")]
-    known = [float(end) for end in ends if isinstance(end, int | float) and 0 <= end <= 1]
-    if len(known) != len(ends):
+    numbers = [float(end) for end in ends if isinstance(end, int | float) and 0 <= end <= 1]
+    if len(numbers) != len(ends):
         return ""
-    value, low, high = known
+    value, low, high = numbers
     if percent(low) == percent(high):
         low, high = math.floor(100 * low) / 100, math.ceil(100 * high) / 100
     return f"{percent(value)} [{percent(low)}, {percent(high)}]" if low < high else percent(value)
@@ -212,8 +212,8 @@ def title_of(run: Run) -> str:
     counts = [(len(run.sounds), "separated sound")] if run.sounds or (run.summary or {}).get("sound") else []
     if run.verdicts or not counts:
         counts.insert(0, (len(run.verdicts), "mask"))
-    said = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts)
-    return f"{said} of {_end_of(str(argument(run.manifest, 'source') or run.path.name))}"
+    counted = " and ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+    return f"{counted} of {_end_of(str(argument(run.manifest, 'source') or run.path.name))}"
 
 
 def _end_of(path: str) -> str:

@@ -87,9 +87,9 @@ def _likely(
     if cells == 1:  # painting takes most of the time, and either sign is painted alike
         painted = cv2.warpAffine(values, matrix, size, flags=cv2.INTER_LINEAR)
         return np.asarray(painted >= LIKELY), np.asarray(painted <= -LIKELY)
-    near = np.ones((cells, cells), np.uint8)
+    kernel = np.ones((cells, cells), np.uint8)
     lacks, spare = (
-        cv2.warpAffine(cv2.dilate(signed, near), matrix, size, flags=cv2.INTER_LINEAR) for signed in (values, -values)
+        cv2.warpAffine(cv2.dilate(signed, kernel), matrix, size, flags=cv2.INTER_LINEAR) for signed in (values, -values)
     )
     return np.asarray(lacks >= LIKELY), np.asarray(spare >= LIKELY)
 
@@ -100,9 +100,9 @@ def shares(found: ErrorMap, mask: Mask) -> Shares:
     if box[0] >= box[2] or box[1] >= box[3]:  # a map beside the frame says nothing of it
         return Shares(missing=0.0, extra=0.0)
     missing, extra = parts(found, mask[window(box)], box)
-    lacks, spare, held = (int(np.count_nonzero(each)) for each in (missing, extra, mask))
-    likely = held - spare + lacks
-    return Shares(missing=lacks / likely if likely else 0.0, extra=spare / held if held else 0.0)
+    lacks, spare, area = (int(np.count_nonzero(part)) for part in (missing, extra, mask))
+    likely = area - spare + lacks
+    return Shares(missing=lacks / likely if likely else 0.0, extra=spare / area if area else 0.0)
 
 
 def draw(picture: Frame, missing: Mask, extra: Mask, *, period_px: int) -> None:
@@ -120,8 +120,8 @@ def draw(picture: Frame, missing: Mask, extra: Mask, *, period_px: int) -> None:
     ):
         if not mask.any():
             continue
-        here = picture[mask].astype(np.float32)
-        picture[mask] = (here * (1 - _FILL) + np.array(colour, np.float32) * _FILL).astype(np.uint8)
+        pixels = picture[mask].astype(np.float32)
+        picture[mask] = (pixels * (1 - _FILL) + np.array(colour, np.float32) * _FILL).astype(np.uint8)
         picture[mask & pattern] = ink
 
 
@@ -184,9 +184,9 @@ def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple
         canvas = overlay(canvas, _small_mask(mask, size), outline=False)
     if truth is not None and truth.any():
         shape = _bytes(_small_mask(truth, size))
-        near = cv2.dilate(shape, _CROSS, borderType=cv2.BORDER_CONSTANT, borderValue=(0,))
-        canvas[cv2.dilate(near, _CROSS) > near] = DARK
-        canvas[near > shape] = LIGHT
+        dilated = cv2.dilate(shape, _CROSS, borderType=cv2.BORDER_CONSTANT, borderValue=(0,))
+        canvas[cv2.dilate(dilated, _CROSS) > dilated] = DARK
+        canvas[dilated > shape] = LIGHT
     return canvas
 
 
@@ -216,8 +216,8 @@ def small_overlay(small: Frame, mask: Mask, *, errors: ErrorMap | None = None) -
     A mask too thin for that size is still shown.
     """
     shape = _small_mask(mask, (small.shape[1], small.shape[0]))
-    whole = 0, 0, mask.shape[1], mask.shape[0]
-    return _drawn(small, shape, line_px=1, errors=_Errors.of(errors, shape, whole, period_px=4))
+    frame_box = 0, 0, mask.shape[1], mask.shape[0]
+    return _drawn(small, shape, line_px=1, errors=_Errors.of(errors, shape, frame_box, period_px=4))
 
 
 def crop(
@@ -237,8 +237,8 @@ def crop(
     """
     _check(frame, mask)
     marked = None if region is None else _inside(region, mask.shape)
-    shown = union_box(marked, box_of(mask)) if whole else marked or box_of(mask)
-    view = _view(shown, mask.shape)
+    focus = union_box(marked, box_of(mask)) if whole else marked or box_of(mask)
+    view = _view(focus, mask.shape)
     left, top, right, bottom = view
     scale = size_px / max(right - left, bottom - top)
     size = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
@@ -246,10 +246,10 @@ def crop(
     picture = _resized(np.ascontiguousarray(frame[rows, columns]), size)
     shape = cv2.resize(_bytes(mask[rows, columns]), size, interpolation=cv2.INTER_NEAREST) > 0
     marks = _Errors.of(errors, shape, view, period_px=10)
-    drawn = _drawn(picture, shape, line_px=2 if size_px >= 320 else 1, errors=marks)
+    canvas = _drawn(picture, shape, line_px=2 if size_px >= 320 else 1, errors=marks)
     if marked is not None:
-        _brackets(drawn, _scaled(marked, view, scale))
-    return drawn
+        _brackets(canvas, _scaled(marked, view, scale))
+    return canvas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,8 +283,8 @@ def _resized(frame: Frame, size: tuple[int, int]) -> Frame:
     if (frame.shape[1], frame.shape[0]) == size:
         return frame
     shrinks = size[0] < frame.shape[1]
-    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    resized: Frame = cv2.resize(_halved(frame, size), size, interpolation=how).astype(np.uint8, copy=False)
+    interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    resized: Frame = cv2.resize(_halved(frame, size), size, interpolation=interpolation).astype(np.uint8, copy=False)
     return resized
 
 
@@ -304,8 +304,8 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     """The mask at thumbnail size: a pixel that it covers by half, or by anything if that leaves none."""
     if (mask.shape[1], mask.shape[0]) == size:
         return mask
-    whole = _halved(_bytes(mask) * np.uint8(255), size)
-    share = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
+    reduced = _halved(_bytes(mask) * np.uint8(255), size)
+    share = cv2.resize(reduced, size, interpolation=cv2.INTER_AREA)
     half: Mask = share > 127
     if half.any() or not mask.any():
         return half
@@ -370,9 +370,9 @@ def _view(box: Box | None, shape: tuple[int, ...]) -> Box:
     height, width = shape[0], shape[1]
     if box is None:
         return 0, 0, width, height
-    wide = max((box[2] - box[0]) * _CONTEXT, (box[3] - box[1]) * _CONTEXT * _ASPECT, width * _LEAST_SHARE)
-    left, right = _span((box[0] + box[2]) / 2, wide, width)
-    top, bottom = _span((box[1] + box[3]) / 2, wide / _ASPECT, height)
+    view_width = max((box[2] - box[0]) * _CONTEXT, (box[3] - box[1]) * _CONTEXT * _ASPECT, width * _LEAST_SHARE)
+    left, right = _span((box[0] + box[2]) / 2, view_width, width)
+    top, bottom = _span((box[1] + box[3]) / 2, view_width / _ASPECT, height)
     return left, top, right, bottom
 
 
@@ -398,7 +398,7 @@ def _brackets(frame: Frame, box: Box) -> None:
     right, bottom = right - 1, bottom - 1
     arm = max(4, min(22, (right - left) // 3, (bottom - top) // 3))
     for value, thickness in ((DARK, 5), (LIGHT, 2)):
-        for x, along in ((left, arm), (right, -arm)):
-            for y, down in ((top, arm), (bottom, -arm)):
-                corner = np.array([[x + along, y], [x, y], [x, y + down]], np.int32)
+        for x, dx in ((left, arm), (right, -arm)):
+            for y, dy in ((top, arm), (bottom, -arm)):
+                corner = np.array([[x + dx, y], [x, y], [x, y + dy]], np.int32)
                 cv2.polylines(frame, [corner], isClosed=False, color=(value,) * 3, thickness=thickness)

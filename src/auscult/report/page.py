@@ -220,7 +220,7 @@ def render(page: Page) -> str:
 def rendered(page: Page) -> Iterator[str]:
     """The text of ``render`` in parts, of which the whole would be in memory several times."""
     scripts = (_BOOT, _asset("report.js")) if page.overview else (_asset("answers.js"),) if page.answers else ()
-    heard = "media-src data:; " if any(example.sounds for part in page.sections for example in part.examples) else ""
+    media = "media-src data:; " if any(example.sounds for part in page.sections for example in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (
         _environment()
@@ -229,7 +229,7 @@ def rendered(page: Page) -> Iterator[str]:
             page=page,
             scripts=[Markup(text) for text in scripts],  # noqa: S704 - our own files
             style=Markup(_asset("report.css")),  # noqa: S704 - our own file
-            csp=f"default-src 'none'; img-src data:; {heard}style-src 'unsafe-inline'; {allowed}"
+            csp=f"default-src 'none'; img-src data:; {media}style-src 'unsafe-inline'; {allowed}"
             "base-uri 'none'; form-action 'none'",
         )
     )

@@ -29,8 +29,8 @@ def sheet(images: Sequence[Path], video: Path | None, sound: Sound | None) -> Fr
     tiles = [_tile(frame) for frame in _frames(images, video)]
     if not tiles and sound is not None:
         tiles = [_spectrogram(sound)]
-    made: Frame = np.hstack(tiles)
-    return made
+    picture: Frame = np.hstack(tiles)
+    return picture
 
 
 def _frames(images: Sequence[Path], video: Path | None) -> Iterator[Frame]:
@@ -59,8 +59,8 @@ def short_sound(path: Path) -> Sound:
     samples = sound.samples if sound.samples.ndim == 1 else sound.samples.mean(axis=0)
     by = max(1, sound.rate_hz // _MOST_RATE_HZ)
     short = samples[: round(_MOST_SOUND_S * sound.rate_hz)]
-    kept = short[: len(short) // by * by].reshape(-1, by).mean(axis=1)
-    return Sound(samples=kept.astype(np.float32), rate_hz=sound.rate_hz // by)
+    resampled = short[: len(short) // by * by].reshape(-1, by).mean(axis=1)
+    return Sound(samples=resampled.astype(np.float32), rate_hz=sound.rate_hz // by)
 
 
 def _spectrogram(sound: Sound) -> Frame:

@@ -50,8 +50,8 @@ _UNLIKE: Final = (
 
 def worst_sounds(judged: SoundVerdicts) -> list[tuple[SoundVerdict, Mapping[str, Any]]]:
     """The judged outputs, the worst first: by action, by overall score, then by id."""
-    there = ((verdict, row) for verdict, row in judged if verdict.overall is not None)
-    return sorted(there, key=lambda pair: (RANK[action_key(pair[0].action)], pair[0].overall, pair[0].id))
+    scored = ((verdict, row) for verdict, row in judged if verdict.overall is not None)
+    return sorted(scored, key=lambda pair: (RANK[action_key(pair[0].action)], pair[0].overall, pair[0].id))
 
 
 def sound_notes(summary: Mapping[str, Any]) -> tuple[str, ...]:
@@ -86,11 +86,11 @@ def sound_sections(
 
 
 def _chart(verdicts: Sequence[SoundVerdict]) -> tuple[Figure, ...]:
-    found = Counter(
+    bins = Counter(
         min(_BINS - 1, int((verdict.overall - 1) / 4 * _BINS)) for verdict in verdicts if verdict.overall is not None
     )
-    counts = [(f"{1 + 4 * at / _BINS:g} to {1 + 4 * (at + 1) / _BINS:g}", found[at]) for at in range(_BINS)]
-    ticks, title = {4 * at: str(at + 1) for at in range(5)}, f"Overall score of {len(verdicts):,} judged sounds"
+    counts = [(f"{1 + 4 * index / _BINS:g} to {1 + 4 * (index + 1) / _BINS:g}", bins[index]) for index in range(_BINS)]
+    ticks, title = {4 * tick: str(tick + 1) for tick in range(5)}, f"Overall score of {len(verdicts):,} judged sounds"
     drawing = bars_drawing(counts, ticks=ticks, title=title, unit="sounds")
     return (Figure(caption=title, drawing=drawing, kind="bars"),) if verdicts else ()
 
@@ -98,9 +98,9 @@ def _chart(verdicts: Sequence[SoundVerdict]) -> tuple[Figure, ...]:
 def sound_counts(judged: SoundVerdicts) -> Table:
     """How many outputs there are by action; what could not be judged apart."""
     counts = Counter(action_key(verdict.action) for verdict, row in judged if verdict.overall is not None)
-    total, apart = counts.total(), len(judged) - counts.total()
+    total, unjudged = counts.total(), len(judged) - counts.total()
     rows = [(ACTION_WORDS[name], f"{n:,}", percent(n / total)) for name in ACTION_WORDS if (n := counts[name])]
-    rows += [("all judged", f"{total:,}", ""), *([("unjudged", f"{apart:,}", "")] if apart else [])]
+    rows += [("all judged", f"{total:,}", ""), *([("unjudged", f"{unjudged:,}", "")] if unjudged else [])]
     title, note = "Separated sounds by action", "What is unjudged has no scores and is in no chart."
     return Table(title=title, header=("action", "n", "of the judged"), rows=tuple(rows), note=note)
 
@@ -116,11 +116,11 @@ def _listed(worst: SoundVerdicts | Sequence[Any], judged: SoundVerdicts) -> tupl
         (one.id, ACTION_WORDS[action_key(one.action)], *(_scored(one, axis) for axis in axes), number(one.novelty))
         for one, _ in worst[:_LISTED]
     )
-    apart = tuple((one.id, shortened(one.rationale, _MOST_CHARACTERS)) for one, _ in judged if one.overall is None)
+    unjudged = tuple((one.id, shortened(one.rationale, _MOST_CHARACTERS)) for one, _ in judged if one.overall is None)
     note = f"At most {_LISTED} are listed; all are in verdicts.csv."
     tables = (
         Table(title="Scores, worst first", header=("id", "action", *axes, "novelty"), rows=scores, note=note),
-        Table(title="Not judged", header=("id", "why"), rows=apart[:_LISTED], note=note),
+        Table(title="Not judged", header=("id", "why"), rows=unjudged[:_LISTED], note=note),
     )
     return tuple(table for table in tables if table.rows)
 
@@ -156,8 +156,8 @@ def _example(verdict: SoundVerdict, row: Mapping[str, Any], shown: ShownSound) -
 
 def _prompts(verdict: SoundVerdict, row: Mapping[str, Any]) -> str:
     """Which prompts were given and which of them the judge understood."""
-    found = verdict.evidence
-    given = {"words": ("text", found.text), "spans": ("spans_s", found.spans), "picture": ("video", found.picture)}
-    said = [f"{name} {'' if used else 'not '}understood" for name, (key, used) in given.items() if row.get(key)]
-    said += [f"words not known: {', '.join(found.unknown)}"] if found.unknown else []
-    return "; ".join(said) or "none given"
+    basis = verdict.evidence
+    kinds = {"words": ("text", basis.text), "spans": ("spans_s", basis.spans), "picture": ("video", basis.picture)}
+    parts = [f"{name} {'' if used else 'not '}understood" for name, (key, used) in kinds.items() if row.get(key)]
+    parts += [f"words not known: {', '.join(basis.unknown)}"] if basis.unknown else []
+    return "; ".join(parts) or "none given"

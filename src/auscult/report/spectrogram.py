@@ -83,8 +83,8 @@ def spectrograms(heard: HeardSounds) -> Frame:
             draw(panel, *_marks(values, power["target"], loudest), period_px=8)
         for fault, curve in heard.faults.items() if name != "target" else ():
             _draw_fault(panel, curve, fault)
-        at = number * (_PANEL_PX + _GAP_PX)
-        picture[at : at + _PANEL_PX, _LEFT : _LEFT + panel.shape[1]] = panel
+        row = number * (_PANEL_PX + _GAP_PX)
+        picture[row : row + _PANEL_PX, _LEFT : _LEFT + panel.shape[1]] = panel
     return picture
 
 
@@ -92,8 +92,8 @@ def _power(samples: Samples) -> Doubles:
     """Power of (frequencies, times), the highest frequency first."""
     padded = np.pad(np.asarray(samples, dtype=np.float64), (0, max(0, 2 * _WINDOW - len(samples))))
     hop = max(1, (len(padded) - _WINDOW) // (2 * WIDTH_PX))
-    found = short_time(padded, np.hanning(_WINDOW), hop=max(hop, _WINDOW // 8))
-    return np.asarray(np.abs(found).T[::-1] ** 2, dtype=np.float64)
+    spectra = short_time(padded, np.hanning(_WINDOW), hop=max(hop, _WINDOW // 8))
+    return np.asarray(np.abs(spectra).T[::-1] ** 2, dtype=np.float64)
 
 
 def _resized(values: Doubles, shape: tuple[int, int]) -> Doubles:
@@ -112,25 +112,25 @@ def _coloured(power: Doubles, loudest: float) -> Frame:
 
 def _draw_fault(panel: Frame, curve: Doubles, name: str) -> None:
     """A line, on a dark one that sets it off from any colour; dashed where it is not ``missing``."""
-    high, wide = panel.shape[:2]
-    columns = np.arange(wide, dtype=np.int32)
-    values = np.clip(curve, 0, 1)[columns * len(curve) // wide]
-    line = np.column_stack([columns, np.rint((high - 4) * (1 - values) + 1).astype(np.int32)])
-    drawn, dash = (wide, wide) if name == "missing" else (7, 12)
-    pieces = [line[start : start + drawn] for start in range(0, wide, dash)]
-    for colour, width in (((0, 0, 0), 4), (_FAULTS[name][0], 2)):
-        cv2.polylines(panel, pieces, isClosed=False, color=colour, thickness=width, lineType=cv2.LINE_AA)
+    height, width = panel.shape[:2]
+    columns = np.arange(width, dtype=np.int32)
+    values = np.clip(curve, 0, 1)[columns * len(curve) // width]
+    line = np.column_stack([columns, np.rint((height - 4) * (1 - values) + 1).astype(np.int32)])
+    visible, dash = (width, width) if name == "missing" else (7, 12)
+    pieces = [line[start : start + visible] for start in range(0, width, dash)]
+    for colour, thickness in (((0, 0, 0), 4), (_FAULTS[name][0], 2)):
+        cv2.polylines(panel, pieces, isClosed=False, color=colour, thickness=thickness, lineType=cv2.LINE_AA)
 
 
 def _marks(output: Doubles, target: Doubles, loudest: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Where the target is missing from the output and where something is left over, bool, as large as a panel."""
-    mine, true = (_decibels(_resized(power, _GRID), loudest) for power in (output, target))
+    estimated, true = (_decibels(_resized(power, _GRID), loudest) for power in (output, target))
     size = (WIDTH_PX - _LEFT, _PANEL_PX)
     missing, extra = (
         cv2.resize(cells.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
         for cells in (
-            (true > true.max() - _LOUD_DB) & (mine < true - _APART_DB),
-            (mine > -_LOUD_DB) & (mine > true + _APART_DB),
+            (true > true.max() - _LOUD_DB) & (estimated < true - _APART_DB),
+            (estimated > -_LOUD_DB) & (estimated > true + _APART_DB),
         )
     )
     return missing, extra
@@ -138,11 +138,11 @@ def _marks(output: Doubles, target: Doubles, loudest: float) -> tuple[NDArray[np
 
 def _drawn_curves(curves: Curves, top: float) -> list[DrawnShape]:
     highest = max((float(np.max(values, initial=0.0)) for values in curves.values()), default=0.0) or 1.0
-    wide = WIDTH_PX - _LEFT
-    parts: list[DrawnShape] = [Rect(x=_LEFT, y=top, width_px=wide, height_px=_CURVES_PX, fill="faint")]
+    width = WIDTH_PX - _LEFT
+    parts: list[DrawnShape] = [Rect(x=_LEFT, y=top, width_px=width, height_px=_CURVES_PX, fill="faint")]
     for number, (name, values) in enumerate(curves.items()):
         colour, low = _COLOURS[number % len(_COLOURS)], top + _CURVES_PX
-        across = [(_LEFT + wide * (at + 0.5) / len(values)) for at in range(len(values))]
+        across = [(_LEFT + width * (index + 0.5) / len(values)) for index in range(len(values))]
         line = [(x, low - _CURVES_PX * float(value) / highest) for x, value in zip(across, values, strict=True)]
         y = top + 13 + 16 * number
         parts += [Polyline(points=tuple(line), colour=colour, width=1.6)] if len(line) > 1 else []
@@ -191,13 +191,13 @@ def page_sound(samples: Samples, *, rate_hz: int, most_bytes: int) -> bytes:
     """
     for highest in _RATES_HZ:
         by = max(1, rate_hz // highest)
-        kept = samples[: len(samples) // by * by].reshape(-1, by).mean(axis=1)
-        data = _encoded(kept, rate_hz // by)
+        resampled = samples[: len(samples) // by * by].reshape(-1, by).mean(axis=1)
+        data = _encoded(resampled, rate_hz // by)
         if len(data) <= most_bytes:
             return data
-    while len(data) > most_bytes and len(kept) > _BLOCK:
-        kept = kept[: max(_BLOCK, int(0.95 * len(kept) * most_bytes / len(data)))]
-        data = _encoded(kept, rate_hz // by)
+    while len(data) > most_bytes and len(resampled) > _BLOCK:
+        resampled = resampled[: max(_BLOCK, int(0.95 * len(resampled) * most_bytes / len(data)))]
+        data = _encoded(resampled, rate_hz // by)
     return data
 
 
@@ -210,8 +210,8 @@ def _encoded(samples: Samples, rate_hz: int) -> bytes:
 
 def _rounded(samples: Samples) -> NDArray[np.int16]:
     """16-bit samples, each block in steps of a power of two: FLAC leaves out the bits that are 0 throughout it."""
-    whole = np.pad(samples.astype(np.float64) * 32767, (0, -len(samples) % _BLOCK)).reshape(-1, _BLOCK)
-    level = np.sqrt(np.mean(whole**2, axis=1, keepdims=True))
+    blocks = np.pad(samples.astype(np.float64) * 32767, (0, -len(samples) % _BLOCK)).reshape(-1, _BLOCK)
+    level = np.sqrt(np.mean(blocks**2, axis=1, keepdims=True))
     step = 2.0 ** np.floor(np.log2(np.maximum(1.0, level * np.sqrt(12) * 10 ** (-_NOISE_DB / 20))))
-    rounded: NDArray[np.int16] = np.clip(np.rint(whole / step) * step, -32768, 32767).astype(np.int16)
+    rounded: NDArray[np.int16] = np.clip(np.rint(blocks / step) * step, -32768, 32767).astype(np.int16)
     return rounded.reshape(-1)[: len(samples)]

@@ -174,19 +174,19 @@ def _cell_px(rows: Sequence[StripRow], width: int) -> tuple[int, int]:
     """Size of a cell: as wide as there is room, in the shape of the first frame."""
     width = max(8, min(width, _WIDEST))
     shapes = [cell.frame.shape for row in rows for cell in row.cells if cell.frame is not None]
-    tall, wide = (shapes[0][0], shapes[0][1]) if shapes else (3, 4)
-    return width, max(8, round(width * min(tall / wide, _TALLEST)))
+    frame_height, frame_width = (shapes[0][0], shapes[0][1]) if shapes else (3, 4)
+    return width, max(8, round(width * min(frame_height / frame_width, _TALLEST)))
 
 
 def _written(plan: _Plan) -> Drawing:
     """All words of the strip, and a ground where a frame is missing."""
-    wide, tall = plan.cell_px
+    width, height = plan.cell_px
     parts: list[DrawnShape] = []
     for tile in plan.tiles:
-        parts.append(Rect(x=tile.x, y=tile.y, width_px=wide, height_px=tall, fill="faint"))
-        parts.append(_centred(_words(tile.cell), (tile.x, tile.y + tall + 13), wide))
+        parts.append(Rect(x=tile.x, y=tile.y, width_px=width, height_px=height, fill="faint"))
+        parts.append(_centred(_words(tile.cell), (tile.x, tile.y + height + 13), width))
         if tile.over:
-            parts.append(_centred(tile.over, (tile.x, tile.y - 5), wide))
+            parts.append(_centred(tile.over, (tile.x, tile.y - 5), width))
     left = plan.tiles[0].x
     for row, y in plan.names:
         parts.append(Text(at=(8, y + 2), words=fitted(row.name, 13, left - 14, ends=True), size=13, title=row.name))
@@ -196,8 +196,8 @@ def _written(plan: _Plan) -> Drawing:
     for number, words in enumerate(_KEYS):
         room = plan.size[0] - 8 - (28 + number * _KEY_STEP)
         if room > 40:
-            at = (28 + number * _KEY_STEP, foot)
-            parts.append(Text(at=at, words=fitted(words, 11, min(room, _KEY_STEP - 24)), size=11, colour="quiet"))
+            position = (28 + number * _KEY_STEP, foot)
+            parts.append(Text(at=position, words=fitted(words, 11, min(room, _KEY_STEP - 24)), size=11, colour="quiet"))
     return Drawing(size=plan.size, parts=tuple(parts), title="strip")
 
 
@@ -220,9 +220,9 @@ def _drawn(cell: StripCell, frame: Frame, cell_px: tuple[int, int]) -> Frame:
     scale = min(cell_px[0] / frame.shape[1], cell_px[1] / frame.shape[0])
     size = max(1, round(frame.shape[1] * scale)), max(1, round(frame.shape[0] * scale))
     canvas = compared(frame, cell.prediction, cell.truth, size=size)
-    whole = np.full((cell_px[1], cell_px[0], 3), _EMPTY, np.uint8)
-    _put(whole, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
-    return whole
+    tile = np.full((cell_px[1], cell_px[0], 3), _EMPTY, np.uint8)
+    _put(tile, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
+    return tile
 
 
 def _swatches() -> tuple[Frame, Frame]:

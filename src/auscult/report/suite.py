@@ -116,8 +116,8 @@ def _parts(rows: Sequence[Mapping[str, Any]]) -> tuple[DrawnShape, ...]:
                 f"a part of the chart is {row!r:.80}", expected=f"one of {', '.join(_PARTS)}, without a link"
             )
         by_kind.setdefault(kind, []).append({name: value for name, value in row.items() if name != "part"})
-    found = {kind: iter(_parts_of(_PARTS[kind], group)) for kind, group in by_kind.items()}
-    return tuple(next(found[str(row["part"])]) for row in rows)
+    parts = {kind: iter(_parts_of(_PARTS[kind], group)) for kind, group in by_kind.items()}
+    return tuple(next(parts[str(row["part"])]) for row in rows)
 
 
 def _parts_of(kind: type[_Part], rows: list[dict[str, Any]]) -> tuple[_Part, ...]:
@@ -270,8 +270,8 @@ class _PageReader:
         jpeg = self._of(entry.file, _jpeg)
         if jpeg is None:
             return None
-        named = (*entry.sounds, *((("", entry.sound),) if entry.sound else ()))
-        heard = ((label, file, self._of(file, _sound)) for label, file in named)
+        sounds = (*entry.sounds, *((("", entry.sound),) if entry.sound else ()))
+        loaded = ((label, file, self._of(file, _sound)) for label, file in sounds)
         return Example(
             title=entry.title,
             jpeg=jpeg,
@@ -280,19 +280,19 @@ class _PageReader:
             facts=entry.facts,
             broad=entry.broad,
             file=entry.file,
-            sounds=tuple(ExampleSound(data=data, file=file, label=label) for label, file, data in heard if data),
+            sounds=tuple(ExampleSound(data=data, file=file, label=label) for label, file, data in loaded if data),
         )
 
     def _links(self, pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         """The links that stay in the record."""
-        kept = []
+        links = []
         for words, name in pairs:
             try:
                 inside(self._folder, name)
-                kept.append((words, name))
+                links.append((words, name))
             except InputError as error:
                 self._lost[name] = error.message
-        return tuple(kept)
+        return tuple(links)
 
     def _of(self, name: str, read: Callable[[bytes], _Read]) -> _Read | None:
         """A file of the record as a value; None, and a note, where it cannot be had."""
@@ -308,7 +308,7 @@ class _PageReader:
         return None
 
     def _lost_notes(self) -> list[str]:
-        notes = [plain(f"Not shown: {name}: {why}.", limit=400) for name, why in self._lost.items()]
+        notes = [plain(f"Not shown: {name}: {reason}.", limit=400) for name, reason in self._lost.items()]
         left = len(notes) - _MOST_LOST
         return notes[:_MOST_LOST] + ([f"Not shown: {left:,} more parts of the page."] if left > 0 else [])
 

@@ -110,8 +110,8 @@ def _cell(value: object) -> str:
 
 
 def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Table:
-    seen = {action_key(verdict.action) for verdict in verdicts}
-    actions = [*ACTIONS, *(name for name in (UNDECIDED, UNJUDGED) if name in seen)]
+    present = {action_key(verdict.action) for verdict in verdicts}
+    actions = [*ACTIONS, *(name for name in (UNDECIDED, UNJUDGED) if name in present)]
     defects = [name for name in (*DEFECTS, "empty") if any(verdict.defect == name for verdict in verdicts)]
     rows = [_counted(name, [v for v in verdicts if v.defect == name], actions) for name in defects]
     if any(verdict.defect is None for verdict in verdicts):
@@ -137,7 +137,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _worst_table(verdicts: Sequence[Verdict], total: int, left: Mapping[str, int]) -> Table:
-    not_listed = ", ".join(f"{count:,} {what}" for what, count in left.items() if count)
+    not_listed = ", ".join(f"{count:,} {reason}" for reason, count in left.items() if count)
     rows = tuple(
         (
             verdict.id,

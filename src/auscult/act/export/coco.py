@@ -30,13 +30,13 @@ def coco(candidates: Iterable[ExportedMask], *, header: JsonRow | None = None) -
         candidates: The masks, each with its line of ``verdicts.jsonl``.
         header: What the COCO file they came from says beside annotations: ``images``, ``categories``, ``info``, ...
     """
-    known = header or {}
-    tables = _Tables(_by_id(known.get("images")), _by_id(known.get("categories")))
+    source = header or {}
+    tables = _Tables(_by_id(source.get("images")), _by_id(source.get("categories")))
     annotations = [_annotation(candidate, tables) for candidate in candidates]
     _number(annotations)
-    info = known.get("info", "masks handed over")
+    info = source.get("info", "masks handed over")
     return {
-        **known,
+        **source,
         "info": {**(info if isinstance(info, Mapping) else {"description": info}), "auscult": _OURS},
         "images": [tables.images[key] for key in tables.used],
         "annotations": annotations,
@@ -91,12 +91,12 @@ class _Tables:
 
 def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
     extra = candidate.extra
-    own = extra.get(OWN)
-    own = own if isinstance(own, Mapping) else {}
+    original = extra.get(OWN)
+    original = original if isinstance(original, Mapping) else {}
     runs = candidate.runs
     left, top, right, bottom = runs.box or (0, 0, 0, 0)
-    made: dict[str, Any] = {
-        "id": _key(own.get("id")),
+    row: dict[str, Any] = {
+        "id": _key(original.get("id")),
         "image_id": tables.image(candidate, runs),
         "category_id": tables.category(candidate),
         "segmentation": runs.encoded,
@@ -104,12 +104,12 @@ def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
         "area": runs.area,
         "iscrowd": 0,
     }
-    more: dict[str, Any] = {"text": candidate.row.get("text"), "score": candidate.score}
-    more = {key: value for key, value in more.items() if value is not None}
-    if own:
-        more |= {key: value for key, value in extra.items() if key not in {OWN, "annotation_id", "category"}}
-    more |= own
-    return {**made, **{key: more[key] for key in more if key not in made}, "auscult": estimate(candidate.row)}
+    further: dict[str, Any] = {"text": candidate.row.get("text"), "score": candidate.score}
+    further = {key: value for key, value in further.items() if value is not None}
+    if original:
+        further |= {key: value for key, value in extra.items() if key not in {OWN, "annotation_id", "category"}}
+    further |= original
+    return {**row, **{key: further[key] for key in further if key not in row}, "auscult": estimate(candidate.row)}
 
 
 def _number(annotations: list[dict[str, Any]]) -> None:
@@ -131,8 +131,8 @@ def _key(value: object) -> int | str | None:
 
 
 def _by_id(rows: object) -> dict[Any, dict[str, Any]]:
-    found: dict[Any, dict[str, Any]] = {}
+    by_id: dict[Any, dict[str, Any]] = {}
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, Mapping) and _key(row.get("id")) is not None:
-            found.setdefault(row["id"], dict(row))
-    return found
+            by_id.setdefault(row["id"], dict(row))
+    return by_id

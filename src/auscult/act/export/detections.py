@@ -82,14 +82,14 @@ def from_detections(found: Any, *, frame: str = "") -> list[ExportedMask]:
     classes = data.get("class_name")
     classes = getattr(found, "class_id", None) if classes is None else classes
     scores, ids = getattr(found, "confidence", None), data.get("item")
-    made = []
+    masks = []
     for place, mask in enumerate(np.asarray(found.mask).astype(bool)):
         row: dict[str, Any] = {"id": str(place + 1 if ids is None else ids[place])}
         row["extra"] = {} if classes is None else {"category": str(classes[place])}
         if scores is not None:
             row["model_score"] = float(scores[place])
-        made.append(ExportedMask(row, mask, frame))
-    return made
+        masks.append(ExportedMask(row, mask, frame))
+    return masks
 
 
 def to_fiftyone(masks: Iterable[ExportedMask]) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def to_fiftyone(masks: Iterable[ExportedMask]) -> list[dict[str, Any]]:
     ``auscult_defect`` and ``auscult_action`` are what auscult says. Masks of nothing are left out: FiftyOne has no box
     for them.
     """
-    made = []
+    rows = []
     for mask in masks:
         box = box_of(mask.mask)
         if box is None:
@@ -114,8 +114,8 @@ def to_fiftyone(masks: Iterable[ExportedMask]) -> list[dict[str, Any]]:
         }
         if mask.score is not None:
             fields["confidence"] = mask.score
-        made.append(fields | {f"auscult_{key}": mask.row[key] for key in _ESTIMATES if mask.row.get(key) is not None})
-    return made
+        rows.append(fields | {f"auscult_{key}": mask.row[key] for key in _ESTIMATES if mask.row.get(key) is not None})
+    return rows
 
 
 def from_fiftyone(detections: Iterable[Any], *, size: tuple[int, int], frame: str = "") -> list[ExportedMask]:
@@ -129,17 +129,17 @@ def from_fiftyone(detections: Iterable[Any], *, size: tuple[int, int], frame: st
     Raises:
         InputError: A detection has no mask, or its mask is not as large as its box: nothing is resized.
     """
-    made = []
-    for place, one in enumerate(detections, start=1):
-        given = dict(one) if isinstance(one, Mapping) else {key: getattr(one, key, None) for key in _FIELDS}
-        name = str(given.get("item") or place)
-        mask = _whole(given, size=size, name=name)
-        row: dict[str, Any] = {"id": name, "extra": {"category": str(given.get("label") or OBJECT)}}
-        score = given.get("confidence")
+    masks = []
+    for place, entry in enumerate(detections, start=1):
+        fields = dict(entry) if isinstance(entry, Mapping) else {key: getattr(entry, key, None) for key in _FIELDS}
+        name = str(fields.get("item") or place)
+        mask = _whole(fields, size=size, name=name)
+        row: dict[str, Any] = {"id": name, "extra": {"category": str(fields.get("label") or OBJECT)}}
+        score = fields.get("confidence")
         if score is not None:
             row["model_score"] = float(score)
-        made.append(ExportedMask(row, mask, frame))
-    return made
+        masks.append(ExportedMask(row, mask, frame))
+    return masks
 
 
 _FIELDS = ("label", "bounding_box", "mask", "confidence", "item")
@@ -158,6 +158,6 @@ def _whole(given: Mapping[str, Any], *, size: tuple[int, int], name: str) -> np.
             f"the mask of the detection {name} is {part.shape}, its box {box} (height, width) on {height} x {width}",
             expected="a mask as large as its box, on the picture",
         )
-    whole = np.zeros(size, dtype=bool)
-    whole[top : top + part.shape[0], left : left + part.shape[1]] = part
-    return whole
+    full = np.zeros(size, dtype=bool)
+    full[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return full

@@ -115,7 +115,7 @@ def _voc(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
     numbers = {name: number for number, name in enumerate(tally.classes, start=1)}
     for frame in frames:
         indices, objects = _voc_painted(frame, tally)
-        classes = np.array([0, *(min(numbers[one.label], 255) for one in objects)], dtype=np.uint8)
+        classes = np.array([0, *(min(numbers[instance.label], 255) for instance in objects)], dtype=np.uint8)
         yield f"SegmentationObject/{frame.stem}.png", encode_labels(indices)
         yield f"SegmentationClass/{frame.stem}.png", encode_labels(classes[indices])
         yield f"Annotations/{frame.stem}.xml", _voc_xml(frame, objects).encode()
@@ -136,22 +136,22 @@ def _voc_painted(frame: ExportedFrame, tally: Tally) -> tuple[NDArray[np.uint8],
         objects.append(_VocObject(mask.label, area, box))
         areas[len(objects)] = area
         indices[mask.mask & (areas[indices] >= area)] = len(objects)
-    seen = np.bincount(indices.ravel(), minlength=len(objects) + 1)
-    tally.ious += [int(seen[index]) / one.area for index, one in enumerate(objects, start=1)]
+    visible = np.bincount(indices.ravel(), minlength=len(objects) + 1)
+    tally.ious += [int(visible[index]) / instance.area for index, instance in enumerate(objects, start=1)]
     return indices, objects
 
 
 def _voc_xml(frame: ExportedFrame, objects: list[_VocObject]) -> str:
     height, width = frame.size
     path = PurePosixPath(frame.picture)
-    drawn = "".join(
+    elements = "".join(
         f"  <object>\n    <name>{escape(one.label)}</name>\n    <bndbox><xmin>{one.box[0] + 1}</xmin>"
         f"<ymin>{one.box[1] + 1}</ymin><xmax>{one.box[2]}</xmax><ymax>{one.box[3]}</ymax></bndbox>\n  </object>\n"
         for one in objects
     )
     return (
         f"<annotation>\n  <filename>{escape(path.name)}</filename>\n  <size><width>{width}</width>"
-        f"<height>{height}</height><depth>3</depth></size>\n  <segmented>1</segmented>\n{drawn}</annotation>\n"
+        f"<height>{height}</height><depth>3</depth></size>\n  <segmented>1</segmented>\n{elements}</annotation>\n"
     )
 
 
@@ -272,10 +272,10 @@ def _hf_datasets(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piec
     """
     for frame in frames:
         picture = {"image_file_name": f"images/{frame.picture}"} if tally.pictures else {}
-        for number, one in enumerate(frame.masks, start=1):
+        for number, mask in enumerate(frame.masks, start=1):
             name = f"{_SEGMENTATIONS}/{frame.stem}/{number}.png"
-            line = {"mask_file_name": name, **picture, "frame": frame.picture, **_hf_columns(one)}
-            yield name, encode_mask(one.mask)
+            line = {"mask_file_name": name, **picture, "frame": frame.picture, **_hf_columns(mask)}
+            yield name, encode_mask(mask.mask)
             yield _METADATA, f"{json.dumps(line)}\n".encode()
 
 

@@ -46,15 +46,15 @@ class ExportedMask:
     @property
     def extra(self) -> JsonRow:
         """Keys of INPUT that stayed with the item."""
-        found = self.row.get("extra")
-        return found if isinstance(found, Mapping) else {}
+        value = self.row.get("extra")
+        return value if isinstance(value, Mapping) else {}
 
     @property
     def score(self) -> float | None:
         """The model's own score of its mask; None where INPUT has none."""
         values = (self.row.get("model_score"), self.extra.get("score"))
-        known = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
-        return next(map(float, known), None)
+        numbers = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+        return next(map(float, numbers), None)
 
     @property
     def label(self) -> str:
@@ -65,8 +65,8 @@ class ExportedMask:
 def label_of(row: JsonRow) -> str:
     """The class of a row's mask, on one line, without control characters; ``OBJECT`` where none is known."""
     extra = row.get("extra")
-    found = extra.get("category") if isinstance(extra, Mapping) else None
-    return (one_line(found) if isinstance(found, str) else "") or OBJECT
+    category = extra.get("category") if isinstance(extra, Mapping) else None
+    return (one_line(category) if isinstance(category, str) else "") or OBJECT
 
 
 def one_line(text: str) -> str:
@@ -111,11 +111,11 @@ Exporter: TypeAlias = Callable[[Iterable[ExportedFrame], Tally], Iterator[Piece]
 
 def polygon_of(mask: Mask, tally: Tally) -> Doubles | None:
     """One polygon of a mask, (K, 2) of x, y in pixels, its parts and holes joined by slits; None for an empty mask."""
-    found = outlines(mask)
-    if not found:
+    polygons = outlines(mask)
+    if not polygons:
         tally.left_out["nothing is segmented"] += 1
         return None
-    polygon = joined(found)
+    polygon = joined(polygons)
     tally.ious.append(iou(rasterize([polygon.ravel().tolist()], size=mask.shape), mask))
     return polygon
 
@@ -139,5 +139,5 @@ _FOREIGN = frozenset('\\:*?"<>|')
 
 
 def _is_plain(part: str) -> bool:
-    shown = part.isprintable() and not part.startswith((".", "-", " ")) and not part.endswith((".", " "))
-    return bool(part) and shown and not _FOREIGN & set(part) and len(part.encode()) <= _MOST_BYTES
+    safe = part.isprintable() and not part.startswith((".", "-", " ")) and not part.endswith((".", " "))
+    return bool(part) and safe and not _FOREIGN & set(part) and len(part.encode()) <= _MOST_BYTES

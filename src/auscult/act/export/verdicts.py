@@ -49,13 +49,13 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    kept = [_flat(row) for row in rows]
-    sounds = sum(map(is_sound, kept))
-    columns: tuple[str, ...] = COLUMNS if sounds < len(kept) or not kept else ()
-    columns += tuple(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in kept))
+    flat_rows = [_flat(row) for row in rows]
+    sounds = sum(map(is_sound, flat_rows))
+    columns: tuple[str, ...] = COLUMNS if sounds < len(flat_rows) or not flat_rows else ()
+    columns += tuple(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in flat_rows))
     columns += tuple(name for name in SOUND_COLUMNS if sounds and name not in columns)
     writer.writerow(columns)
-    for row in kept:
+    for row in flat_rows:
         writer.writerow([_cell(row.get(column)) for column in columns])
     return out.getvalue()
 

@@ -64,11 +64,11 @@ def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words) ->
     layout = columns([row.name for row in types], [_bars_text(row, words.digits) for row in types], numbers)
     top = 38.0 if words.heading else 6.0
     rows, foot = _rows(groups, models, (layout, top, words.digits))
-    named, tall = legend(models, left=8, top=foot + 50, room_px=WIDTH - 16)
-    parts = [*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *rows, *named]
+    keys, height = legend(models, left=8, top=foot + 50, room_px=WIDTH - 16)
+    parts = [*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *rows, *keys]
     title = words.heading or f"{words.axis} by type of perturbation"
     return Drawing(
-        size=(int(WIDTH), round(foot + 54 + tall)), parts=tuple(parts), title=title, words=_words(groups, models)
+        size=(int(WIDTH), round(foot + 54 + height)), parts=tuple(parts), title=title, words=_words(groups, models)
     )
 
 
@@ -78,7 +78,7 @@ def _rows(
     """All rows, and where they end."""
     grid, y, digits = layout
     bar = _BAR if len(models) <= 2 else _THIN_BAR
-    tall = max(16.0, len(models) * bar) + _PAD
+    height = max(16.0, len(models) * bar) + _PAD
     parts: list[DrawnShape] = []
     for group in groups:
         if group.name:
@@ -86,12 +86,12 @@ def _rows(
             y += _GROUP
         for row in group.types:
             parts.append(Line(start=(8, y), end=(WIDTH - 8, y), colour="faint"))
-            middle = y + tall / 2
+            middle = y + height / 2
             parts.append(name_label((grid.names_px, middle + 4), row.name, grid.names_px - 8, anchor="end"))
             detail = _bars_text(row, digits)
             parts.append(label((grid.detail_px, middle + 4), detail, grid.detail_room, size=11, colour="quiet"))
             parts += _bars(row, models, (grid, middle - len(models) * bar / 2, bar, digits))
-            y += tall
+            y += height
     if not any(group.types for group in groups):
         parts.append(Text(at=(8, y + 17), words="no type", colour="quiet"))
         y += 30
@@ -113,13 +113,13 @@ def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float,
     if value.value is None:
         return [Text(at=(zero + 4, y + 3.2), words=NONE, size=min(10.0, bar), colour=style.colour, title=title)]
     end = grid.x.at(value.value)
-    tall = bar - 3
+    height = bar - 3
     parts: list[DrawnShape] = [
         Rect(
             x=min(zero, end),
-            y=y - tall / 2,
+            y=y - height / 2,
             width_px=abs(end - zero),
-            height_px=tall,
+            height_px=height,
             fill=style.colour,
             opacity=0.45,
             title=title,
@@ -127,7 +127,7 @@ def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float,
     ]
     if value.low is not None and value.high is not None:
         ends = grid.x.at(value.low), grid.x.at(value.high)
-        parts += lying_whisker(y, ends, "ink", cap=min(3.0, tall / 2))
+        parts += lying_whisker(y, ends, "ink", cap=min(3.0, height / 2))
     return [*parts, mark((end, y), style, title=title, size=0.85 if bar > 10 else 0.68)]
 
 
@@ -171,8 +171,8 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
     numbers = [number for row in rows for number in row.rank.numbers]
     end = max([2.0, float(len(rows)), *numbers])
     scale = Scale(low=min([1.0, *numbers]), high=end, first_px=names_px + 24, last_px=last - 34)
-    about = "; ".join(filter(None, (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows))))
-    parts = [*heading(words.heading, WIDTH - 16), *_frame(about, scale, (top, foot, last))]
+    caption = "; ".join(filter(None, (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows))))
+    parts = [*heading(words.heading, WIDTH - 16), *_frame(caption, scale, (top, foot, last))]
     for number, row in enumerate(rows):
         parts += _rank_row(row, number, (scale, top + number * _ROW, names_px, last))
     if not rows:
@@ -213,9 +213,9 @@ def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float])
             parts += lying_whisker(y, (scale.at(row.rank.low), scale.at(row.rank.high)), style.colour, cap=4)
         parts.append(mark((scale.at(row.rank.value), y), style, title=title))
     if row.first is not None:
-        wide = row.first * (_SHARE_PX - 6)
+        width = row.first * (_SHARE_PX - 6)
         parts.append(
-            Rect(x=share_px, y=y - 6, width_px=wide, height_px=12, fill=style.colour, opacity=0.6, title=title)
+            Rect(x=share_px, y=y - 6, width_px=width, height_px=12, fill=style.colour, opacity=0.6, title=title)
         )
     end = share_px + _SHARE_PX + _NUMBER_PX
     parts.append(Text(at=(end, y + 4), words=_percent(row.first), anchor="end", title=title))
@@ -225,10 +225,10 @@ def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float])
 def _percent(share: float | None) -> str:
     if share is None:
         return NONE
-    whole = round(100 * share)
-    if share < 1 and whole == 100:
+    rounded = round(100 * share)
+    if share < 1 and rounded == 100:
         return "> 99 %"
-    return "< 1 %" if share > 0 and not whole else f"{whole} %"
+    return "< 1 %" if share > 0 and not rounded else f"{rounded} %"
 
 
 _ROW, _APART = 30.0, 6.5
@@ -257,10 +257,10 @@ def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words
     foot = top + max(1, len(pairs)) * _ROW
     if not pairs:
         parts.append(Text(at=(8, top + 18), words="no row", colour="quiet"))
-    named, tall = legend(conditions, left=8, top=foot + 50, room_px=WIDTH - 16)
+    keys, height = legend(conditions, left=8, top=foot + 50, room_px=WIDTH - 16)
     return Drawing(
-        size=(int(WIDTH), round(foot + 54 + tall)),
-        parts=(*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *parts, *named),
+        size=(int(WIDTH), round(foot + 54 + height)),
+        parts=(*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *parts, *keys),
         title=words.heading or f"{words.axis}: {conditions[0]} against {conditions[1]}",
         words="; ".join(
             f"{pair.name}: {conditions[0]} {estimate_text(pair.first)}, {conditions[1]} {estimate_text(pair.second)}"

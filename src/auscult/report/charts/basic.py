@@ -54,20 +54,20 @@ def histogram(stacks: Sequence[Stack], *, title: str, ticks: Mapping[int, str], 
 def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: float = 0.0) -> list[DrawnShape]:
     """Upright bars, one a bin, from ``top`` on; ``ticks`` is the edge of a bin (0 is the left end) to its text."""
     foot, right = top + _TOP + _BARS_PX, _WIDTH - _RIGHT
-    most = max((stack.total for stack in stacks), default=0)
+    highest = max((stack.total for stack in stacks), default=0)
     step = (right - _LEFT) / max(1, len(stacks))
     parts: list[DrawnShape] = []
-    for height in sorted({most, most // 2} - {0}):
-        y = foot - _BARS_PX * height / most
+    for height in sorted({highest, highest // 2} - {0}):
+        y = foot - _BARS_PX * height / highest
         parts += [_level(y), _beside(y, f"{height:,}")]
     for index, stack in enumerate(stacks):
         y, x = foot, _LEFT + index * step + 1
         for colour, words, count in stack.parts:
             if count:
-                tall = _BARS_PX * count / most
-                y -= tall
+                bar_height = _BARS_PX * count / highest
+                y -= bar_height
                 tooltip = f"{stack.label}: {count:,} {words}"
-                parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=tall, fill=colour, title=tooltip))
+                parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=bar_height, fill=colour, title=tooltip))
     parts += [_below(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
     return [*parts, Line(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
 
@@ -82,17 +82,17 @@ def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], t
 def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
     """Lying bars one below the other, for counts of named things; ``title`` is the chart in words."""
     row, left = 26.0, 112.0
-    most = max((stack.total for stack in stacks), default=0)
+    highest = max((stack.total for stack in stacks), default=0)
     parts: list[DrawnShape] = []
     for index, stack in enumerate(stacks):
         x, y = left, index * row + 4
         parts.append(_text((left - 10, y + 13), stack.label, anchor="end"))
         for colour, words, count in stack.parts:
             if count:
-                wide = (_WIDTH - left - 52) * count / most
+                width = (_WIDTH - left - 52) * count / highest
                 tooltip = f"{stack.label}: {count:,} {words}"
-                parts.append(Rect(x=x, y=y, width_px=max(wide - 1, 0.5), height_px=18, fill=colour, title=tooltip))
-                x += wide
+                parts.append(Rect(x=x, y=y, width_px=max(width - 1, 0.5), height_px=18, fill=colour, title=tooltip))
+                x += width
         parts.append(Text(at=(x + 7, y + 13), words=f"{stack.total:,}", size=12.5, bold=True))
     return _drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, title)
 

@@ -82,8 +82,8 @@ class _Plot:
 
     def shift(self, number: int) -> float:
         """How far a model's marks are moved aside, so that whiskers of equal strengths do not hide one another."""
-        apart = min(4.0, 24.0 / max(1, self.count))
-        return (number - (self.count - 1) / 2) * apart
+        spacing = min(4.0, 24.0 / max(1, self.count))
+        return (number - (self.count - 1) / 2) * spacing
 
 
 def robustness_lines(lines: Sequence[StrengthLine], words: Words) -> Drawing:
@@ -160,10 +160,10 @@ def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[DrawnShape]:
     """Intervals as areas, one for each run of scores that have one."""
     bands: list[DrawnShape] = []
     for run in _runs(line):
-        known = [(x, score.low, score.high) for x, score in run if score.low is not None and score.high is not None]
-        if len(known) > 1:
-            above = [(plot.x.at(strength), plot.y.at(high)) for strength, _, high in known]
-            below = [(plot.x.at(strength), plot.y.at(low)) for strength, low, _ in reversed(known)]
+        bounded = [(x, score.low, score.high) for x, score in run if score.low is not None and score.high is not None]
+        if len(bounded) > 1:
+            above = [(plot.x.at(strength), plot.y.at(high)) for strength, _, high in bounded]
+            below = [(plot.x.at(strength), plot.y.at(low)) for strength, low, _ in reversed(bounded)]
             bands.append(Polygon(points=(*above, *below), fill=style.colour, opacity=0.16))
     return bands
 
@@ -216,33 +216,33 @@ def _point(estimate: ChartEstimate, at: tuple[float, int, str], plot: _Plot) -> 
 
 def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """A cross on the line where half of the clean score is lost, its interval, and a thread down to the axis."""
-    found = line.breaks_at
-    if found is None:
+    estimate = line.breaks_at
+    if estimate is None:
         return []
-    height = None if found.value is None else _height(line, found.value)
-    if found.value is None or height is None:
-        return _interval(line, plot, number) if found.value is None else []
-    x, y, style = plot.x.at(found.value) + plot.shift(number), plot.y.at(height), style_of(number)
-    title = f"{line.name}: half of the clean score is lost at strength {estimate_text(found, 1)}"
+    height = None if estimate.value is None else _height(line, estimate.value)
+    if estimate.value is None or height is None:
+        return _interval(line, plot, number) if estimate.value is None else []
+    x, y, style = plot.x.at(estimate.value) + plot.shift(number), plot.y.at(height), style_of(number)
+    title = f"{line.name}: half of the clean score is lost at strength {estimate_text(estimate, 1)}"
     thread = Line(start=(x, y), end=(x, plot.y.first_px), colour=style.colour, width=1, dash=(1.5, 2.5))
     return [thread, *_interval(line, plot, number), *cross((x, y), style.colour, title=title)]
 
 
 def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """The breaking point's interval at the height of half the clean score; an arrow where its end is open."""
-    found = line.breaks_at or UNDEFINED
-    half = _half(line) if found.value is None else _height(line, found.value)
-    if half is None or (found.low is None and (found.beyond is None or found.value is None)):
+    estimate = line.breaks_at or UNDEFINED
+    half = _half(line) if estimate.value is None else _height(line, estimate.value)
+    if half is None or (estimate.low is None and (estimate.beyond is None or estimate.value is None)):
         return []
     colour, aside = style_of(number).colour, plot.shift(number)
     lowest = plot.y.first_px - 6 - 5 * (number % 20)  # a curve that stays above half may have half below the chart
-    y = max(plot.y.last_px + 6, min(plot.y.at(half), plot.y.first_px if found.value is not None else lowest))
-    if found.beyond is None and found.low is not None and found.high is not None:
-        return lying_whisker(y, (plot.x.at(found.low) + aside, plot.x.at(found.high) + aside), colour)
-    if found.beyond is None:
+    y = max(plot.y.last_px + 6, min(plot.y.at(half), plot.y.first_px if estimate.value is not None else lowest))
+    if estimate.beyond is None and estimate.low is not None and estimate.high is not None:
+        return lying_whisker(y, (plot.x.at(estimate.low) + aside, plot.x.at(estimate.high) + aside), colour)
+    if estimate.beyond is None:
         return []
-    first = plot.x.at(found.beyond if found.low is None else found.low) + aside
-    return lying_arrow(y, (first, plot.x.at(found.beyond) + _OPEN), colour, capped=found.low is not None)
+    first = plot.x.at(estimate.beyond if estimate.low is None else estimate.low) + aside
+    return lying_arrow(y, (first, plot.x.at(estimate.beyond) + _OPEN), colour, capped=estimate.low is not None)
 
 
 def _half(line: StrengthLine) -> float | None:
@@ -274,24 +274,24 @@ def _legend(lines: Sequence[StrengthLine], top: float, digits: int) -> list[Draw
 
 
 def _breaking(line: StrengthLine, digits: int) -> str:
-    found = line.breaks_at
-    if found is None:
+    estimate = line.breaks_at
+    if estimate is None:
         return ""
-    if found.value is None and found.beyond is None:
+    if estimate.value is None and estimate.beyond is None:
         return f"half lost above {max((strength for strength, _ in line.at), default=0):g}"
-    strength = estimate_text(found, min(digits, 1) or 1)
-    return f"half lost {strength}" if found.value is None else f"half lost at {strength}"
+    strength = estimate_text(estimate, min(digits, 1) or 1)
+    return f"half lost {strength}" if estimate.value is None else f"half lost at {strength}"
 
 
 def _lines_text(lines: Sequence[StrengthLine]) -> str:
     """The chart in words."""
-    found = []
+    texts = []
     for line in lines:
         scores = [f"{_STRENGTHS.get(strength, f'{strength:g}')} {printed(score.value)}" for strength, score in line.at]
         scores += [f"dynamic {printed(line.dynamic.value)}"] if line.dynamic is not None else []
         broken = _breaking(line, 1)
-        found.append(f"{line.name}: {', '.join((*scores, broken) if broken else scores)}")
-    return "; ".join(found) or "no model"
+        texts.append(f"{line.name}: {', '.join((*scores, broken) if broken else scores)}")
+    return "; ".join(texts) or "no model"
 
 
 _NAME_PX, _SLANT = 150.0, 0.7072
@@ -327,12 +327,12 @@ def matrix(table: Matrix, words: Words) -> Drawing:
     side = len(table.names)
     cell = min(_LARGEST, max(_LEAST, _SIDE_PX / max(1, side)))
     size = 11.0 if cell >= _NUMBERS_FROM else 10.5
-    shown = [fitted(name, size, _NAME_PX, ends=True) for name in table.names]
-    longest = max((text_width(name, size) for name in shown), default=20.0)
+    names = [fitted(name, size, _NAME_PX, ends=True) for name in table.names]
+    longest = max((text_width(name, size) for name in names), default=20.0)
     left = 8 + longest + 8
     top = (34.0 if words.heading else 8.0) + longest * _SLANT + size
     parts: list[DrawnShape] = []
-    for number, (name, short) in enumerate(zip(table.names, shown, strict=True)):
+    for number, (name, short) in enumerate(zip(table.names, names, strict=True)):
         title, middle = ("" if short == name else name), (number + 0.5) * cell
         parts.append(Text(at=(left - 7, top + middle + 4), words=short, size=size, anchor="end", title=title))
         parts.append(Text(at=(left + middle + 3, top - 6), words=short, size=size, rotation=-45, title=title))
@@ -341,7 +341,7 @@ def matrix(table: Matrix, words: Words) -> Drawing:
             parts += _cell(table, (row, column), (left + column * cell, top + row * cell, cell))
     foot = top + side * cell
     reach = max(
-        (left + (number + 0.5) * cell + text_width(name, size) * _SLANT for number, name in enumerate(shown)), default=0
+        (left + (number + 0.5) * cell + text_width(name, size) * _SLANT for number, name in enumerate(names)), default=0
     )
     width = max(left + side * cell + 8, reach + 14, _BAR_PX + 260)
     parts += [*_matrix_legend(table, words, (8, foot + 18, width - 16)), *heading(words.heading, width - 16)]
@@ -401,8 +401,8 @@ def _matrix_legend(table: Matrix, words: Words, box: tuple[float, float, float])
         for number in range(_BAR_STEPS)
     ]
     for value, anchor in ((-1, "start"), (0, "middle"), (1, "end")):
-        at = (x + (value + 1) / 2 * _BAR_PX, y + 27)
-        parts.append(label(at, str(value), 40, anchor="start" if anchor == "start" else "middle", colour="quiet"))
+        position = (x + (value + 1) / 2 * _BAR_PX, y + 27)
+        parts.append(label(position, str(value), 40, anchor="start" if anchor == "start" else "middle", colour="quiet"))
     after = x + _BAR_PX + 22
     parts += _hatched((after, y - 1, 15), "")
     parts.append(Text(at=(after + 20, y + 10), words=NONE, colour="quiet"))

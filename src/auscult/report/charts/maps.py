@@ -50,32 +50,32 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
     """
     check_size("rows", rows, MAX_ROWS)
     check_size("columns", columns, MAX_COLUMNS)
-    wide, high = _CELL_PX
-    shown = [fitted(name, _LETTERS, _NAME_PX, ends=True) for name in rows]
-    left = 16 + max((text_width(name, _LETTERS) for name in shown), default=20.0)
+    cell_width, cell_height = _CELL_PX
+    labels = [fitted(name, _LETTERS, _NAME_PX, ends=True) for name in rows]
+    left = 16 + max((text_width(name, _LETTERS) for name in labels), default=20.0)
     top = (34.0 if words.heading else 8.0) + 18
     parts: list[DrawnShape] = [
         Text(
-            at=(left - 7, top + (at + 0.5) * high + 4),
+            at=(left - 7, top + (index + 0.5) * cell_height + 4),
             words=short,
             size=_LETTERS,
             anchor="end",
             title=_whole(name, short),
         )
-        for at, (name, short) in enumerate(zip(rows, shown, strict=True))
+        for index, (name, short) in enumerate(zip(rows, labels, strict=True))
     ]
     x = left
     for column in columns:
         x += _GAP_PX if column.apart else 0.0
-        short = fitted(column.name, _LETTERS, wide + 2)
-        middle = x + wide / 2
+        short = fitted(column.name, _LETTERS, cell_width + 2)
+        middle = x + cell_width / 2
         parts.append(
             Text(at=(middle, top - 5), words=short, size=_LETTERS, anchor="middle", title=_whole(column.name, short))
         )
-        for at, name in enumerate(rows):
-            parts += _cell(column, (at, name), (x, top + at * high), digits=words.digits)
-        x += wide
-    foot = top + len(rows) * high
+        for index, name in enumerate(rows):
+            parts += _cell(column, (index, name), (x, top + index * cell_height), digits=words.digits)
+        x += cell_width
+    foot = top + len(rows) * cell_height
     width = max(x + 8, _BAR_PX + 330)
     parts += [*_colours((8, foot + 16), ends, axis=words.axis, room=width - 16), *heading(words.heading, width - 16)]
     return Drawing(
@@ -87,18 +87,18 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
 
 
 def _cell(column: MapColumn, row: tuple[int, str], at: tuple[float, float], *, digits: int) -> list[DrawnShape]:
-    (x, y), (wide, high), (number, name) = at, _CELL_PX, row
+    (x, y), (width, height), (number, name) = at, _CELL_PX, row
     value = column.values[number]
     title = f"{name}, {column.name}: {NONE if value is None else f'{value:.{digits}f}'}"
     if value is None:
         parts: list[DrawnShape] = [
-            Rect(x=x, y=y, width_px=wide - 1, height_px=high - 1, fill="ground", stroke="line", title=title)
+            Rect(x=x, y=y, width_px=width - 1, height_px=height - 1, fill="ground", stroke="line", title=title)
         ]
-        middle = (x + (wide - 1) / 2, y + high / 2 + 3.4)
+        middle = (x + (width - 1) / 2, y + height / 2 + 3.4)
         return [*parts, Text(at=middle, words=NONE, size=10, anchor="middle", colour="quiet", title=title)]
     shade = _shade(value, column.low, column.high)
-    box = Rect(x=x, y=y, width_px=wide - 1, height_px=high - 1, fill=scale(shade), title=title)
-    at_middle = (x + (wide - 1) / 2, y + high / 2 + 3.4)
+    box = Rect(x=x, y=y, width_px=width - 1, height_px=height - 1, fill=scale(shade), title=title)
+    at_middle = (x + (width - 1) / 2, y + height / 2 + 3.4)
     number_text = f"{value:.{digits}f}"
     return [box, Text(at=at_middle, words=number_text, size=10, anchor="middle", colour=on_scale(shade), title=title)]
 
@@ -127,13 +127,13 @@ def _colours(at: tuple[float, float], ends: tuple[str, str], *, axis: str, room:
 
 def _text(rows: Sequence[str], columns: Sequence[MapColumn], digits: int) -> str:
     """The best row of each column in words; the table has the rest."""
-    found = []
+    best = []
     for column in columns:
-        there = [(value, name) for value, name in zip(column.values, rows, strict=True) if value is not None]
-        if there:
-            value, name = (max if column.high > column.low else min)(there)
-            found.append(f"{column.name} {name} {value:.{digits}f}")
-    return "best: " + ", ".join(found) if found else "no number"
+        scored = [(value, name) for value, name in zip(column.values, rows, strict=True) if value is not None]
+        if scored:
+            value, name = (max if column.high > column.low else min)(scored)
+            best.append(f"{column.name} {name} {value:.{digits}f}")
+    return "best: " + ", ".join(best) if best else "no number"
 
 
 _SIDE_PX: Final = 250.0
@@ -200,7 +200,7 @@ def surfaces(
         words="; ".join(
             f"{square.name}: "
             + ", ".join(
-                f"{one.name} {value:.{words.digits}f}" for one, value in zip(points, square.at_points, strict=True)
+                f"{point.name} {value:.{words.digits}f}" for point, value in zip(points, square.at_points, strict=True)
             )
             for square in squares
         ),

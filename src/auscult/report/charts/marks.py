@@ -56,8 +56,8 @@ class Ticks:
 
 def ticks(numbers: Iterable[float]) -> Ticks:
     """About six round numbers, evenly apart, that span some numbers and 0; none gives 0 to 1."""
-    found = list(numbers) or [1.0]
-    low, high = min(0.0, *found), max(0.0, *found)
+    data = list(numbers) or [1.0]
+    low, high = min(0.0, *data), max(0.0, *data)
     if high - low <= max(abs(low), abs(high)) * _LEAST_SPAN:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
     step = _step((high - low) / 5)
@@ -102,11 +102,11 @@ class ChartEstimate:
 
     def __post_init__(self) -> None:
         """Check that the numbers belong together."""
-        given = [number for number in (self.value, self.low, self.high, self.beyond) if number is not None]
-        if not all(math.isfinite(number) for number in given):
+        numbers = [number for number in (self.value, self.low, self.high, self.beyond) if number is not None]
+        if not all(math.isfinite(number) for number in numbers):
             raise ValueError(f"{self}: a number that is not finite; Undefined is value=None")
         if self.beyond is not None:
-            if self.high is not None or max(given) > self.beyond:
+            if self.high is not None or max(numbers) > self.beyond:
                 raise ValueError(f"{self}: above its open end is no number")
             return
         if (self.low is None) != (self.high is None) or (self.value is None and self.low is not None):
@@ -162,10 +162,10 @@ def with_count(estimate: ChartEstimate, digits: int = 2) -> str:
 
 def counts(estimates: Iterable[ChartEstimate]) -> str:
     """How many cases numbers are over, ``n 312`` or ``n 300 to 312``; empty where unknown."""
-    known = sorted({estimate.n for estimate in estimates if estimate.n is not None})
-    if not known:
+    sizes = sorted({estimate.n for estimate in estimates if estimate.n is not None})
+    if not sizes:
         return ""
-    return f"n {known[0]:,}" if len(known) == 1 else f"n {known[0]:,} to {known[-1]:,}"
+    return f"n {sizes[0]:,}" if len(sizes) == 1 else f"n {sizes[0]:,} to {sizes[-1]:,}"
 
 
 def check_size(what: str, rows: Sequence[object], most: int) -> None:
@@ -261,14 +261,14 @@ def label(
     at: Point, words: str, room_px: float, *, size: float = 12.0, anchor: TextAnchor = "start", colour: str = "ink"
 ) -> Text:
     """A text cut to the room there is; where it is cut the whole is its title."""
-    shown = fitted(words, size, room_px)
-    return Text(at=at, words=shown, size=size, anchor=anchor, title=_whole(words, shown), colour=colour)
+    short = fitted(words, size, room_px)
+    return Text(at=at, words=short, size=size, anchor=anchor, title=_whole(words, short), colour=colour)
 
 
 def name_label(at: Point, name: str, room_px: float, *, anchor: TextAnchor = "start") -> Text:
     """A name, which keeps its end where it has to be cut; the whole is its title then."""
-    shown = fitted(name, 12, room_px, ends=True)
-    return Text(at=at, words=shown, anchor=anchor, title=_whole(name, shown))
+    short = fitted(name, 12, room_px, ends=True)
+    return Text(at=at, words=short, anchor=anchor, title=_whole(name, short))
 
 
 def _whole(words: str, shown: str) -> str:
@@ -280,19 +280,19 @@ def heading(words: str, width_px: float) -> list[DrawnShape]:
     """The words above a chart; nothing for none."""
     if not words:
         return []
-    shown = fitted(words, 15.5, width_px)
-    return [Text(at=(8, 22), words=shown, size=14.5, bold=True, title=_whole(words, shown))]
+    short = fitted(words, 15.5, width_px)
+    return [Text(at=(8, 22), words=short, size=14.5, bold=True, title=_whole(words, short))]
 
 
 def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[DrawnShape], float]:
     """Marks and names in columns."""
     columns = min(3, max(1, len(names)), max(1, int(room_px // 190)))
-    wide = room_px / columns
+    width = room_px / columns
     parts: list[DrawnShape] = []
     for number, name in enumerate(names):
-        x, y = left + (number % columns) * wide, top + (number // columns) * 19 + 11
+        x, y = left + (number % columns) * width, top + (number // columns) * 19 + 11
         parts.append(mark((x + 7, y - 4), style_of(number)))
-        parts.append(name_label((x + 19, y), name, wide - 30))
+        parts.append(name_label((x + 19, y), name, width - 30))
     return parts, -(-len(names) // columns) * 19.0
 
 
@@ -323,12 +323,12 @@ def columns(names: Sequence[str], details: Sequence[str], numbers: Iterable[floa
     """Lay out names of rows, a scale that spans some numbers and 0, and words at the right."""
     right = min(_MOST_DETAIL, max((text_width(text, 11) for text in details), default=0.0) + 2)
     room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
-    wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
+    names_width = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
     marks = ticks(numbers)
     detail_px = WIDTH - 8 - right
     last_px = detail_px - (24 if right > 2 else 16)
-    scale = Scale(low=marks.ends[0], high=marks.ends[1], first_px=8 + wide + GAP + 12, last_px=last_px)
-    return Columns(names_px=8 + wide, x=scale, ticks=marks, detail_px=detail_px)
+    scale = Scale(low=marks.ends[0], high=marks.ends[1], first_px=8 + names_width + GAP + 12, last_px=last_px)
+    return Columns(names_px=8 + names_width, x=scale, ticks=marks, detail_px=detail_px)
 
 
 def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[DrawnShape]:
