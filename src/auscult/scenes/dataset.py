@@ -119,8 +119,8 @@ def joint_files(
     for number, (sample, stem) in enumerate(zip(samples, stems, strict=True)):
         name = f"{refavs.MEDIA}/{plan.vid}/stems/{number:03d}.wav"
         files[name] = encode_wav(stem, plan.rate_hz)
-        named = str(sample.expression.target)
-        truth = refavs.mask_name(plan.vid, int(named), sample.shot)
+        target = str(sample.expression.target)
+        truth = refavs.mask_name(plan.vid, int(target), sample.shot)
         line: dict[str, Any] = {"id": f"{plan.vid}/joint/{number}", "frame": refavs.frame_name(plan.vid, sample.shot)}
         line |= {"mask": refavs.mask_name(plan.vid, sample.mask + 1, sample.shot), "text": sample.expression.text}
         line |= {"clip": plan.vid, "time_s": shots[sample.shot].time_s}

@@ -81,11 +81,11 @@ class Stage:
         surface does not flicker, and what it looks like at a time does not depend on the times that were drawn before.
         """
         key = self._height_px(index, pose.height), round(pose.turn_deg, 2)
-        kept = self._sprites.get(index)
-        if kept is None or kept[0] != key:
-            kept = key, self._drawn(index, *key)
-            self._sprites[index] = kept
-        return kept[1]
+        cached = self._sprites.get(index)
+        if cached is None or cached[0] != key:
+            cached = key, self._drawn(index, *key)
+            self._sprites[index] = cached
+        return cached[1]
 
     def _drawn(self, index: int, height_px: int, turn_deg: float) -> Sprite:
         path, look = self._plan.layout.paths[index], self._plan.objects[index].look

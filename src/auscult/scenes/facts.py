@@ -59,19 +59,20 @@ class _ThingTrack:
 
 def facts_of(plan: ScenePlan, shots: Sequence[RenderedScene], *, gain_db: float = 0.0) -> Facts:
     """The facts of a scene, from its key frames and the gain of its mix."""
-    seen = [_over_time([shot.visible[n] for shot in shots], [shot.whole[n] for shot in shots]) for n in _numbers(plan)]
-    there = [number for number in _numbers(plan) if seen[number].shown.any()]
-    depth = _clear_depth(plan, there)
+    numbers = _numbers(plan)
+    tracks = [_over_time([shot.visible[n] for shot in shots], [shot.whole[n] for shot in shots]) for n in numbers]
+    present = [number for number in numbers if tracks[number].shown.any()]
+    depth = _clear_depth(plan, present)
     objects = []
     elsewhere = [_voice(track, gain_db) for track in plan.elsewhere]
-    for number in _numbers(plan):
+    for number in numbers:
         planned = plan.objects[number]
         voice = None if planned.track is None else _voice(planned.track, gain_db)
-        if number not in there:
+        if number not in present:
             elsewhere += [] if voice is None else [voice]
             continue
-        covers = _coverings(shots, number, there)
-        look, track = planned.look, seen[number]
+        covers = _coverings(shots, number, present)
+        look, track = planned.look, tracks[number]
         objects.append(
             SceneObject(
                 id=planned.id,
@@ -142,11 +143,11 @@ def _range(values: NDArray[np.float64], *, digits: int = 4) -> tuple[float, floa
 
 
 def _hidden(track: _ThingTrack) -> float:
-    there = track.whole > 0
-    return round(float(np.max(1 - track.visible[there] / track.whole[there])), 4)
+    in_frame = track.whole > 0
+    return round(float(np.max(1 - track.visible[in_frame] / track.whole[in_frame])), 4)
 
 
-def _coverings(shots: Sequence[RenderedScene], number: int, there: Sequence[int]) -> dict[int, float]:
+def _coverings(shots: Sequence[RenderedScene], number: int, present: Sequence[int]) -> dict[int, float]:
     """The largest share of a thing that each other one hides in a key frame."""
     shares: dict[int, float] = {}
     for shot in shots:
@@ -154,24 +155,22 @@ def _coverings(shots: Sequence[RenderedScene], number: int, there: Sequence[int]
         pixels = np.count_nonzero(whole)
         if np.count_nonzero(shot.visible[number]) == pixels:
             continue  # nothing hides it here
-        for other in there:
+        for other in present:
             if other != number:
                 share = np.count_nonzero(whole & shot.visible[other]) / pixels
                 shares[other] = max(shares.get(other, 0.0), share)
     return dict(sorted(shares.items()))
 
 
-def _clear_depth(plan: ScenePlan, there: Sequence[int]) -> dict[int, int | None]:
+def _clear_depth(plan: ScenePlan, present: Sequence[int]) -> dict[int, int | None]:
     """Ranks from the viewer among the things that are seen; None for those whose distances cross another's."""
     paths = plan.layout.paths
     reach = {}
-    for number in there:
+    for number in present:
         distances = [paths[number].distance(time_s) for time_s in plan.key_times_s]
         reach[number] = (min(distances), max(distances))
-    ranks: dict[int, int | None] = {
-        number: rank for rank, number in enumerate(sorted(there, key=lambda each: plan.layout.depth[each]))
-    }
-    order = sorted(there, key=lambda each: plan.layout.depth[each])
+    order = sorted(present, key=lambda number: plan.layout.depth[number])
+    ranks: dict[int, int | None] = {number: rank for rank, number in enumerate(order)}
     for near, far in combinations(order, 2):
         if reach[near][1] > reach[far][0]:
             ranks[near] = ranks[far] = None
@@ -182,10 +181,10 @@ def _motion(planned: Motion, track: _ThingTrack) -> Motion | None:
     """The planned motion, where the masks of the key frames show it; else None."""
     if planned == "still":
         return planned
-    shown = np.flatnonzero(track.shown)
-    if len(shown) < _CLEAR_FRAMES:
+    frames = np.flatnonzero(track.shown)
+    if len(frames) < _CLEAR_FRAMES:
         return None
-    x, y = track.way[shown].T
+    x, y = track.way[frames].T
     if planned in {"left", "right"}:
         clear = (x[-1] - x[0]) * (1 if planned == "right" else -1) >= _MOVES
     elif planned in {"up", "down"}:
@@ -194,7 +193,7 @@ def _motion(planned: Motion, track: _ThingTrack) -> Motion | None:
         turns = sum(before * after < 0 for before, after in pairwise(np.diff(x)))
         clear = float(np.ptp(x)) >= _MOVES and turns >= 1
     else:
-        growth = track.whole[shown[-1]] / track.whole[shown[0]]
+        growth = track.whole[frames[-1]] / track.whole[frames[0]]
         clear = (growth if planned == "nearer" else 1 / growth) >= _GROWS
     return planned if clear else None
 
@@ -229,21 +228,21 @@ def say(
     rng: np.random.Generator, facts: Facts, *, targets: frozenset[str], most: int, nulls: int = 0
 ) -> tuple[Expression, ...]:
     """Draw expressions of different texts, each proven: first those that name a target, then null expressions."""
-    found = grammar.describe(rng, facts, most=most, targets=targets)
-    names = {expression.text for expression in found}
-    drawn = grammar.nulls(rng, facts, most=nulls) if nulls else ()
-    empty = [expression for expression in drawn if expression.text not in names]
-    for expression in (*found, *empty):
+    positives = grammar.describe(rng, facts, most=most, targets=targets)
+    names = {expression.text for expression in positives}
+    null_expressions = grammar.nulls(rng, facts, most=nulls) if nulls else ()
+    empty = [expression for expression in null_expressions if expression.text not in names]
+    for expression in (*positives, *empty):
         check(expression, facts)
-    return (*found, *empty)
+    return (*positives, *empty)
 
 
 def check(expression: Expression, facts: Facts) -> None:
     """Prove an expression once more from its logical form; an AuscultError where that names something else."""
     expected = frozenset() if expression.target is None else frozenset((expression.target,))
-    named = proof.named(expression.form, facts)
-    if named != expected:
-        result = "undecided" if named is None else ", ".join(sorted(named)) or "nothing"
+    ids = proof.named(expression.form, facts)
+    if ids != expected:
+        result = "undecided" if ids is None else ", ".join(sorted(ids)) or "nothing"
         raise AuscultError(
             f"the proof of {expression.text!r} gives {result}",
             expected=expression.target or "nothing",

@@ -69,8 +69,8 @@ class ScenePlan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
+        value: dict[str, Any] = codec.to_json(self)
+        return value
 
     @classmethod
     def from_json(cls, row: object) -> ScenePlan:
@@ -107,8 +107,8 @@ def _check_track(track: SoundTrack, *, until_s: float) -> None:
 
 def check_spans(spans: Sequence[TimeSpan], *, until_s: float) -> None:
     """Refuse spans that are none, empty, out of order, overlap, or end after ``until_s``, with an InputError."""
-    apart = all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
-    if not spans or not apart or not all(start < end <= until_s for start, end in spans):
+    in_order = all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
+    if not spans or not in_order or not all(start < end <= until_s for start, end in spans):
         raise InputError(
             "'spans' is empty, or holds spans that are empty, overlap, are out of order or end after the clip",
             expected=f"[start, end] in seconds, start < end, one after the other, up to {until_s:g} s",
@@ -196,8 +196,8 @@ def choose(
 
 def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[str]) -> str:
     """A background that is not known to show a category of the scene."""
-    looks, named = stock.assets.looks, {category.lower() for category in categories}
-    free = [name for name in stock.shelf.backgrounds if not named & (looks.held(name) or frozenset())]
+    looks, names = stock.assets.looks, {category.lower() for category in categories}
+    free = [name for name in stock.shelf.backgrounds if not names & (looks.held(name) or frozenset())]
     if not free:
         raise InputError(
             f"every background of this split is known to show one of: {', '.join(sorted(categories))}",
@@ -241,14 +241,14 @@ def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
     """Another thing of the same category and, where some draw has it, the same colour."""
     assets, shelf = stock.assets.looks, stock.shelf
     others = tuple(name for name in shelf.categories[look.category] if name != look.instance)
-    again = not others or rng.random() < _SAME_INSTANCE
-    instance = look.instance if again else _pick(rng, others)
-    found = assets.look(rng, look.category, instance=instance)
+    same = not others or rng.random() < _SAME_INSTANCE
+    instance = look.instance if same else _pick(rng, others)
+    other = assets.look(rng, look.category, instance=instance)
     for _ in range(_COLOUR_TRIES):
-        if found.colour == look.colour:
+        if other.colour == look.colour:
             break
-        found = assets.look(rng, look.category, instance=instance)
-    return found
+        other = assets.look(rng, look.category, instance=instance)
+    return other
 
 
 def _voices(
@@ -256,22 +256,22 @@ def _voices(
 ) -> tuple[dict[int, SoundSource], tuple[SoundSource, ...]]:
     """Draw who sounds and how: number of the thing to its source, and sources from outside the picture."""
     assets, shelf = stock.assets, stock.shelf
-    own = assets.own_voices
-    able = [number for number, look in enumerate(looks) if not own or look.category in shelf.sounds]
+    own_voices = assets.own_voices
+    able = [number for number, look in enumerate(looks) if not own_voices or look.category in shelf.sounds]
     able = able if shelf.sounds else []
-    chosen = [number for number in able if rng.random() < (_SOUNDS_OWN if own else _SOUNDS)]
+    chosen = [number for number in able if rng.random() < (_SOUNDS_OWN if own_voices else _SOUNDS)]
     if not chosen and able and rng.random() < 0.9:
         chosen = [able[int(rng.integers(len(able)))]]
     labels: list[str] = []
     for number in chosen:
-        again = bool(labels) and rng.random() < _LABEL_AGAIN
+        repeat = bool(labels) and rng.random() < _LABEL_AGAIN
         fresh = [name for name in shelf.sounds if name not in labels] or list(shelf.sounds)
-        labels.append(looks[number].category if own else _pick(rng, labels) if again else _pick(rng, fresh))
+        labels.append(looks[number].category if own_voices else _pick(rng, labels) if repeat else _pick(rng, fresh))
     barred = {*labels, *(look.category for look in looks)}
-    far = [name for name in shelf.sounds if name not in barred]
+    outside = [name for name in shelf.sounds if name not in barred]
     count = int(np.searchsorted(np.cumsum(_ELSEWHERE), rng.random(), side="right"))
-    away = [far[int(index)] for index in rng.permutation(len(far))[: min(count, 2)]]
-    sources = [assets.sounds.source(rng, name, instance=_pick(rng, shelf.sounds[name])) for name in (*labels, *away)]
+    labels += [outside[int(index)] for index in rng.permutation(len(outside))[: min(count, 2)]]
+    sources = [assets.sounds.source(rng, name, instance=_pick(rng, shelf.sounds[name])) for name in labels]
     return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
 
 

@@ -58,9 +58,9 @@ def scene_references(folder: Path, *, split: str = "", heard: bool = False) -> R
             if picture.references:
                 pictures.append(picture)
     facts = [picture.facts for picture in pictures if picture.facts is not None]
-    names = frozenset(thing.category for one in facts for thing in one.things)
-    voices = {thing.voice for one in facts for thing in one.things} | {
-        voice for one in facts for voice in one.elsewhere
+    names = frozenset(thing.category for scene in facts for thing in scene.things)
+    voices = {thing.voice for scene in facts for thing in scene.things} | {
+        voice for scene in facts for voice in scene.elsewhere
     }
     return ReferenceListing(
         pictures=lambda: iter(pictures),
@@ -87,35 +87,35 @@ def _picture(clips: Clips, row: Mapping[str, Any], *, split: str, hidden: frozen
         if mask is not None and read_mask(mask).mask.any():
             objects[thing.id] = AnnotatedObject(id=thing.id, category=thing.category, mask=mask)
     references = _references(row, vid=vid, objects=objects, hidden=hidden)
-    kept = tuple(ref for ref in references if split in {"", ref.split})
-    whole = tuple(
+    chosen = tuple(ref for ref in references if split in {"", ref.split})
+    things = tuple(
         objects.get(thing.id, AnnotatedObject(id=thing.id, category=thing.category)) for thing in facts.things
     )
-    return AnnotatedPicture(id=vid, path=clip.frames[frame], size=None, objects=whole, references=kept, facts=facts)
+    return AnnotatedPicture(id=vid, path=clip.frames[frame], size=None, objects=things, references=chosen, facts=facts)
 
 
 def _references(
     row: Mapping[str, Any], *, vid: str, objects: Mapping[str, AnnotatedObject], hidden: frozenset[str]
 ) -> list[Reference]:
     """The targets that are seen, with their sentences, and each null expression by itself."""
-    said: dict[str, list[Sentence]] = {}
-    found: list[Reference] = []
-    own = str(row.get("split") or "")
+    by_target: dict[str, list[Sentence]] = {}
+    nulls: list[Reference] = []
+    split = str(row.get("split") or "")
     expressions = row.get("expressions")
-    for at, one in enumerate(expressions if isinstance(expressions, list) else ()):
-        text, target = required(one, "text"), one.get("target")
-        if one.get("uid") in hidden:
+    for index, expression in enumerate(expressions if isinstance(expressions, list) else ()):
+        text, target = required(expression, "text"), expression.get("target")
+        if expression.get("uid") in hidden:
             continue
         if target is None:
             null = Sentence(text=text, exists=False, kind="null")
-            found.append(Reference(id=f"{vid}/null/{at}", target="", sentences=(null,), split=own))
+            nulls.append(Reference(id=f"{vid}/null/{index}", target="", sentences=(null,), split=split))
         elif target in objects:
-            said.setdefault(target, []).append(Sentence(text=text, form=read(mapping(one, "form"))))
+            by_target.setdefault(target, []).append(Sentence(text=text, form=read(mapping(expression, "form"))))
     positive = [
-        Reference(id=f"{vid}/{name}", target=name, sentences=tuple(sentences), split=own)
-        for name, sentences in said.items()
+        Reference(id=f"{vid}/{name}", target=name, sentences=tuple(sentences), split=split)
+        for name, sentences in by_target.items()
     ]
-    return [*positive, *found]
+    return [*positive, *nulls]
 
 
 LEAK_DB: Final = (-30.0, -12.0)
@@ -146,21 +146,21 @@ def choose_joint(
     """Four items of each expression whose target sounds, one a fault; none where scene or frame have no other thing."""
     sounding = [number for number, planned in enumerate(plan.objects) if planned.track is not None]
     for expression in expressions:
-        named = None if expression.target is None else int(expression.target) - 1
-        if named not in sounding or len(plan.tracks) < 2:
+        target = None if expression.target is None else int(expression.target) - 1
+        if target not in sounding or len(plan.tracks) < 2:
             continue
-        seen = [[number for number, mask in enumerate(shot.visible) if _shows(mask)] for shot in shots]
-        fit = [at for at, numbers in enumerate(seen) if named in numbers and len(numbers) > 1]
+        visible = [[number for number, mask in enumerate(shot.visible) if _shows(mask)] for shot in shots]
+        fit = [index for index, numbers in enumerate(visible) if target in numbers and len(numbers) > 1]
         for wrong in JOINT_FAULTS if fit else ():
             shot = fit[int(rng.integers(len(fit)))]
-            others = [number for number in seen[shot] if number != named]
-            mask = others[int(rng.integers(len(others)))] if wrong in {"mask", "both"} else named
-            track = sounding.index(named)
+            others = [number for number in visible[shot] if number != target]
+            mask = others[int(rng.integers(len(others)))] if wrong in {"mask", "both"} else target
+            track = sounding.index(target)
             if wrong in {"stem", "both"}:
-                again = sounding.index(mask) if mask in sounding and mask != named else None
-                rest = [at for at in range(len(plan.tracks)) if at != track]
-                drawn = rest[int(rng.integers(len(rest)))]
-                track = again if again is not None and rng.random() < _SAME_AGAIN else drawn
+                shown_track = sounding.index(mask) if mask in sounding and mask != target else None
+                other_tracks = [index for index in range(len(plan.tracks)) if index != track]
+                random_track = other_tracks[int(rng.integers(len(other_tracks)))]
+                track = shown_track if shown_track is not None and rng.random() < _SAME_AGAIN else random_track
             leak_db = round(float(rng.uniform(*LEAK_DB)), 2)
             yield JointSample(expression=expression, shot=shot, mask=mask, track=track, leak_db=leak_db, wrong=wrong)
 

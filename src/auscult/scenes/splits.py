@@ -144,10 +144,10 @@ def _rank(names: Iterable[str]) -> list[str]:
 
 def _divided(names: Iterable[str], share: float) -> tuple[Names, Names]:
     """Names for training and a share of them for tests, each in the order given; one at least of either, if it can."""
-    every = tuple(names)
-    count = min(len(every) - 1, max(1, round(share * len(every)))) if len(every) > 1 else 0
-    test = frozenset(_rank(every)[:count])
-    return tuple(name for name in every if name not in test), tuple(name for name in every if name in test)
+    ordered = tuple(names)
+    count = min(len(ordered) - 1, max(1, round(share * len(ordered)))) if len(ordered) > 1 else 0
+    test = frozenset(_rank(ordered)[:count])
+    return tuple(name for name in ordered if name not in test), tuple(name for name in ordered if name in test)
 
 
 def _by_instance(groups: Mapping[str, Names], *, unseen: frozenset[str]) -> tuple[dict[str, Names], dict[str, Names]]:

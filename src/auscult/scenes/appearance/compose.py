@@ -138,19 +138,19 @@ def lay(placed: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | 
     reach = 4 + math.ceil(1.5 * shadow_reach_px(placed.sprite.alpha.shape))
     room = tuple(reach + math.ceil(abs(side) / 2) for side in speed)
     corner = (round(placed.x_px - width / 2) - room[0], round(placed.y_px - height / 2) - room[1])
-    there, here = _windows((height + 2 * room[1], width + 2 * room[0]), corner, stage.background.shape)
-    if there is None or here is None:
+    region, crop = _windows((height + 2 * room[1], width + 2 * room[0]), corner, stage.background.shape)
+    if region is None or crop is None:
         return None
     body = None if after is None else after.soft.body
     if body is None or body.sprite is not placed.sprite or body.room != room:
         body = _body(placed.sprite, (room[0], room[1]), stage=stage)
-    blur_px = round(blur_between(body.fineness, stage.fineness(there)) / _BLUR_STEP_PX) * _BLUR_STEP_PX
+    blur_px = round(blur_between(body.fineness, stage.fineness(region)) / _BLUR_STEP_PX) * _BLUR_STEP_PX
     soft = after.soft if after is not None and after.soft.body is body else None
     if soft is None or (soft.blur_px, soft.speed_px) != (blur_px, speed):
         soft = _softened(body, blur_px=blur_px, speed_px=(speed[0], speed[1]))
     if after is not None and after.soft is soft and after.corner == corner:
         return after
-    return _placed(soft, corner, stage=stage, there=there, here=here)
+    return _placed(soft, corner, stage=stage, region=region, crop=crop)
 
 
 def _body(sprite: Sprite, room: tuple[int, int], *, stage: Stage) -> Body:
@@ -183,24 +183,24 @@ def _softened(body: Body, *, blur_px: float, speed_px: tuple[float, float]) -> S
     return SoftBody(body, blur_px, speed_px, np.asarray(sharpened, np.float32), colour)
 
 
-def _placed(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, there: Window, here: Window) -> Layer:
+def _placed(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, region: Window, crop: Window) -> Layer:
     body = soft.body
-    around = stage.around(there, body.inside[here])
+    around = stage.around(region, body.inside[crop])
     tone = np.zeros((3, 4), np.float32)  # of the four channels, alpha adds nothing
     tone[:, :3] = YCC @ tone_map(body.tones, around=around, camera=stage.camera, light=stage.light)
-    luma, colour = soft.luma[here], soft.colour[here]
+    luma, colour = soft.luma[crop], soft.colour[crop]
     cover, colour_cover = (np.ascontiguousarray(part[..., 3]) for part in (luma, colour))
     seen: NDArray[Any] = cv2.merge([cv2.transform(luma, tone[:1]), cv2.transform(colour, tone[1:])])
-    own = body.noise * math.exp(-2 * soft.blur_px)
-    level = math.sqrt(max(0.0, (_NOISE_MORE * stage.camera.noise) ** 2 - own**2)) + stage.grain
+    body_noise = body.noise * math.exp(-2 * soft.blur_px)
+    level = math.sqrt(max(0.0, (_NOISE_MORE * stage.camera.noise) ** 2 - body_noise**2)) + stage.grain
     if level > 0:
-        noise = window(stage.noise, x=there[1].start, y=there[0].start, size=cover.shape)
+        noise = window(stage.noise, x=region[1].start, y=region[0].start, size=cover.shape)
         share = cover * np.float32(level)
         seen += cv2.multiply(noise, cv2.merge([share, share, share]))
-    shade = body.shade[here]
+    shade = body.shade[crop]
     left, colour_left = shade * (1 - cover), shade * (1 - colour_cover)
     keep: NDArray[Any] = cv2.merge([left, colour_left, colour_left])
-    return Layer(soft, corner, there, keep, seen, cover >= _HALF)
+    return Layer(soft, corner, region, keep, seen, cover >= _HALF)
 
 
 def _windows(
@@ -211,9 +211,9 @@ def _windows(
     high = [min(frame[axis], corner[1 - axis] + size[axis]) for axis in (0, 1)]
     if low[0] >= high[0] or low[1] >= high[1]:
         return None, None
-    there = (slice(low[0], high[0]), slice(low[1], high[1]))
+    region = (slice(low[0], high[0]), slice(low[1], high[1]))
     y, x = corner[1], corner[0]
-    return there, (slice(low[0] - y, high[0] - y), slice(low[1] - x, high[1] - x))
+    return region, (slice(low[0] - y, high[0] - y), slice(low[1] - x, high[1] - x))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

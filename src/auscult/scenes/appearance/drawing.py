@@ -110,9 +110,9 @@ def spread(colour: Floats, weight: Floats, *, reach_px: int) -> Floats:
     mean = colour.sum(axis=(0, 1)) / max(float(weight.sum()), 1e-6)
     far_colour = cv2.blur(colour, (side, side), borderType=cv2.BORDER_CONSTANT) + mean * np.float32(1e-3)
     far_weight = cv2.blur(weight, (side, side), borderType=cv2.BORDER_CONSTANT) + np.float32(1e-3)
-    near = np.minimum(weight * 16, 1)[..., None]  # straight colours are exact where there is some weight
+    share = np.minimum(weight * 16, 1)[..., None]  # straight colours are exact where there is some weight
     straight = colour / np.maximum(weight, 1 / 255)[..., None]
-    return np.asarray(straight * near + far_colour / far_weight[..., None] * (1 - near), dtype=np.float32)
+    return np.asarray(straight * share + far_colour / far_weight[..., None] * (1 - share), dtype=np.float32)
 
 
 Points = NDArray[np.float64]
@@ -237,8 +237,8 @@ class Skin:
 
 def upright(parts: Sequence[PaintedOutline]) -> tuple[tuple[PaintedOutline, ...], float]:
     """Scale parts together to a height of 1 with the top left at (0, 0); with their aspect, width over height."""
-    every = np.concatenate([contour for part in parts for contour in part.contours])
-    low, high = every.min(axis=0), every.max(axis=0)
+    points = np.concatenate([contour for part in parts for contour in part.contours])
+    low, high = points.min(axis=0), points.max(axis=0)
     height = float(high[1] - low[1])
     scaled = tuple(
         PaintedOutline(tuple((contour - low) / height for contour in part.contours), part.paint, part.dome)
@@ -274,8 +274,8 @@ class _Sheet:
     @classmethod
     def around(cls, parts: Sequence[PaintedOutline], aspect: float, *, height_px: int, turn_deg: float) -> _Sheet:
         middle = (aspect / 2, 0.5)
-        every = np.concatenate([contour for part in parts for contour in part.contours])
-        reach = np.abs(turned(every - middle, turn_deg)).max(axis=0) * height_px
+        points = np.concatenate([contour for part in parts for contour in part.contours])
+        reach = np.abs(turned(points - middle, turn_deg)).max(axis=0) * height_px
         width, height = (2 * (math.ceil(side) + _MARGIN_PX) for side in reach)
         return cls(
             (height, width), middle, height_px, turn_deg, 4 if height_px <= 160 else 3 if height_px <= 320 else 2
@@ -287,14 +287,14 @@ class _Sheet:
         """Lay one part over what is there."""
         half = np.array(self.size[::-1]) / 2
         outlines = [turned(contour - self.middle, self.turn_deg) * self.height_px + half for contour in part.contours]
-        every = np.concatenate(outlines)
-        low = np.clip(np.floor(every.min(axis=0)).astype(int), 0, (self.size[1] - 1, self.size[0] - 1))
-        high = np.clip(np.ceil(every.max(axis=0)).astype(int) + 1, low + 1, (self.size[1], self.size[0]))
+        points = np.concatenate(outlines)
+        low = np.clip(np.floor(points.min(axis=0)).astype(int), 0, (self.size[1] - 1, self.size[0] - 1))
+        high = np.clip(np.ceil(points.max(axis=0)).astype(int) + 1, low + 1, (self.size[1], self.size[0]))
         window = (slice(int(low[1]), int(high[1])), slice(int(low[0]), int(high[0])))
         fine = np.zeros(((high - low) * self.finer)[::-1], np.uint8)
         scale = self.finer * 2**_SHIFT
-        whole = [np.rint((outline - low) * scale - 2 ** (_SHIFT - 1)).astype(np.int32) for outline in outlines]
-        cv2.fillPoly(fine, whole, 255, shift=_SHIFT)
+        polygons = [np.rint((outline - low) * scale - 2 ** (_SHIFT - 1)).astype(np.int32) for outline in outlines]
+        cv2.fillPoly(fine, polygons, 255, shift=_SHIFT)
         bounds = tuple(slice(side.start * self.finer, side.stop * self.finer) for side in window)
         np.maximum(cover[bounds], fine, out=cover[bounds])
         covered: NDArray[Any] = cv2.resize(fine, tuple(int(side) for side in high - low), interpolation=cv2.INTER_AREA)

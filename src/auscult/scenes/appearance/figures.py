@@ -615,8 +615,8 @@ def vase(rng: np.random.Generator) -> list[PaintedOutline]:
 def teapot(rng: np.random.Generator) -> list[PaintedOutline]:
     """A teapot, spout to the right."""
     wide, tall = rng.uniform(0.72, 0.85), rng.uniform(0.55, 0.68)
-    near, far = (wide * 0.6, 0.35), (wide * 0.6, 0.6)
-    spout = [near, (wide + 0.35, -0.1), (wide + 0.5, -0.5), (wide + 0.66, -0.42), (wide + 0.5, 0.1), far]
+    first, last = (wide * 0.6, 0.35), (wide * 0.6, 0.6)
+    spout = [first, (wide + 0.35, -0.1), (wide + 0.5, -0.5), (wide + 0.66, -0.42), (wide + 0.5, 0.1), last]
     return [
         paint("body", 0.6, smooth(spout)),
         paint("body", 0.5, ring_arc(-wide * 0.92, 0.1, 0.36, 0.13, start=90, stop=275)),

@@ -49,8 +49,8 @@ def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sp
     placed = _placed(weighted, scale=scale, middle=middle, turn_deg=turn_deg)
     alpha = np.clip(placed[..., 3], 0, 255)
     straight = spread(np.maximum(placed[..., :3], 0), alpha / np.float32(255), reach_px=_BLEED_PX)
-    whole = with_a_pixel(np.rint(alpha).astype(np.uint8))
-    return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), whole)
+    opacity = with_a_pixel(np.rint(alpha).astype(np.uint8))
+    return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), opacity)
 
 
 def _placed(
@@ -59,9 +59,9 @@ def _placed(
     """Scale and turn about the middle: first smaller by area, then by one mapping at twice the size, then by half."""
     fine = min(1.0, 2 * scale)
     if fine < 1:
-        wide, tall = (max(1, round(side * fine)) for side in weighted.shape[1::-1])
-        shrunk = (wide / weighted.shape[1], tall / weighted.shape[0])
-        weighted = np.asarray(cv2.resize(weighted, (wide, tall), interpolation=cv2.INTER_AREA), dtype=np.float32)
+        columns, rows = (max(1, round(side * fine)) for side in weighted.shape[1::-1])
+        shrunk = (columns / weighted.shape[1], rows / weighted.shape[0])
+        weighted = np.asarray(cv2.resize(weighted, (columns, rows), interpolation=cv2.INTER_AREA), dtype=np.float32)
     else:
         shrunk = (1.0, 1.0)
     angle = math.radians(turn_deg)
@@ -73,8 +73,8 @@ def _placed(
     width, height = (2 * (math.ceil(side) + _MARGIN_PX) for side in reach)
     # OpenCV's pixel centres lie on whole numbers, ours on halves.
     shift = np.array((width, height)) - matrix @ (centre - 0.5) - 0.5
-    way = cv2.INTER_LINEAR if fine < 1 else cv2.INTER_CUBIC
-    double = cv2.warpAffine(weighted, np.column_stack([matrix, shift]), (2 * width, 2 * height), flags=way)
+    interpolation = cv2.INTER_LINEAR if fine < 1 else cv2.INTER_CUBIC
+    double = cv2.warpAffine(weighted, np.column_stack([matrix, shift]), (2 * width, 2 * height), flags=interpolation)
     return np.asarray(cv2.resize(double, (width, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
 
 
@@ -85,15 +85,15 @@ PICTURES: Final = frozenset({".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg", 
 def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:
     """All names that ``names.csv`` gives each file; a file may have several rows."""
     rows, errors = listed_rows(tree)
-    found: dict[str, frozenset[str]] = {}
+    names: dict[str, frozenset[str]] = {}
     for row in rows:
-        file, given = row.cells
+        file, text = row.cells
         try:
-            name = noun(given, "the name of what is shown", path=tree.files[NAMES], line=row.line)
-            found[file] = found.get(file, frozenset()) | {name}
+            name = noun(text, "the name of what is shown", path=tree.files[NAMES], line=row.line)
+            names[file] = names.get(file, frozenset()) | {name}
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    return found, errors
+    return names, errors
 
 
 _LEAST_CUTOUT_PX: Final = 12
@@ -177,10 +177,10 @@ def covering(photograph: Frame, *, size: tuple[int, int]) -> Frame:
     """Scale a picture, uint8 RGB (H, W, 3), until it covers a size, (height, width) in pixels, and take its middle."""
     height, width = size
     scale = max(height / photograph.shape[0], width / photograph.shape[1])
-    tall, wide = (max(wanted, round(side * scale)) for wanted, side in zip(size, photograph.shape[:2], strict=True))
-    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    scaled = cv2.resize(photograph, (wide, tall), interpolation=way)
-    y, x = (tall - height) // 2, (wide - width) // 2
+    rows, columns = (max(least, round(side * scale)) for least, side in zip(size, photograph.shape[:2], strict=True))
+    interpolation = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    scaled = cv2.resize(photograph, (columns, rows), interpolation=interpolation)
+    y, x = (rows - height) // 2, (columns - width) // 2
     return np.ascontiguousarray(scaled[y : y + height, x : x + width], dtype=np.uint8)
 
 
@@ -191,35 +191,35 @@ def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
     photographs, unread = _open_photographs(grounds)
     holding, unlisted = names_by_file(grounds)
     errors = (*refused, *unread, *unlisted)
-    for usable, folder, wanted in (
+    for usable, folder, description in (
         (cutouts, "cutouts", "cut-out: a PNG, WebP or TIFF picture with alpha, in a sub-folder that names it"),
         (photographs, "backgrounds", "photograph"),
     ):
         if not usable:
             first = f"; first of {len(errors)}: {errors[0].path}: {errors[0].error}" if errors else ""
             raise UsageError(
-                f"the folder holds nothing to use{first}", expected=f"at least one {wanted}", path=root / folder
+                f"the folder holds nothing to use{first}", expected=f"at least one {description}", path=root / folder
             )
-    found = Folder(
+    assets = Folder(
         name=root.resolve().name,
         cutouts=MappingProxyType(cutouts),
         photographs=MappingProxyType(photographs),
         holding=MappingProxyType(dict(holding)),
     )
-    return found, errors
+    return assets, errors
 
 
 def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[ErrorRecord]]:
-    named, errors = named_files(tree, PICTURES, what="cut-out")
+    files, errors = named_files(tree, PICTURES, what="cut-out")
     errors = [*tree.errors, *errors]
-    found: dict[str, dict[str, _Cutout]] = {}
+    cutouts: dict[str, dict[str, _Cutout]] = {}
     contents = Contents()
-    for file in named:
+    for file in files:
         try:
-            found.setdefault(file.name, {})[file.file] = _open_cutout(file, contents)
+            cutouts.setdefault(file.name, {})[file.file] = _open_cutout(file, contents)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    return {category: MappingProxyType(found[category]) for category in sorted(found) if found[category]}, errors
+    return {category: MappingProxyType(cutouts[category]) for category in sorted(cutouts) if cutouts[category]}, errors
 
 
 def _open_cutout(file: NamedFile, contents: Contents) -> _Cutout:
@@ -259,14 +259,14 @@ def _read(path: Path) -> tuple[NDArray[np.uint8], tuple[int, int, int, int]]:
 def _open_photographs(tree: Tree) -> tuple[dict[str, Path], list[ErrorRecord]]:
     errors = list(tree.errors)
     contents = Contents()
-    found = {}
+    photographs = {}
     for name, path in tree.with_suffix(FRAME_SUFFIXES).items():
         try:
             contents.add(_photograph(path), NamedFile(name, path, ""))
-            found[name] = path
+            photographs[name] = path
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    return found, errors
+    return photographs, errors
 
 
 def _photograph(path: Path) -> Frame:

@@ -73,8 +73,8 @@ def _mix(under: NDArray[Any], over: NDArray[Any], share: NDArray[Any]) -> NDArra
 
 def _times(picture: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
     """A picture, (H, W, 3), made brighter or darker from place to place, (H, W)."""
-    whole = np.asarray(np.broadcast_to(factor, picture.shape[:2]), dtype=np.float32)
-    return np.asarray(cv2.multiply(picture, cv2.merge([whole, whole, whole])), dtype=np.float32)
+    plane = np.asarray(np.broadcast_to(factor, picture.shape[:2]), dtype=np.float32)
+    return np.asarray(cv2.multiply(picture, cv2.merge([plane, plane, plane])), dtype=np.float32)
 
 
 def _sky(rng: np.random.Generator, size: Size) -> NDArray[Any]:
@@ -113,8 +113,8 @@ def _street(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     picture = _bricks(rng, size)
     for _ in range(int(rng.integers(2, 6))):
         x, y = rng.uniform((0.0, 0.02), (0.92, 0.3)) * size[::-1]
-        wide, tall = rng.uniform((0.06, 0.14), (0.13, 0.34)) * size[::-1]
-        corners = (int(x), int(y)), (int(x + wide), int(y + tall))
+        width, height = rng.uniform((0.06, 0.14), (0.13, 0.34)) * size[::-1]
+        corners = (int(x), int(y)), (int(x + width), int(y + height))
         cv2.rectangle(picture, *corners, tuple(map(float, rng.uniform(30, 210, 3))), -1)
         cv2.rectangle(picture, *corners, tuple(map(float, rng.uniform(150, 230, 3))), max(1, size[0] // 120))
     floor = _ground(rng, size, _flat(rng, size, ((96, 96, 96), (150, 146, 142))), depth=0.13)
@@ -122,9 +122,9 @@ def _street(rng: np.random.Generator, size: Size) -> NDArray[Any]:
 
 
 def _bricks(rng: np.random.Generator, size: Size) -> NDArray[Any]:
-    tall = rng.uniform(14, 30) * size[0] / _UNIT
-    wide = tall * rng.uniform(1.8, 2.6)
-    rows, columns = np.arange(size[0])[:, None] / tall, np.arange(size[1])[None, :] / wide
+    height = rng.uniform(14, 30) * size[0] / _UNIT
+    width = height * rng.uniform(1.8, 2.6)
+    rows, columns = np.arange(size[0])[:, None] / height, np.arange(size[1])[None, :] / width
     shifted = columns + 0.5 * (np.floor(rows) % 2)
     table = rng.normal(0, 0.1, (64, 64)).astype(np.float32)
     tones = table[np.floor(rows).astype(int) % 64, np.floor(shifted).astype(int) % 64]
@@ -139,8 +139,8 @@ def _room(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     wall = _times(_flat(rng, size, ((140, 130, 118), (226, 220, 206))), 1 + 0.03 * noise(rng, size, cell=12))
     for _ in range(int(rng.integers(1, 5))):
         x, y = rng.uniform((0.02, 0.04), (0.85, 0.4)) * size[::-1]
-        wide, tall = rng.uniform((0.05, 0.1), (0.2, 0.3)) * size[::-1]
-        corners = (int(x), int(y)), (int(x + wide), int(y + tall))
+        width, height = rng.uniform((0.05, 0.1), (0.2, 0.3)) * size[::-1]
+        corners = (int(x), int(y)), (int(x + width), int(y + height))
         cv2.rectangle(wall, *corners, tuple(map(float, rng.uniform(40, 220, 3))), -1)
         cv2.rectangle(wall, *corners, tuple(map(float, rng.uniform(50, 150, 3))), max(2, size[0] // 80))
     floor = np.float32(rng.uniform(0.58, 0.75))
@@ -202,9 +202,9 @@ def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
     """Paint a background of one of ``KINDS``, uint8 RGB (height, width, 3), as soft and noisy as a camera's."""
     picture = _PAINTERS[kind](rng, size)
     slope = 1 + np.float32(rng.uniform(-0.15, 0.15)) * (_across(size) - np.float32(0.5))
-    seen: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
+    blurred: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
     grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(0.8, 2.5))
-    return np.asarray(cv2.add(seen, cv2.merge([grain, grain, grain]), dtype=cv2.CV_8U), dtype=np.uint8)
+    return np.asarray(cv2.add(blurred, cv2.merge([grain, grain, grain]), dtype=cv2.CV_8U), dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,12 +79,12 @@ def camera_of(photograph: Pixels) -> Camera:
 
 def _tiles(photograph: Pixels) -> list[Pixels]:
     height, width = photograph.shape[:2]
-    found = []
+    tiles = []
     for row in (0.25, 0.75):
         for column in (0.17, 0.5, 0.83):
             y, x = (max(0, int(share * side) - _TILE_PX // 2) for share, side in ((row, height), (column, width)))
-            found.append(photograph[y : y + _TILE_PX, x : x + _TILE_PX])
-    return found
+            tiles.append(photograph[y : y + _TILE_PX, x : x + _TILE_PX])
+    return tiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +101,9 @@ class Sharpness:
         rows, columns = luma.shape[0] // _CELL_PX, luma.shape[1] // _CELL_PX
         if rows == 0 or columns == 0:
             return cls(np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32))
-        whole = (slice(0, rows * _CELL_PX), slice(0, columns * _CELL_PX))
+        crop = (slice(0, rows * _CELL_PX), slice(0, columns * _CELL_PX))
         fine, coarse = (
-            cv2.resize(field[whole], (columns, rows), interpolation=cv2.INTER_AREA)
+            cv2.resize(field[crop], (columns, rows), interpolation=cv2.INTER_AREA)
             for field in (np.abs(cv2.filter2D(luma, -1, _DETAIL)), _gradient(luma))
         )
         return cls(np.asarray(fine, np.float32), np.asarray(coarse, np.float32))
@@ -160,8 +160,8 @@ def noise_of(luma: Floats, inside: NDArray[np.bool_]) -> float:
         return 0.0
     rows, columns = luma.shape[0] // 8, luma.shape[1] // 8
     share = inside[: rows * 8, : columns * 8].astype(np.uint8)
-    whole = cv2.resize(share * 255, (columns, rows), interpolation=cv2.INTER_AREA).ravel() == 255
-    return float(np.percentile(cells[whole], 20)) if whole.any() else 0.0
+    filled = cv2.resize(share * 255, (columns, rows), interpolation=cv2.INTER_AREA).ravel() == 255
+    return float(np.percentile(cells[filled], 20)) if filled.any() else 0.0
 
 
 SIDE_PX: Final = 128
@@ -236,9 +236,9 @@ class Stage:
 
     def around(self, there: Window, inside: Mask) -> Tones:
         """Tones of the background round a thing, on every third pixel each way."""
-        near = self.background[there][::3, ::3]
-        outside = near[~inside[::3, ::3]]
-        return tones_of(outside if len(outside) >= 16 else near.reshape(-1, 3))
+        pixels = self.background[there][::3, ::3]
+        outside = pixels[~inside[::3, ::3]]
+        return tones_of(outside if len(outside) >= 16 else pixels.reshape(-1, 3))
 
 
 def _grained(background: Frame, noise: NDArray[np.float32], *, level: float) -> Frame:
@@ -246,9 +246,9 @@ def _grained(background: Frame, noise: NDArray[np.float32], *, level: float) -> 
     if level <= 0:
         return background
     height, width = background.shape[:2]
-    whole = np.rint(noise * np.float32(level)).astype(np.int16)
+    grain = np.rint(noise * np.float32(level)).astype(np.int16)
     times = (math.ceil(height / SIDE_PX), math.ceil(width / SIDE_PX), 1)
-    return np.asarray(cv2.add(background, np.tile(whole, times)[:height, :width], dtype=cv2.CV_8U), dtype=np.uint8)
+    return np.asarray(cv2.add(background, np.tile(grain, times)[:height, :width], dtype=cv2.CV_8U), dtype=np.uint8)
 
 
 def _middle(side: slice) -> slice:

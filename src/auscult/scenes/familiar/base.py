@@ -126,7 +126,7 @@ def some_of(
 ) -> list[str]:
     """So many different ones of some names, fewer where there are no more."""
     free = [name for name in names if name not in but]
-    return [free[int(at)] for at in rng.permutation(len(free))[:count]]
+    return [free[int(index)] for index in rng.permutation(len(free))[:count]]
 
 
 FPS: Final = 5.0

@@ -55,11 +55,12 @@ def sample(kind: FamiliarKind, index: int, *, seed: int, world: World) -> Famili
     """A sample of a type by its number, from 0."""
     drawn, name = draw(kind, index, seed=seed, world=world), sample_id(kind, index)
     images = {
-        media_name("images", _numbered(name, at, drawn.images) + one[0]): one[1] for at, one in enumerate(drawn.images)
+        media_name("images", _numbered(name, number, drawn.images) + suffix): data
+        for number, (suffix, data) in enumerate(drawn.images)
     }
     sounds = {
-        media_name("wavs", f"{_numbered(name, at, drawn.sounds)}.wav"): encode_wav(one, RATE_HZ)
-        for at, one in enumerate(drawn.sounds)
+        media_name("wavs", f"{_numbered(name, number, drawn.sounds)}.wav"): encode_wav(sound, RATE_HZ)
+        for number, sound in enumerate(drawn.sounds)
     }
     videos = _video(drawn, media_name("videos", f"{name}.mp4"))
     entry = AviEntry(
@@ -174,11 +175,11 @@ KINDS: Final[Mapping[str, FamiliarKind]] = MappingProxyType({kind.name: kind for
 
 def kinds_of(folder: str, material: Material) -> tuple[FamiliarKind, ...]:
     """A task's types of which there is material, the made ones first."""
-    there: dict[Source, bool] = {
+    available: dict[Source, bool] = {
         "scenes": True,
         "recordings": len(material.labels) > perception.MOST_HEARD,
         "pairs": len(material.paired) >= understanding.CANDIDATES,
         "photographs": bool(material.photographs),
         "sounding photographs": bool(material.sounding),
     }
-    return tuple(kind for kind in _ALL if kind.folder == folder and there[kind.source])
+    return tuple(kind for kind in _ALL if kind.folder == folder and available[kind.source])

@@ -124,10 +124,10 @@ class Material:
 
     def digest(self) -> str:
         """Hash of all files, so that samples of two states of a folder are not mixed."""
-        files = [path for found in (*self.sounds.files.values(), *self.pictures.values()) for path in found.values()]
+        files = [path for group in (*self.sounds.files.values(), *self.pictures.values()) for path in group.values()]
         files += [photograph.path for photograph in self.photographs]
         boxes = [
-            [photograph.path.name, sorted((name, list(found)) for name, found in photograph.boxes.items())]
+            [photograph.path.name, sorted((name, list(group)) for name, group in photograph.boxes.items())]
             for photograph in self.photographs
         ]
         return digest_json([[digest_file(path) for path in files], boxes])
@@ -160,7 +160,7 @@ def _labelled(
     root: Path, places: Sequence[tuple[str, str]], *, suffixes: frozenset[str], errors: list[ErrorRecord]
 ) -> dict[str, dict[str, Path]]:
     """Label to names to files, both sorted."""
-    found: dict[str, dict[str, Path]] = {}
+    by_label: dict[str, dict[str, Path]] = {}
     for place, named_by in places:
         if not (root / place).is_dir():
             continue
@@ -170,11 +170,11 @@ def _labelled(
             parts = name.split("/")
             if named_by == _FOLDER and len(parts) < 2:
                 continue
-            given = (parts[0] if named_by == _FOLDER else path.stem).replace("_", " ").lower()
-            label = _SAME.get(given, given)
+            raw = (parts[0] if named_by == _FOLDER else path.stem).replace("_", " ").lower()
+            label = _SAME.get(raw, raw)
             if place == "sounds" or label not in _VAGUE:
-                found.setdefault(label, {})[f"{place}/{name}"] = path
-    return {label: dict(sorted(files.items())) for label, files in sorted(found.items())}
+                by_label.setdefault(label, {})[f"{place}/{name}"] = path
+    return {label: dict(sorted(files.items())) for label, files in sorted(by_label.items())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,20 +219,21 @@ def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) 
     by_image: dict[int, list[_Annotation]] = {}
     for annotation in read.annotations:
         by_image.setdefault(annotation.image_id, []).append(annotation)
-    for image in sorted(read.images, key=lambda one: one.file_name):
-        there = [one for one in by_image.get(image.id, ()) if one.category_id in names]
-        shown = frozenset(names[one.category_id] for one in there)
+    for image in sorted(read.images, key=lambda image: image.file_name):
+        objects = [annotation for annotation in by_image.get(image.id, ()) if annotation.category_id in names]
+        shown = frozenset(names[annotation.category_id] for annotation in objects)
         boxes = {
-            name: _boxes([one for one in there if names[one.category_id] == name], image) for name in sorted(shown)
+            name: _boxes([annotation for annotation in objects if names[annotation.category_id] == name], image)
+            for name in sorted(shown)
         }
-        kept = {name: found for name, found in boxes.items() if 0 < len(found) <= MOST_THINGS}
+        usable = {name: group for name, group in boxes.items() if 0 < len(group) <= MOST_THINGS}
         try:
             path = _there(home / place[1], image.file_name)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
             continue
-        if kept:
-            yield Photograph(path=path, size=(image.width, image.height), boxes=kept, shown=shown)
+        if usable:
+            yield Photograph(path=path, size=(image.width, image.height), boxes=usable, shown=shown)
 
 
 def _there(folder: Path, name: str) -> Path:
@@ -242,14 +243,14 @@ def _there(folder: Path, name: str) -> Path:
     return path
 
 
-def _boxes(there: Sequence[_Annotation], image: _Image) -> tuple[tuple[int, int, int, int], ...]:
+def _boxes(objects: Sequence[_Annotation], image: _Image) -> tuple[tuple[int, int, int, int], ...]:
     """Boxes of a class from left to right, none where one is small or a crowd."""
-    found = []
-    for one in there:
-        left, top, wide, high = one.bbox
+    boxes = []
+    for annotation in objects:
+        left, top, width, height = annotation.bbox
         x, y = round(left), round(top)
-        box = x, y, min(image.width, round(left + wide)) - x, min(image.height, round(top + high)) - y
-        if one.iscrowd or min(box) < 0 or box[2] * box[3] < LEAST_SHARE * image.width * image.height:
+        box = x, y, min(image.width, round(left + width)) - x, min(image.height, round(top + height)) - y
+        if annotation.iscrowd or min(box) < 0 or box[2] * box[3] < LEAST_SHARE * image.width * image.height:
             return ()
-        found.append(box)
-    return tuple(sorted(found))
+        boxes.append(box)
+    return tuple(sorted(boxes))

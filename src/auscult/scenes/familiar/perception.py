@@ -71,7 +71,7 @@ def _counted_sounds(
     for label, count in counts.items():
         long_s = float(rng.uniform(*event_s))
         starts_s = spread_s(rng, count, least_s=long_s + _APART_S, within=(_EDGE_S, HEARD_S - _EDGE_S - long_s))
-        spans = [(round(at, 3), round(at + long_s, 3)) for at in starts_s]
+        spans = [(round(start_s, 3), round(start_s + long_s, 3)) for start_s in starts_s]
         tracks.append(track(rng, sound_of(rng, sounds, label), spans))
     return Drawn(
         text=_HEARD,
@@ -101,12 +101,12 @@ def made_picture(rng: np.random.Generator, world: World, _: str) -> Drawn:
 def photograph(_: np.random.Generator, world: World, answer: str) -> Drawn:
     """The photograph of a number."""
     material = world.material
-    one = material.photographs[int(answer)]
+    picture = material.photographs[int(answer)]
     return Drawn(
         text=_SEEN,
-        truth={name: len(boxes) for name, boxes in one.boxes.items()},
+        truth={name: len(boxes) for name, boxes in picture.boxes.items()},
         options=material.classes,
-        images=(as_it_is(one.path),),
+        images=(as_it_is(picture.path),),
     )
 
 
@@ -114,12 +114,12 @@ def made_located(rng: np.random.Generator, world: World, _: str) -> Drawn:
     """Some things of which some are heard, and perhaps one that is not shown."""
     heard = some_of(rng, world.things, int(rng.integers(1, 4)))
     silent = some_of(rng, world.things, int(rng.integers(1, 4)), but=frozenset(heard))
-    away = some_of(rng, world.things, int(rng.integers(2)), but=frozenset((*heard, *silent)))
+    unseen = some_of(rng, world.things, int(rng.integers(2)), but=frozenset((*heard, *silent)))
     looks = _several(rng, world, [*heard, *silent], most=2)
-    looks = [looks[int(at)] for at in rng.permutation(len(looks))]
+    looks = [looks[int(index)] for index in rng.permutation(len(looks))]
     plan = stage(rng, world, Cast(looks=looks, paths=in_cells(rng, looks)), size=PICTURE_SIZE, seconds=STILL_S)
     shot, picture = photographed(plan, world)
-    tracks = heard_once(rng, [world.voice(rng, name) for name in (*heard, *away)], seconds=_LOCATED_S)
+    tracks = heard_once(rng, [world.voice(rng, name) for name in (*heard, *unseen)], seconds=_LOCATED_S)
     return Drawn(
         text=f"{_LOCATED} {world.legend}",
         truth=_true_boxes(looks, shot, heard),
@@ -132,17 +132,17 @@ def made_located(rng: np.random.Generator, world: World, _: str) -> Drawn:
 
 def sounding_photograph(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """The photograph of a number and a recording of what it shows, perhaps with one of what it does not show."""
-    sounds, one = world.material.sounds, world.material.sounding[int(answer)]
-    heard = one_of(rng, tuple(name for name in one.boxes if name in sounds.files))
-    named = tuple(name for name in world.material.classes if name in sounds.files)
-    away = some_of(rng, named, int(rng.integers(2)), but=one.shown)
-    tracks = heard_once(rng, [sound_of(rng, sounds, name) for name in (heard, *away)], seconds=_LOCATED_S)
-    boxes = {f"{heard}_{number}": box for number, box in enumerate(one.boxes[heard], start=1)}
+    sounds, picture = world.material.sounds, world.material.sounding[int(answer)]
+    heard = one_of(rng, tuple(name for name in picture.boxes if name in sounds.files))
+    classes = tuple(name for name in world.material.classes if name in sounds.files)
+    unseen = some_of(rng, classes, int(rng.integers(2)), but=picture.shown)
+    tracks = heard_once(rng, [sound_of(rng, sounds, name) for name in (heard, *unseen)], seconds=_LOCATED_S)
+    boxes = {f"{heard}_{number}": box for number, box in enumerate(picture.boxes[heard], start=1)}
     return Drawn(
         text=_LOCATED,
-        truth=AviBoxes(size=one.size, boxes=boxes),
-        options=named,
-        images=(as_it_is(one.path),),
+        truth=AviBoxes(size=picture.size, boxes=boxes),
+        options=classes,
+        images=(as_it_is(picture.path),),
         sounds=(played(tracks, sounds, seconds=_LOCATED_S),),
         proof={"tracks": codec.to_json(tracks)},
     )
@@ -154,7 +154,7 @@ def matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     count = int(rng.integers(1, 3))
     others = some_of(rng, world.things, count, but=frozenset(shown))
     heard = {"yes": shown[:count], "no": others, NOT_SURE: []}[answer]
-    looks = [world.look(rng, shown[int(at)]) for at in rng.permutation(len(shown))]
+    looks = [world.look(rng, shown[int(index)]) for index in rng.permutation(len(shown))]
     tracks = heard_once(rng, [world.voice(rng, name) for name in heard], seconds=SECONDS)
     plan = stage(
         rng, world, Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks), size=VIDEO, seconds=SECONDS
@@ -183,19 +183,19 @@ def _several(rng: np.random.Generator, world: World, categories: Sequence[str], 
     """Things of each category, one to so many, at most nine in all."""
     left, looks = _MOST_SEEN - len(categories), list[Look]()
     for category in categories:
-        more = int(rng.integers(0, min(most - 1, left) + 1))
-        left -= more
-        looks += [world.look(rng, category) for _ in range(1 + more)]
+        extra = int(rng.integers(0, min(most - 1, left) + 1))
+        left -= extra
+        looks += [world.look(rng, category) for _ in range(1 + extra)]
     return looks
 
 
 def _true_boxes(looks: Sequence[Look], shot: RenderedScene, heard: Sequence[str]) -> AviBoxes:
     """The boxes of everything of the classes that are heard, each class from left to right."""
-    found: dict[str, list[tuple[int, int, int, int]]] = {name: [] for name in heard}
+    by_class: dict[str, list[tuple[int, int, int, int]]] = {name: [] for name in heard}
     for look, mask in zip(looks, shot.visible, strict=True):
-        if look.category in found:
-            found[look.category].append(xywh(mask))
-    boxes = {f"{name}_{at}": box for name, several in found.items() for at, box in enumerate(sorted(several), start=1)}
+        if look.category in by_class:
+            by_class[look.category].append(xywh(mask))
+    boxes = {f"{name}_{n}": box for name, several in by_class.items() for n, box in enumerate(sorted(several), start=1)}
     return AviBoxes(size=shot.frame.shape[1::-1], boxes=boxes)
 
 

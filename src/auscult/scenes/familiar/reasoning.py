@@ -85,7 +85,7 @@ def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> D
 
 
 def _suggestion(rng: np.random.Generator, world: World, *, shown: Sequence[str], heard: Sequence[str]) -> ScenePlan:
-    looks = [world.look(rng, shown[int(at)]) for at in rng.permutation(len(shown))]
+    looks = [world.look(rng, shown[int(index)]) for index in rng.permutation(len(shown))]
     tracks = heard_once(rng, [world.voice(rng, name) for name in heard], seconds=SECONDS)
     cast = Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks)
     return stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
@@ -115,12 +115,12 @@ def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn
     """Four things, of which so many are heard, and up to two sounds of things that are not shown."""
     names = some_of(rng, world.things, 6)
     sounding = set(rng.permutation(_COLUMNS_SHOWN)[: int(answer)].tolist())
-    voices = {at: _once(rng, world.voice(rng, names[at])) for at in sounding}
-    away = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
+    voices = {index: _once(rng, world.voice(rng, names[index])) for index in sounding}
+    unseen = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
     looks = [world.look(rng, name) for name in names[:_COLUMNS_SHOWN]]
-    far = [_once(rng, world.voice(rng, name)) for name in away]
+    elsewhere = [_once(rng, world.voice(rng, name)) for name in unseen]
     question = _Question(text="How many of the things that are shown are heard?", answer=answer, options=NUMBERS)
-    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=far)
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=elsewhere)
     return _asked(rng, world, question, cast=cast)
 
 
@@ -128,12 +128,12 @@ def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """Three things, of which two or three are heard; the one at a place is heard first."""
     looks = [world.look(rng, name) for name in some_of(rng, world.things, len(SIDES))]
     first = SIDES.index(answer)
-    later = [at for at in rng.permutation(len(SIDES)).tolist() if at != first][: int(rng.integers(1, 3))]
+    later = [index for index in rng.permutation(len(SIDES)).tolist() if index != first][: int(rng.integers(1, 3))]
     start_s = float(rng.uniform(0.2, 2.0))
     voices = {first: _at(rng, world.voice(rng, looks[first].category), start_s)}
-    for at in later:
+    for number in later:
         after_s = float(rng.uniform(start_s + _FIRST_LATER_S, SECONDS - 2.0))
-        voices[at] = _at(rng, world.voice(rng, looks[at].category), after_s)
+        voices[number] = _at(rng, world.voice(rng, looks[number].category), after_s)
     text = "Three things are shown. Where in the picture is the one that is heard first?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
     return _asked(rng, world, _Question(text=text, answer=answer, options=SIDES), cast=cast)
@@ -144,8 +144,8 @@ def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     looks = [world.look(rng, name) for name in some_of(rng, world.things, len(SIDES))]
     mover, *others = (int(at) for at in rng.permutation(len(SIDES)))
     heard = ([mover] * (answer == "yes") + others)[: int(rng.integers(1, 3))]
-    voices = {at: _once(rng, world.voice(rng, looks[at].category)) for at in heard}
-    paths = in_columns(rng, looks, moving=[at == mover for at in range(len(SIDES))])
+    voices = {index: _once(rng, world.voice(rng, looks[index].category)) for index in heard}
+    paths = in_columns(rng, looks, moving=[index == mover for index in range(len(SIDES))])
     question = _Question(text="Is the thing that moves heard?", answer=answer, options=("yes", "no"))
     return _asked(rng, world, question, cast=Cast(looks=looks, paths=paths, tracks=voices))
 
@@ -155,7 +155,7 @@ def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     looks = [world.look(rng, name) for name in some_of(rng, world.things, 2)]
     few, many = sorted(int(count) for count in rng.choice(np.arange(1, 5), 2, replace=False))
     counts = {"left": (many, few), "right": (few, many), "equally often": (few, few)}[answer]
-    voices = {at: _times(rng, world.voice(rng, looks[at].category), count) for at, count in enumerate(counts)}
+    voices = {index: _times(rng, world.voice(rng, looks[index].category), count) for index, count in enumerate(counts)}
     text = "Two things are shown, one on the left and one on the right. Which of them is heard more often?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
     return _asked(rng, world, _Question(text=text, answer=answer, options=MORE_OFTEN), cast=cast)
@@ -165,10 +165,10 @@ def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> D
     """Three plain things of different colours, of which one is heard."""
     others = [str(colour) for colour in rng.permutation([colour for colour in COLOURS if colour != answer])]
     meant = int(rng.integers(len(SIDES)))
-    wanted = [*others[:2]]
-    wanted.insert(meant, answer)
+    colours = [*others[:2]]
+    colours.insert(meant, answer)
     free, looks = some_of(rng, world.things, len(world.things)), list[Look]()
-    for colour in wanted:
+    for colour in colours:
         looks.append(next(look for name in free if (look := _coloured(rng, world, name, colour=colour)) is not None))
         free.remove(looks[-1].category)
     voices = {meant: _once(rng, world.voice(rng, looks[meant].category))}
@@ -219,7 +219,7 @@ def _at(rng: np.random.Generator, source: SoundSource, start_s: float) -> SoundT
 
 def _times(rng: np.random.Generator, source: SoundSource, count: int) -> SoundTrack:
     starts_s = spread_s(rng, count, least_s=_EVENT_S + _APART_S, within=(0.2, SECONDS - 0.2 - _EVENT_S))
-    spans: list[TimeSpan] = [(round(at, 3), round(at + _EVENT_S, 3)) for at in starts_s]
+    spans: list[TimeSpan] = [(round(start_s, 3), round(start_s + _EVENT_S, 3)) for start_s in starts_s]
     return track(rng, source, spans)
 
 
@@ -231,22 +231,23 @@ def described(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     for _ in range(_TRIES):
         plan = clear_scene(rng, world, _AVLG)
         shots = Stage(plan, world.looks).key_shots()
-        heard = hear(plan, world.voices)
-        facts = facts_of(plan, shots, gain_db=heard.gain_db)
-        seen = targets_of(plan, shots)
-        said = say(rng, facts, targets=seen, most=_EXPRESSIONS, nulls=_EXPRESSIONS // 2)
-        expression = _one_of_both_senses(rng, [one for one in said if (one.target is None) == (answer == "not there")])
+        mix = hear(plan, world.voices)
+        facts = facts_of(plan, shots, gain_db=mix.gain_db)
+        targets = targets_of(plan, shots)
+        expressions = say(rng, facts, targets=targets, most=_EXPRESSIONS, nulls=_EXPRESSIONS // 2)
+        fitting = [item for item in expressions if (item.target is None) == (answer == "not there")]
+        expression = _one_of_both_senses(rng, fitting)
         if expression is None:
             continue
         masks: Sequence[Mask | None] = [None] * len(shots)
         if expression.target is not None:
             masks = _shown([shot.visible[int(expression.target) - 1] for shot in shots])
-        boxes = {f"frame_{at}": None if mask is None else xywh(mask) for at, mask in enumerate(masks)}
+        boxes = {f"frame_{index}": None if mask is None else xywh(mask) for index, mask in enumerate(masks)}
         return Drawn(
             text=f"Where is {expression.text}? {world.legend}",
             truth=AviBoxes(size=VIDEO[::-1], boxes=boxes),
             images=tuple(_picture(shot) for shot in shots),
-            sounds=(heard.samples,),
+            sounds=(mix.samples,),
             proof={"plan": plan.as_json(), "form": dict(expression.form), "target": expression.target},
         )
     raise ValueError("no scene allows such an expression")
@@ -264,17 +265,17 @@ def clear_scene(rng: np.random.Generator, world: World, options: SceneOptions) -
     for number in range(_TRIES):
         seed = int(rng.integers(2**62))
         plan = choose(seed, number, assets=world.assets, shelves={"train": shelf}, options=options)
-        categories = [one.look.category for one in plan.objects]
-        sounding = [one.look.category for one in plan.objects if one.track is not None]
+        categories = [planned.look.category for planned in plan.objects]
+        sounding = [planned.look.category for planned in plan.objects if planned.track is not None]
         if sounding and all(categories.count(name) == 1 for name in sounding):
             return plan
     raise ValueError("no scene has sounds that tell things apart")
 
 
-def _one_of_both_senses(rng: np.random.Generator, said: Sequence[Expression]) -> Expression | None:
+def _one_of_both_senses(rng: np.random.Generator, expressions: Sequence[Expression]) -> Expression | None:
     """One of some expressions, of those that need both senses where there are any."""
-    wanted = [one for one in said if len(one.needs) > 1] or list(said)
-    return wanted[int(rng.integers(len(wanted)))] if wanted else None
+    pool = [expression for expression in expressions if len(expression.needs) > 1] or list(expressions)
+    return pool[int(rng.integers(len(pool)))] if pool else None
 
 
 def _shown(masks: Sequence[Mask]) -> list[Mask | None]:

@@ -47,7 +47,7 @@ class Cast:
 def stage(rng: np.random.Generator, world: World, cast: Cast, *, size: tuple[int, int], seconds: float) -> ScenePlan:
     """A scene before a background that shows no thing."""
     order = range(len(cast.looks))
-    objects = [ObjectPlan(id=str(at + 1), look=cast.looks[at], track=cast.tracks.get(at)) for at in order]
+    objects = [ObjectPlan(id=str(index + 1), look=cast.looks[index], track=cast.tracks.get(index)) for index in order]
     return ScenePlan(
         vid="sample",
         split="train",
@@ -70,8 +70,8 @@ def in_cells(rng: np.random.Generator, looks: Sequence[Look]) -> list[Path]:
     for look, cell in zip(looks, cells, strict=True):
         row, column = divmod(int(cell), columns)
         high = _fitting(look, wide=1 / columns, high=1 / rows, size=PICTURE) * float(rng.uniform(0.65, 1.0))
-        wide = _width(look, high, PICTURE)
-        x = (column + 0.5) / columns + float(rng.uniform(-0.45, 0.45)) * (_FILLS / columns - wide)
+        width = _width(look, high, PICTURE)
+        x = (column + 0.5) / columns + float(rng.uniform(-0.45, 0.45)) * (_FILLS / columns - width)
         y = (row + 0.5) / rows + float(rng.uniform(-0.45, 0.45)) * (_FILLS / rows - high)
         pose = _pose(x, y, high, turn_deg=float(rng.uniform(-6, 6)))
         paths.append(_path(pose, pose, seconds=STILL_S))
@@ -81,9 +81,9 @@ def in_cells(rng: np.random.Generator, looks: Sequence[Look]) -> list[Path]:
 def in_row(rng: np.random.Generator, looks: Sequence[Look], *, size: tuple[int, int]) -> list[Path]:
     """Things at rest from left to right, as large as fits."""
     paths = []
-    for at, look in enumerate(looks):
+    for index, look in enumerate(looks):
         high = _fitting(look, wide=1 / len(looks), high=1.0, size=size) * float(rng.uniform(0.75, 1.0))
-        pose = _pose((at + 0.5) / len(looks), 0.5, high)
+        pose = _pose((index + 0.5) / len(looks), 0.5, high)
         paths.append(_path(pose, pose, seconds=STILL_S))
     return paths
 
@@ -94,10 +94,10 @@ def in_columns(rng: np.random.Generator, looks: Sequence[Look], *, moving: Seque
     Without ``moving`` each moves or rests by chance.
     """
     paths = []
-    for at, look in enumerate(looks):
-        moves = bool(rng.random() < 0.5) if moving is None else moving[at]
+    for index, look in enumerate(looks):
+        moves = bool(rng.random() < 0.5) if moving is None else moving[index]
         high = _fitting(look, wide=1 / len(looks), high=0.6, size=VIDEO) * float(rng.uniform(0.75, 1.0))
-        x, reach = (at + 0.5) / len(looks), min(_SHIFT, 0.94 - high)
+        x, reach = (index + 0.5) / len(looks), min(_SHIFT, 0.94 - high)
         middle = float(rng.uniform(0.5 - (0.94 - high - reach) / 2, 0.5 + (0.94 - high - reach) / 2))
         ends = (
             (middle - reach / 2, middle + reach / 2)[:: 1 if rng.random() < 0.5 else -1] if moves else (middle, middle)
@@ -145,6 +145,6 @@ def photographed(plan: ScenePlan, world: World) -> tuple[RenderedScene, tuple[st
 
 def filmed(plan: ScenePlan, world: World) -> Iterator[Frame]:
     """A scene's frames."""
-    drawn = Stage(plan, world.looks)
-    for at in range(round(plan.seconds * FPS)):
-        yield drawn.at(at / FPS).frame
+    renderer = Stage(plan, world.looks)
+    for number in range(round(plan.seconds * FPS)):
+        yield renderer.at(number / FPS).frame

@@ -82,16 +82,16 @@ def captioned(rng: np.random.Generator, world: World, _: str) -> Drawn:
     """A scene of two or three things that can all be seen well, with some captions."""
     for _try in range(_TRIES):
         plan = clear_scene(rng, world, _SCENES)
-        shots, heard = Stage(plan, world.looks).key_shots(), hear(plan, world.voices)
+        shots, mix = Stage(plan, world.looks).key_shots(), hear(plan, world.voices)
         if len(targets_of(plan, shots)) < len(plan.objects):
             continue
-        facts = facts_of(plan, shots, gain_db=heard.gain_db)
+        facts = facts_of(plan, shots, gain_db=mix.gain_db)
         captions = captions_of(rng, facts, count=REFERENCES)
         if len(captions) == REFERENCES:
             return Drawn(
                 text=_ASKED,
                 truth=tuple(caption.text for caption in captions),
-                sounds=(heard.samples,),
+                sounds=(mix.samples,),
                 frames=filmed(plan, world),
                 proof={"plan": plan.as_json(), "facts": codec.to_json(facts), "captions": codec.to_json(captions)},
             )
@@ -100,23 +100,23 @@ def captioned(rng: np.random.Generator, world: World, _: str) -> Drawn:
 
 def captions_of(rng: np.random.Generator, facts: Facts, *, count: int) -> tuple[Caption, ...]:
     """So many captions of different texts, each proven; fewer where the scene allows no more."""
-    found: dict[str, Caption] = {}
+    captions: dict[str, Caption] = {}
     for _ in range(_TRIES):
-        if len(found) == count:
+        if len(captions) == count:
             break
         caption = _caption(rng, facts)
         prove(caption, facts)
-        found.setdefault(caption.text, caption)
-    return tuple(found.values())
+        captions.setdefault(caption.text, caption)
+    return tuple(captions.values())
 
 
 def prove(caption: Caption, facts: Facts) -> None:
     """Prove every clause of a caption; an AuscultError where one is not true beyond doubt."""
     proof, ids = Proof(facts), [thing.id for thing in facts.things]
-    away = {voice.noun for voice in facts.elsewhere}
+    elsewhere = {voice.noun for voice in facts.elsewhere}
     for clause in caption.clauses:
         if clause.form is None:
-            holds = clause.thing in away
+            holds = clause.thing in elsewhere
         else:
             holds = proof.values(clause.form)[ids.index(clause.thing)] is True
         if not holds:
@@ -129,7 +129,7 @@ def prove(caption: Caption, facts: Facts) -> None:
 
 def _caption(rng: np.random.Generator, facts: Facts) -> Caption:
     proof = Proof(facts)
-    clauses = [_clause(rng, proof, facts.things[int(at)]) for at in rng.permutation(len(facts.things))]
+    clauses = [_clause(rng, proof, facts.things[int(index)]) for index in rng.permutation(len(facts.things))]
     clauses += [
         Clause(text=f"{_the(rng)} {sound_name(voice.noun)} comes from out of the picture", form=None, thing=voice.noun)
         for voice in facts.elsewhere
@@ -157,16 +157,16 @@ def _clause(rng: np.random.Generator, proof: Proof, thing: SceneObject) -> Claus
         does.append({"op": "voice", "noun": thing.voice.noun, "verb": thing.voice.verb})
     elif not does or rng.random() < 0.3:
         does.append(no(SOUNDS))
-    said = " and ".join(_said(rng, form) for form in does)
-    return Clause(text=f"{indefinite(' '.join(words))} {said}", form=both(*looks, *does), thing=thing.id)
+    predicate = " and ".join(_said(rng, form) for form in does)
+    return Clause(text=f"{indefinite(' '.join(words))} {predicate}", form=both(*looks, *does), thing=thing.id)
 
 
 def _motion(rng: np.random.Generator, proof: Proof, thing: SceneObject) -> list[Form]:
     """How a thing moves, else perhaps where it is, as far as that can be said."""
     if thing.motion is not None and rng.random() < 0.8:
         return [{"op": "motion", "word": thing.motion}]
-    at = [one.id for one in proof.facts.things].index(thing.id)
-    clear = [form for form in places() if proof.values(form)[at] is True]
+    index = [other.id for other in proof.facts.things].index(thing.id)
+    clear = [form for form in places() if proof.values(form)[index] is True]
     return [clear[int(rng.integers(len(clear)))]] if clear and rng.random() < 0.5 else []
 
 
@@ -241,13 +241,13 @@ def _real(world: World) -> _Pairs:
 
 def _sounds_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Drawn:
     labels, fitting = _candidates(rng, pairs.labels, answer)
-    picture = pairs.picture(rng, [labels[at] for at in fitting])
+    picture = pairs.picture(rng, [labels[index] for index in fitting])
     tracks = [track(rng, sound_of(rng, pairs.sounds, label), [(0.0, _ALONE_S)]) for label in labels]
     return Drawn(
         text=_PICTURE_ASKS + pairs.legend,
         truth=fitting,
         images=(picture.file,),
-        sounds=tuple(played([one], pairs.sounds, seconds=_ALONE_S) for one in tracks),
+        sounds=tuple(played([sound], pairs.sounds, seconds=_ALONE_S) for sound in tracks),
         proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of]},
     )
 
@@ -255,10 +255,10 @@ def _sounds_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Draw
 def _pictures_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Drawn:
     labels, fitting = _candidates(rng, pairs.labels, answer)
     tracks: list[SoundTrack] = []
-    for place, at in enumerate(rng.permutation(fitting)):  # one after another
+    for place, index in enumerate(rng.permutation(fitting)):  # one after another
         start_s = place * (_TURN_S + _PAUSE_S)
         span = (round(start_s, 3), round(start_s + _TURN_S, 3))
-        tracks.append(track(rng, sound_of(rng, pairs.sounds, labels[int(at)]), [span]))
+        tracks.append(track(rng, sound_of(rng, pairs.sounds, labels[int(index)]), [span]))
     pictures = [pairs.picture(rng, [label]) for label in labels]
     return Drawn(
         text=_SOUND_ASKS + pairs.legend,
@@ -274,7 +274,7 @@ def _candidates(rng: np.random.Generator, labels: tuple[str, ...], count: str) -
     chosen = some_of(rng, labels, CANDIDATES)
     if len(chosen) < CANDIDATES:
         raise ValueError(f"{len(chosen)} labels are too few for {CANDIDATES} candidates")
-    return chosen, tuple(sorted(int(at) for at in rng.permutation(CANDIDATES)[: int(count)]))
+    return chosen, tuple(sorted(int(index) for index in rng.permutation(CANDIDATES)[: int(count)]))
 
 
 def _drawn(world: World, rng: np.random.Generator, categories: Sequence[str]) -> _Picture:
@@ -313,8 +313,8 @@ def photographed_or_suggested(rng: np.random.Generator, world: World, answer: st
     asked, *others = some_of(rng, world.material.paired, 6)
     shown = [*others[:2], asked if answer == "yes" else others[2]]
     heard = [others[3], asked if rng.random() < 0.5 else others[4]]
-    made = _still(rng, world, text=ask_seen(asked), truth=answer, shown=shown, heard=heard, asked=asked)
-    return replace(made, frames=even(rng)) if answer == NOT_SURE else made
+    sample = _still(rng, world, text=ask_seen(asked), truth=answer, shown=shown, heard=heard, asked=asked)
+    return replace(sample, frames=even(rng)) if answer == NOT_SURE else sample
 
 
 def recorded_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:

@@ -235,11 +235,11 @@ def _along(
     rng: np.random.Generator, centre: float, length: float, *, shift: tuple[float, float]
 ) -> tuple[float, float]:
     """Two positions, the smaller first, ``shift`` apart, with ``centre`` between them; in the picture if they fit."""
-    far = float(rng.uniform(*shift))
-    first = centre - far * float(rng.uniform(0.2, 0.8))
-    margin = min(length / 2, (1 - far) / 2)
-    first = min(1 - margin - far, max(margin, first))
-    return first, first + far
+    distance = float(rng.uniform(*shift))
+    first = centre - distance * float(rng.uniform(0.2, 0.8))
+    margin = min(length / 2, (1 - distance) / 2)
+    first = min(1 - margin - distance, max(margin, first))
+    return first, first + distance
 
 
 def _across(rng: np.random.Generator, centre: float, length: float) -> tuple[float, float]:
@@ -278,20 +278,20 @@ def _fault(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wa
     for index, other in enumerate(others):
         behind = box if nearer[index] else other
         hidden = _shared(box, other) / _areas(behind)
-        most = float(hidden.max())
+        worst = float(hidden.max())
         if wanted and index == 0:
             low, high = _HALF_HIDDEN
-            fault += max(0.0, low - most) + max(0.0, most - high)
+            fault += max(0.0, low - worst) + max(0.0, worst - high)
         else:
-            fault += max(0.0, most - _APART)
+            fault += max(0.0, worst - _APART)
     return fault
 
 
 def _shared(first: Boxes, second: Boxes) -> Boxes:
     """Intersection areas of boxes, pairwise; (times,)."""
-    wide = np.minimum(first[:, 2], second[:, 2]) - np.maximum(first[:, 0], second[:, 0])
-    high = np.minimum(first[:, 3], second[:, 3]) - np.maximum(first[:, 1], second[:, 1])
-    return np.asarray(np.clip(wide, 0, None) * np.clip(high, 0, None), dtype=np.float64)
+    width = np.minimum(first[:, 2], second[:, 2]) - np.maximum(first[:, 0], second[:, 0])
+    height = np.minimum(first[:, 3], second[:, 3]) - np.maximum(first[:, 1], second[:, 1])
+    return np.asarray(np.clip(width, 0, None) * np.clip(height, 0, None), dtype=np.float64)
 
 
 def _areas(box: Boxes) -> Boxes:

@@ -60,10 +60,10 @@ class SceneMixturePlan:
     def from_json(cls, row: Any) -> SceneMixturePlan:
         """Read a line, which may hold more; an InputError where its object is none that sounds beside another."""
         known = {field.name for field in fields(cls)}
-        given = {key: value for key, value in row.items() if key in known} if isinstance(row, dict) else row
-        plan = codec.from_json(cls, given, error=InputError, hint="correct the line")
+        values = {key: value for key, value in row.items() if key in known} if isinstance(row, dict) else row
+        plan = codec.from_json(cls, values, error=InputError, hint="correct the line")
         scene = ScenePlan.from_json(plan.scene.as_json())  # whether its parts fit together
-        if plan.object not in {one.id for one in scene.objects if one.track} or len(scene.tracks) < 2:
+        if plan.object not in {planned.id for planned in scene.objects if planned.track} or len(scene.tracks) < 2:
             expected = "the number of an object that sounds, in a scene with another sound"
             raise InputError(f"the object is {shown(plan.object)}", expected=expected, hint="correct the line")
         return plan
@@ -93,8 +93,8 @@ class SceneMixtures:
         rate_hz = pick(rng, self._options.rates_hz)
         options = SceneOptions(size=SIZE, seconds=seconds, rate_hz=rate_hz)
         for _ in range(_TRIES):
-            drawn = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
-            scene = replace(drawn, vid=f"s{seed}-{index:05d}")
+            draft = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
+            scene = replace(draft, vid=f"s{seed}-{index:05d}")
             shots = Stage(scene, self._assets.looks).key_shots()
             fitting = _fitting(scene, shots)
             if fitting:
@@ -116,21 +116,21 @@ class SceneMixtures:
         """Make a planned mixture; ``shots`` are its scene's, where they are drawn already."""
         plan, number = mixture.scene, int(mixture.object) - 1
         shots = Stage(plan, self._assets.looks).key_shots() if shots is None else shots
-        own, thing = plan.tracks.index(plan.objects[number].track), plan.objects[number]
-        names = [f"{re.sub('[^a-z0-9]+', '_', track.source.label)}-{at}" for at, track in enumerate(plan.tracks, 1)]
+        track_index, thing = plan.tracks.index(plan.objects[number].track), plan.objects[number]
+        names = [f"{re.sub('[^a-z0-9]+', '_', track.source.label)}-{n}" for n, track in enumerate(plan.tracks, 1)]
         stems = {name: self._stem(mixture, track) for name, track in zip(names, plan.tracks, strict=True)}
-        target = {names[own]: stems.pop(names[own])}
+        target = {names[track_index]: stems.pop(names[track_index])}
         labels = [track.source.label for track in plan.tracks]
-        label, unseen = labels[own], {clip.label for clip in GENERATED.clips if not clip.seen}
+        label, unseen = labels[track_index], {clip.label for clip in GENERATED.clips if not clip.seen}
         texts = [text for text, _ in prompts_of(label)] if labels.count(label) == 1 else []
         fitting = (text for text in texts if named(text, labels) == {label} and not unclear(text, labels))
         folder = f"scenes/{plan.vid}"
         files = {}
-        for at, shot in enumerate(shots):
+        for index, shot in enumerate(shots):
             mask = shot.visible[number]
-            files[f"{folder}/frames/{at:05d}.jpg"] = encode_jpeg(shot.frame, quality=QUALITY)
-            files[f"{folder}/shown/{at:05d}.jpg"] = encode_jpeg(shot.frame * mask[..., None], quality=QUALITY)
-            files[f"{folder}/masks/{at:05d}.png"] = encode_mask(mask)
+            files[f"{folder}/frames/{index:05d}.jpg"] = encode_jpeg(shot.frame, quality=QUALITY)
+            files[f"{folder}/shown/{index:05d}.jpg"] = encode_jpeg(shot.frame * mask[..., None], quality=QUALITY)
+            files[f"{folder}/masks/{index:05d}.png"] = encode_mask(mask)
         return FinishedMixture(
             id=plan.vid,
             made=put_together(target, stems, lufs=mixture.level_lufs, rate_hz=plan.rate_hz),
@@ -158,11 +158,11 @@ class SceneMixtures:
 
 def _sounds(part: Part) -> dict[str, tuple[str, ...]]:
     """The generated sounds of a part by class."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_label: dict[str, tuple[str, ...]] = {}
     for clip in GENERATED.clips:
         if clip.part == part:
-            found[clip.label] = (*found.get(clip.label, ()), clip.id)
-    return found
+            by_label[clip.label] = (*by_label.get(clip.label, ()), clip.id)
+    return by_label
 
 
 def _fitting(plan: ScenePlan, shots: Sequence[RenderedScene]) -> list[int]:

@@ -80,36 +80,36 @@ def committed_classes() -> SoundClasses:
 
 def class_of(label: str) -> SoundClass:
     """A class; one that is not listed has its name as a prompt, and what its maker does where that is known."""
-    found = committed_classes().classes.get(label)
-    if found is None:
+    sound_class = committed_classes().classes.get(label)
+    if sound_class is None:
         verb = default_words(label)[1]
-        found = SoundClass(specific=() if "sounds" in verb else (f"{label} {ing(verb)}",), general=(label,))
-    return found
+        sound_class = SoundClass(specific=() if "sounds" in verb else (f"{label} {ing(verb)}",), general=(label,))
+    return sound_class
 
 
 def prompts_of(label: str) -> Iterator[tuple[str, bool]]:
     """The prompts that name a class, and whether each is specific."""
-    own, groups = class_of(label), committed_classes().groups
-    yield from ((text, True) for text in own.specific)
-    yield from ((text, False) for text in own.general)
-    yield from ((text, False) for group in own.groups for text in groups.get(group, ()))
+    entry, groups = class_of(label), committed_classes().groups
+    yield from ((text, True) for text in entry.specific)
+    yield from ((text, False) for text in entry.general)
+    yield from ((text, False) for group in entry.groups for text in groups.get(group, ()))
 
 
 def named(text: str, labels: Iterable[str]) -> frozenset[str]:
     """The classes among some that a prompt names; upper and lower case are one."""
-    wanted = text.casefold().strip()
-    whole = {DOMAIN_OF[setting] for setting, texts in WHOLE.items() if wanted in texts}
+    folded = text.casefold().strip()
+    domains = {DOMAIN_OF[setting] for setting, texts in WHOLE.items() if folded in texts}
     return frozenset(
         label
         for label in labels
-        if class_of(label).domain in whole or any(wanted == prompt for prompt, _ in prompts_of(label))
+        if class_of(label).domain in domains or any(folded == prompt for prompt, _ in prompts_of(label))
     )
 
 
 def unclear(text: str, labels: Iterable[str]) -> frozenset[str]:
     """The classes among some of which nobody can say whether a prompt names them: ``horse``, of hooves."""
-    wanted, every = text.casefold().strip(), tuple(labels)
-    return frozenset(label for label in every if wanted in class_of(label).also) - named(text, every)
+    folded, classes = text.casefold().strip(), tuple(labels)
+    return frozenset(label for label in classes if folded in class_of(label).also) - named(text, classes)
 
 
 Part: TypeAlias = Literal["train", "calibration", "test"]
@@ -178,8 +178,8 @@ class Catalogue:
         self._by_id = {clip.id: clip for clip in clips}
         self.pictures, self.clips = list[Clip](), list[Clip]()
         for clip in self._by_id.values():
-            shown = clip.path is not None and clip.path.suffix.lower() in FRAME_SUFFIXES
-            (self.pictures if shown else self.clips).append(clip)
+            is_picture = clip.path is not None and clip.path.suffix.lower() in FRAME_SUFFIXES
+            (self.pictures if is_picture else self.clips).append(clip)
         self._kept: dict[tuple[str, int], Samples] = {}
 
     def clip(self, name: str) -> Clip:
@@ -201,20 +201,20 @@ class Catalogue:
         if first.path is None:
             source = generated.GENERATED.source(generator(0, "mixture", first.id), first.label, instance=first.id)
             return generated.GENERATED.samples(source, seconds=seconds, rate_hz=rate_hz)
-        wanted, pieces = round(seconds * rate_hz), list[Samples]()
+        count, pieces = round(seconds * rate_hz), list[Samples]()
         for name in ids:
             pieces += [self._recording(name, rate_hz), np.zeros(round(_GAP_S * rate_hz), dtype=np.float32)]
-            if sum(piece.size for piece in pieces) > wanted:
+            if sum(piece.size for piece in pieces) > count:
                 break
         sound = pieces[0] if len(pieces) == 2 else np.concatenate(pieces)
-        start = int(offset * max(0, sound.size - wanted))
-        return fitted(Sound(samples=sound[None, start:], rate_hz=rate_hz), count=wanted, rate_hz=rate_hz)
+        start = int(offset * max(0, sound.size - count))
+        return fitted(Sound(samples=sound[None, start:], rate_hz=rate_hz), count=count, rate_hz=rate_hz)
 
     def _recording(self, name: str, rate_hz: int) -> Samples:
         if (name, rate_hz) not in self._kept:
             clip = read_clip(self.clip(name).path or Path(name))
             loud = clip.samples[0] / max(float(np.max(np.abs(clip.samples))), 1e-9)
-            if sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
+            if sum(sound.nbytes for sound in self._kept.values()) > _KEPT_BYTES:
                 self._kept.clear()
             self._kept[name, rate_hz] = resampled(loud, from_hz=clip.rate_hz, to_hz=rate_hz)
         return self._kept[name, rate_hz]
@@ -273,10 +273,10 @@ def _clip(name: str, path: Path, *, key: str) -> Iterator[Clip]:
         label = plain(place.parts[-2].casefold(), "the label", path=path)
         if place.parts[0] == "sounds":
             read_clip(path)  # a file that cannot be used is told now
-        whole = str(place.with_suffix(""))
-        recording = voice = _NUMBER.sub("", whole)
+        base = str(place.with_suffix(""))
+        recording = voice = _NUMBER.sub("", base)
         if recording.endswith("/"):  # the number is the whole name
-            recording = voice = whole
+            recording = voice = base
         seen = label not in split.unseen and (label in committed_classes().classes or share_of(label) >= UNSEEN_SHARE)
         part = part_of(recording, seen=seen)
     yield Clip(id=name, label=label, recording=recording, voice=voice, part=part, seen=seen, path=path)

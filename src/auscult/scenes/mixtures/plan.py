@@ -105,10 +105,10 @@ class MixturePlan:
         meant = {source.name for source in self.sources if source.label in named(text, labels)}
         perhaps = unclear(text, labels)
         if meant != set(self.target) or perhaps:
-            said = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
-            said += f", and perhaps {', '.join(sorted(perhaps))}" if perhaps else ""
+            message = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
+            message += f", and perhaps {', '.join(sorted(perhaps))}" if perhaps else ""
             raise InputError(
-                f"the prompt {text[:80]!r} {said}",
+                f"the prompt {text[:80]!r} {message}",
                 expected=f"a prompt of the target alone: {', '.join(self.target)}",
                 hint="correct the prompt, the target or the labels",
             )
@@ -133,15 +133,15 @@ class Shelf:
     """The clips of a part by class, and the settings whose target can be had of them."""
 
     def __init__(self, catalogue: Catalogue, part: Part, *, seen: bool, wanted: Collection[str]) -> None:
-        own = [clip for clip in catalogue.clips if clip.part == part]
-        if seen and len({clip.label for clip in own if clip.seen}) >= _COMPANY:
-            own = [clip for clip in own if clip.seen]
+        clips = [clip for clip in catalogue.clips if clip.part == part]
+        if seen and len({clip.label for clip in clips if clip.seen}) >= _COMPANY:
+            clips = [clip for clip in clips if clip.seen]
         self.clips: dict[str, list[Clip]] = {}
-        for clip in own:
+        for clip in clips:
             self.clips.setdefault(clip.label, []).append(clip)
         self.pictures = [picture for picture in catalogue.pictures if picture.part == part]
         self.domain = {label: class_of(label).domain for label in self.clips}
-        self.targets = [label for label, found in self.clips.items() if found[0].seen == seen]
+        self.targets = [label for label, group in self.clips.items() if group[0].seen == seen]
         domains, least = {self.domain[label] for label in self.targets}, len(self.clips) > 1
         self.settings = [
             setting
@@ -216,36 +216,36 @@ class Planner:
         target = pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
         prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(prompts_of(target))
         meant = {text: named(text, shelf.clips) for text, _ in prompts}
-        beside = {text: shelf.clips.keys() - meant[text] - unclear(text, shelf.clips) for text in meant}
-        fitting = [pair for pair in prompts if beside[pair[0]]]
+        others = {text: shelf.clips.keys() - meant[text] - unclear(text, shelf.clips) for text in meant}
+        fitting = [pair for pair in prompts if others[pair[0]]]
         if not fitting:
             raise InputError(f"of {target} there is no prompt that names it alone", hint="add sounds of other classes")
         text, specific = pick(rng, fitting)
-        outside = [label for label in shelf.clips if label in beside[text]]
+        outside = [label for label in shelf.clips if label in others[text]]
         groups = set(class_of(target).groups)
-        near = {
+        similar = {
             "group": [label for label in outside if groups & set(class_of(label).groups)],
             "domain": [label for label in outside if shelf.domain[label] == domain],
             "any": outside,
         }
-        labels = [target, pick(rng, near[similarity] or near["domain"] or outside)]
+        labels = [target, pick(rng, similar[similarity] or similar["domain"] or outside)]
         for _ in range(int(rng.integers(self._options.sources[0], self._options.sources[1] + 1)) - 2):
-            first = meant[text] if rng.random() < _MEMBERS and not specific else near[similarity]
+            first = meant[text] if rng.random() < _MEMBERS and not specific else similar[similarity]
             pool = set(first) - set(labels) or set(outside) - set(labels)
             if pool:
                 labels.append(pick(rng, sorted(pool)))
-        return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
+        return text, specific, [labels[int(index)] for index in rng.permutation(len(labels))]
 
 
 def _source(
     rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[TimeSpan, ...]
 ) -> PlannedSource:
     first = pick(rng, clips)
-    alike = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
+    same_voice = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
     return PlannedSource(
         name=name,
         label=first.label,
-        clips=(first.id, *(alike[int(at)] for at in rng.permutation(len(alike))[: _CHAIN - 1])),
+        clips=(first.id, *(same_voice[int(index)] for index in rng.permutation(len(same_voice))[: _CHAIN - 1])),
         spans=spans,
         offset=round(float(rng.random()), 3),
         level_db=round(float(rng.uniform(-_LEVEL_DB, _LEVEL_DB)), 2),
@@ -257,14 +257,14 @@ def _source(
 def _prompt(
     rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool, everything: bool
 ) -> Prompt:
-    way = pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
+    parts = pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
     if everything:
-        way = "text spans picture" if pictures else "text spans"
+        parts = "text spans picture" if pictures else "text spans"
     return Prompt(
-        text=text if "text" in way else None,
-        specific=specific if "text" in way else None,
-        spans="spans" in way,
-        picture=pick(rng, pictures) if "picture" in way else None,
+        text=text if "text" in parts else None,
+        specific=specific if "text" in parts else None,
+        spans="spans" in parts,
+        picture=pick(rng, pictures) if "picture" in parts else None,
     )
 
 
@@ -277,7 +277,7 @@ def _names(labels: Sequence[str]) -> list[str]:
     """File names of stems: the labels in plain letters, numbered where two are alike."""
     plain = [re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:60] or "source" for label in labels]
     plain = [f"{name}_sound" if name in {"target", "mixture"} else name for name in plain]
-    return [f"{name}-{plain[:at].count(name) + 1}" if plain.count(name) > 1 else name for at, name in enumerate(plain)]
+    return [f"{name}-{plain[:i].count(name) + 1}" if plain.count(name) > 1 else name for i, name in enumerate(plain)]
 
 
 def _placed(
@@ -286,14 +286,14 @@ def _placed(
     """When each source sounds: the target's sources together, each other one over a share of their time."""
     length = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
     start = float(rng.uniform(0.0, seconds - length))
-    found = []
-    for own in member:
+    spans = []
+    for is_target in member:
         span = (start, start + length)
-        if not own:
+        if not is_target:
             long = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
             span = _beside(rng, span, share=overlap, long=long, seconds=seconds)
-        found.append(_broken(rng, span))
-    return found
+        spans.append(_broken(rng, span))
+    return spans
 
 
 def _beside(rng: np.random.Generator, span: TimeSpan, *, share: float, long: float, seconds: float) -> TimeSpan:
@@ -301,7 +301,7 @@ def _beside(rng: np.random.Generator, span: TimeSpan, *, share: float, long: flo
     covered = share * (span[1] - span[0])
     before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)
     after = (span[1] - covered, min(seconds, span[1] - covered + max(long, covered)))
-    fitting = [one for one in (before, after) if one[1] - one[0] >= _SHORTEST_S]
+    fitting = [(start, end) for start, end in (before, after) if end - start >= _SHORTEST_S]
     return pick(rng, fitting) if fitting else (0.0, seconds)
 
 

@@ -107,9 +107,9 @@ def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
     target = {name: stem for name, stem in stems.items() if name in plan.target}
     others = {name: stem for name, stem in stems.items() if name not in plan.target}
     level = gated_lufs(_sum(target)[1], rate_hz=plan.rate_hz)
-    beside = _gain(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
+    gain = _gain(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
     for stem in others.values():
-        np.multiply(stem, beside, out=stem)
+        np.multiply(stem, gain, out=stem)
     return put_together(target, others, lufs=plan.loudness_lufs, rate_hz=plan.rate_hz)
 
 
@@ -132,18 +132,18 @@ def put_together(
     gain = min(gain, CEILING / max(float(np.max(np.abs(stem[0]))) for stem in (total, *parts.values())))
     steps = {name: np.rint(stem[0] * (gain * FULL_SCALE)) for name, stem in parts.items()}
     steps["mixture"] = _sum(steps)
-    sounds = {name: (whole / np.float32(FULL_SCALE)).astype(np.float32) for name, whole in steps.items()}
-    heard = heard_frames(sounds["target"], rate_hz=rate_hz)
-    covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=rate_hz)
+    sounds = {name: (values / np.float32(FULL_SCALE)).astype(np.float32) for name, values in steps.items()}
+    active = heard_frames(sounds["target"], rate_hz=rate_hz)
+    covered = active & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=rate_hz)
     levels = {name: gated_lufs(stem[1] * gain, rate_hz=rate_hz) for name, stem in {"mixture": total, **parts}.items()}
     return RenderedMixture(
         rate_hz=rate_hz,
         mixture=sounds["mixture"],
         target=sounds["target"],
         others={name: sounds[name] for name in others},
-        spans=spans_of(heard, until_s=sounds["target"].shape[1] / rate_hz),
+        spans=spans_of(active, until_s=sounds["target"].shape[1] / rate_hz),
         loudness_lufs={name: round(max(level, _SILENT_LUFS), 2) for name, level in levels.items()},
-        overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(heard))), 3),
+        overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(active))), 3),
     )
 
 
@@ -188,21 +188,21 @@ def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Sam
 
 def _in_room(dry: Samples, plan: MixturePlan, source: PlannedSource, *, room_m: tuple[float, float, float]) -> Samples:
     """What the microphone of each channel hears; the nearer one louder."""
-    long, wide, high = room_m
-    across, along = source.place * (long / 2 - _WALL_M), source.depth * (wide - 2 * _WALL_M)
-    heard = []
+    length, width, height = room_m
+    across, along = source.place * (length / 2 - _WALL_M), source.depth * (width - 2 * _WALL_M)
+    channels = []
     for channel in range(plan.channels):
-        beside = (2 * channel - plan.channels + 1) * _SPACING_M / 2
+        offset = (2 * channel - plan.channels + 1) * _SPACING_M / 2
         box = Room(
             size_m=room_m,
-            source_m=(long / 2 + across, _WALL_M + along, 0.6 * high),
-            microphone_m=(long / 2 + beside, wide / 2, 0.5 * high),
+            source_m=(length / 2 + across, _WALL_M + along, 0.6 * height),
+            microphone_m=(length / 2 + offset, width / 2, 0.5 * height),
             absorption=plan.absorption,
         )
         rng = generator(0, plan.id, source.name, channel)
         echoes = response(box, samples=dry.shape[1], rate_hz=plan.rate_hz, rng=rng)
-        heard.append(convolve(dry, echoes, lead=LEAD) / np.float32(box.direct_m))
-    return np.concatenate(heard)
+        channels.append(convolve(dry, echoes, lead=LEAD) / np.float32(box.direct_m))
+    return np.concatenate(channels)
 
 
 def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
@@ -210,8 +210,8 @@ def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
     size = max(1, round(_FRAME_S * rate_hz))
     power = np.sum(sound**2, axis=0, dtype=np.float64)
     frames = np.add.reduceat(power, np.arange(0, power.size, size))
-    heard: NDArray[np.bool_] = frames > max(float(frames.max()) * 10.0 ** (-_ACTIVE_DB / 10.0), 1e-12)
-    return heard
+    active: NDArray[np.bool_] = frames > max(float(frames.max()) * 10.0 ** (-_ACTIVE_DB / 10.0), 1e-12)
+    return active
 
 
 def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[TimeSpan, ...]:
@@ -256,15 +256,15 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
     if picture is not None:
         name = f"pictures/{plan.id}{PurePosixPath(picture).suffix.lower()}"
         files[name], picture = read_bytes(catalogue.clip(picture).path or Path(picture)), name
-    made, spans = render(plan, catalogue), list[SignedSpan]()
+    rendered, spans = render(plan, catalogue), list[SignedSpan]()
     if plan.prompt.spans:
-        silent = pauses(made.spans, until_s=made.mixture.shape[1] / made.rate_hz)
-        signed = [SignedSpan("+", *span) for span in made.spans] + [SignedSpan("-", *span) for span in silent]
+        silent = pauses(rendered.spans, until_s=rendered.mixture.shape[1] / rendered.rate_hz)
+        signed = [SignedSpan("+", *span) for span in rendered.spans] + [SignedSpan("-", *span) for span in silent]
         spans = sorted(signed, key=lambda span: span.start_s)
-    asked = next(source for source in plan.sources if source.name in plan.target)
+    target = next(source for source in plan.sources if source.name in plan.target)
     return FinishedMixture(
         id=plan.id,
-        made=made,
+        made=rendered,
         setting=plan.setting,
         query=SoundQuery(text=plan.prompt.text, spans=tuple(spans)),
         item={
@@ -272,7 +272,7 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
             "video": picture,
             "split": plan.split,
             "seen": plan.seen,
-            "cluster": catalogue.clip(asked.clips[0]).voice,
+            "cluster": catalogue.clip(target.clips[0]).voice,
         },
         line={"plan": codec.to_json(plan)},
         files=files,
@@ -284,16 +284,16 @@ def files_of(mixture: FinishedMixture, *, tracks: bool) -> dict[str, bytes]:
 
     ``tracks`` asks for ``tracks/<split>/<id>/`` as well, with ``mixture.wav`` and the stems, as MUSDB18 has them.
     """
-    made = mixture.made
-    stems = {name: encode_wav(stem, made.rate_hz) for name, stem in {TARGET: made.target, **made.others}.items()}
-    whole = encode_wav(made.mixture, made.rate_hz)
+    mix = mixture.made
+    stems = {name: encode_wav(stem, mix.rate_hz) for name, stem in {TARGET: mix.target, **mix.others}.items()}
+    mixture_wav = encode_wav(mix.mixture, mix.rate_hz)
     files = {
-        f"mixtures/{mixture.id}.wav": whole,
+        f"mixtures/{mixture.id}.wav": mixture_wav,
         **{f"stems/{mixture.id}/{name}.wav": data for name, data in stems.items()},
     }
     if tracks:
         folder = f"tracks/{mixture.item['split']}/{mixture.id}"
-        files |= {f"{folder}/{name}.wav": data for name, data in {"mixture": whole, **stems}.items()}
+        files |= {f"{folder}/{name}.wav": data for name, data in {"mixture": mixture_wav, **stems}.items()}
     return {**files, **mixture.files}
 
 
@@ -302,13 +302,13 @@ def item_line(
 ) -> dict[str, Any]:
     """A line of ``items.jsonl``: the mixture is also what was separated, as of a separator that does nothing."""
     spans = [[span.sign, span.start_s, span.end_s] for span in mixture.query.spans]
-    asked = {"text": mixture.query.text, **mixture.item, "spans_s": spans or None}
-    asked |= {"setting": mixture.setting, "domain": DOMAIN_OF[mixture.setting]}
+    optional = {"text": mixture.query.text, **mixture.item, "spans_s": spans or None}
+    optional |= {"setting": mixture.setting, "domain": DOMAIN_OF[mixture.setting]}
     return {
         "id": mixture.id,
         "mixture": f"mixtures/{mixture.id}.wav",
         "separated": f"mixtures/{mixture.id}.wav",
-        **{key: value for key, value in asked.items() if value is not None},
+        **{key: value for key, value in optional.items() if value is not None},
         "family": "mixture",
         "system": "mixture",
         "truth": {

@@ -145,7 +145,7 @@ def bar(centre: tuple[float, float], length: float, *, width: float, turn_deg: f
     angle = np.radians(turn_deg)
     along, across = np.array((np.cos(angle), -np.sin(angle))) / 2, np.array((np.sin(angle), np.cos(angle))) / 2
     ends = [(1, 1), (1, -1), (-1, -1), (-1, 1)]
-    return np.array([along * length * one + across * width * two for one, two in ends]) + centre
+    return np.array([along * length * u + across * width * v for u, v in ends]) + centre
 
 
 def solid(name: str, *, yaw_deg: float, tilt_deg: float = 28.0, roll_deg: float = 0.0) -> list[tuple[Points, float]]:
@@ -188,18 +188,18 @@ def _ring(height: float, radius: float, count: int) -> Points:
 def _between(low: Points, high: Points) -> list[Points]:
     """The quads between two rings."""
     count = len(low)
-    return [np.array([low[at], low[(at + 1) % count], high[(at + 1) % count], high[at]]) for at in range(count)]
+    return [np.array([low[i], low[(i + 1) % count], high[(i + 1) % count], high[i]]) for i in range(count)]
 
 
 def _tip(base: Points, height: float) -> list[Points]:
     """A base and the triangles from it to a point."""
     top = np.array((0.0, height, 0.0))
-    return [base, *(np.array([base[at - 1], base[at], top]) for at in range(len(base)))]
+    return [base, *(np.array([base[i - 1], base[i], top]) for i in range(len(base)))]
 
 
 def _ball() -> list[Points]:
     latitudes = np.linspace(-np.pi / 2, np.pi / 2, 22)
-    rings = [_ring(float(np.sin(one)), max(float(np.cos(one)), 1e-3), 44) for one in latitudes]
+    rings = [_ring(float(np.sin(latitude)), max(float(np.cos(latitude)), 1e-3), 44) for latitude in latitudes]
     return [quad for low, high in itertools.pairwise(rings) for quad in _between(low, high)]
 
 

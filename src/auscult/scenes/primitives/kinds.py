@@ -63,16 +63,16 @@ def question_id(kind: StimulusKind, index: int) -> str:
 
 def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
     """A question of a type by its number, from 0."""
-    made, name = stimulus(kind, index, seed=seed), question_id(kind, index)
-    files = _files(made, name)
-    shown: dict[str, Any] = {
+    sample, name = stimulus(kind, index, seed=seed), question_id(kind, index)
+    files = _files(sample, name)
+    media: dict[str, Any] = {
         "folder": kind.folder,
         "subtask": kind.name,
         "sounds": tuple(file for file in files if file.endswith(".wav")),
         "images": tuple(file for file in files if file.endswith(".png")),
         "video": next((file for file in files if file.endswith(".mp4")), None),
     }
-    text, there = _CONFIRMATIONS[kind.folder], "no" if made.empty else "yes"
+    text, truth = _CONFIRMATIONS[kind.folder], "no" if sample.empty else "yes"
     task = kind.folder.partition("_")[0]
     listed = task == "AVSQA"
     entry = AviEntry(
@@ -81,16 +81,16 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
         text=kind.text,
         options=_marked(kind.options, listed=listed),
         answer=true_answer(kind, index, seed=seed),
-        confirmation=(text, there),
-        **shown,
+        confirmation=(text, truth),
+        **media,
     )
     confirmation = AviEntry(
         id=CONFIRMATION + name,
         prompt=prompt_of(task, _marked(YES_NO, listed=listed)),
         text=text,
         options=_marked(YES_NO, listed=listed),
-        answer=there,
-        **shown,
+        answer=truth,
+        **media,
     )
     home = task_folder("sensation", kind.folder)
     return PriseQuestion(

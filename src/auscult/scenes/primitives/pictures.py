@@ -84,7 +84,7 @@ def sharpness(rng: np.random.Generator, answer: str) -> Stimulus:
     both = bool(rng.random() < 0.5)
     clear = {"left": (True, False), "right": (False, True), "the same": (both, both)}[answer]
     half = SIDE_PX // 2
-    left, right = ((sharp if one else soft) for one in clear)
+    left, right = ((sharp if is_sharp else soft) for is_sharp in clear)
     return Stimulus(picture=np.concatenate([left[:, :half], right[:, half:]], axis=1))
 
 
@@ -98,8 +98,8 @@ def position_3d(rng: np.random.Generator, answer: str) -> Stimulus:
     picture_ = _floor(light_ground(rng))
     for x, depth in zip((MIDDLE * 0.52, MIDDLE * 1.48), depths, strict=True):
         radius = _BALL / depth
-        at = (x + float(rng.uniform(-6, 6)), _HORIZON + _EYE / depth - radius)
-        picture_ = over(picture_, solid_parts(solid("ball", yaw_deg=0), dark_tone(rng), centre=at, radius=radius))
+        centre = (x + float(rng.uniform(-6, 6)), _HORIZON + _EYE / depth - radius)
+        picture_ = over(picture_, solid_parts(solid("ball", yaw_deg=0), dark_tone(rng), centre=centre, radius=radius))
     return Stimulus(picture=picture_)
 
 
@@ -115,7 +115,7 @@ def shape_3d(rng: np.random.Generator, answer: str) -> Stimulus:
 def placement(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape in one of nine places."""
     row, column = divmod(PLACES.index(answer), 3)
-    x, y = (MIDDLE + (at - 1) * SIDE_PX / 3 + float(rng.uniform(-12, 12)) for at in (column, row))
+    x, y = (MIDDLE + (index - 1) * SIDE_PX / 3 + float(rng.uniform(-12, 12)) for index in (column, row))
     outline = shape(SHAPES[int(rng.integers(len(SHAPES)))], (x, y), float(rng.uniform(18, 26)))
     return Stimulus(picture=picture(light_ground(rng), [Filled(outline, dark_tone(rng))]))
 
@@ -166,7 +166,7 @@ def counting(rng: np.random.Generator, answer: str) -> Stimulus:
     parts = []
     for place in rng.permutation(_GRID * _GRID)[: int(answer)].tolist():
         row, column = divmod(place, _GRID)
-        centre = tuple((at + 0.5) * cell + float(rng.uniform(-6, 6)) for at in (column, row))
+        centre = tuple((index + 0.5) * cell + float(rng.uniform(-6, 6)) for index in (column, row))
         radius, turn = float(rng.uniform(14, 22)), float(rng.uniform(0, 90))
         parts.append(Filled(shape(name, (centre[0], centre[1]), radius, turn_deg=turn), tone))
     return Stimulus(picture=picture(ground, parts), empty=not parts)
@@ -184,7 +184,7 @@ def _about_middle(rng: np.random.Generator, most: float) -> tuple[float, float]:
 
 def _row() -> list[float]:
     """Where five things stand side by side."""
-    return [(at + 0.5) * SIDE_PX / len(ORDINALS) for at in range(len(ORDINALS))]
+    return [(index + 0.5) * SIDE_PX / len(ORDINALS) for index in range(len(ORDINALS))]
 
 
 def _floor(sky: Tone) -> Frame:

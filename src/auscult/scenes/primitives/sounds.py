@@ -31,14 +31,14 @@ def beep(rng: np.random.Generator, seconds: float, *, pitch_hz: float | None = N
     """A tone with some overtones, of RMS 1, faded in and out."""
     canvas = _canvas(rng, seconds)
     partials = (1.0, *(float(rng.uniform(0.0, 0.5)) for _ in range(3)))
-    made = tone(float(rng.uniform(300, 1200)) if pitch_hz is None else pitch_hz, canvas, partials=partials)
-    return _level(edged(made, rate_hz=RATE_HZ))
+    sound = tone(float(rng.uniform(300, 1200)) if pitch_hz is None else pitch_hz, canvas, partials=partials)
+    return _level(edged(sound, rate_hz=RATE_HZ))
 
 
 def hiss(rng: np.random.Generator, seconds: float) -> Samples:
     """Broad noise of RMS 1, faded in and out."""
-    made = noise(_canvas(rng, seconds), centre_hz=float(rng.uniform(800, 3000)), octaves=3.0)
-    return _level(edged(made, rate_hz=RATE_HZ))
+    sound = noise(_canvas(rng, seconds), centre_hz=float(rng.uniform(800, 3000)), octaves=3.0)
+    return _level(edged(sound, rate_hz=RATE_HZ))
 
 
 def clarity(rng: np.random.Generator, answer: str) -> Stimulus:
@@ -46,11 +46,11 @@ def clarity(rng: np.random.Generator, answer: str) -> Stimulus:
     if answer == NOT_SURE:
         return silent()
     seconds = _span(rng)
-    heard = beep(rng, seconds)
+    clean = beep(rng, seconds)
     clear_db, dim_db = float(rng.uniform(24, 30)), float(rng.uniform(-2, 4))
     both_db = clear_db if rng.random() < 0.5 else dim_db
     snr_db = {"first": (clear_db, dim_db), "second": (dim_db, clear_db), "the same": (both_db, both_db)}[answer]
-    parts = [_level(heard * np.float32(_gain(one)) + hiss(rng, seconds)) for one in snr_db]
+    parts = [_level(clean * np.float32(_gain(level_db)) + hiss(rng, seconds)) for level_db in snr_db]
     return Stimulus(sound=_in_turn(rng, parts))
 
 
@@ -59,11 +59,11 @@ def volume(rng: np.random.Generator, answer: str) -> Stimulus:
     if answer == NOT_SURE:
         return silent()
     seconds = _span(rng)
-    made = beep(rng, seconds) if rng.random() < 0.5 else hiss(rng, seconds)
+    sound = beep(rng, seconds) if rng.random() < 0.5 else hiss(rng, seconds)
     soft = _gain(-float(rng.uniform(8, 14)))
     both = soft if rng.random() < 0.5 else 1.0
     gains = {"first": (1.0, soft), "second": (soft, 1.0), "the same": (both, both)}[answer]
-    return Stimulus(sound=_in_turn(rng, [made * np.float32(gain) for gain in gains]))
+    return Stimulus(sound=_in_turn(rng, [sound * np.float32(gain) for gain in gains]))
 
 
 def order(rng: np.random.Generator, answer: str) -> Stimulus:
@@ -92,8 +92,8 @@ def beats(rng: np.random.Generator, answer: str) -> Stimulus:
     click = beep(rng, _BEAT_S, pitch_hz=pitch) * dying(round(_BEAT_S * RATE_HZ), RATE_HZ, half_s=_BEAT_S / 3)
     sound = silence()
     for start_s in spread_s(rng, count, least_s=0.25, within=(0.15, SECONDS - 0.2)):
-        at = round(start_s * RATE_HZ)
-        sound[at : at + len(click)] += click
+        start = round(start_s * RATE_HZ)
+        sound[start : start + len(click)] += click
     return Stimulus(sound=_whole(sound * np.float32(2.0)), empty=count == 0)
 
 
@@ -101,7 +101,8 @@ def spread_s(rng: np.random.Generator, count: int, *, least_s: float, within: tu
     """So many times in an interval, drawn evenly among all that are so far apart at least."""
     low, high = within
     room = high - low - least_s * max(count - 1, 0)
-    return tuple(low + at + least_s * number for number, at in enumerate(np.sort(rng.uniform(0, room, count)).tolist()))
+    offsets = np.sort(rng.uniform(0, room, count)).tolist()
+    return tuple(low + offset + least_s * number for number, offset in enumerate(offsets))
 
 
 def _canvas(rng: np.random.Generator, seconds: float) -> Canvas:

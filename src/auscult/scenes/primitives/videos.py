@@ -48,8 +48,8 @@ def heard_object(rng: np.random.Generator, answer: str) -> Stimulus:
     """Four shapes, a second each; a sound is heard during one of them."""
     names = [str(name) for name in rng.permutation(SHAPES)]
     if answer != NOT_SURE and answer in names[_SHOWN:]:  # the fifth is not shown
-        at = int(rng.integers(_SHOWN))
-        names[names.index(answer)], names[at] = names[at], answer
+        index = int(rng.integers(_SHOWN))
+        names[names.index(answer)], names[index] = names[index], answer
     frames = [_frame(rng, name, light_ground(rng)) for name in names[:_SHOWN]]
     marked = [] if answer == NOT_SURE else [names.index(answer)]
     return _in_turn(rng, frames, marked)
@@ -72,13 +72,13 @@ def together(rng: np.random.Generator, answer: str) -> Stimulus:
     starts_s = spread_s(rng, 3, least_s=1.0, within=(0.2, 3.1))
     late_s = {"yes": 0.0, "no": _LATE_S}.get(answer, float(rng.choice((0.0, _LATE_S))))
     video = np.repeat(picture(ground)[None], _HEARD_FRAMES, axis=0)
-    sound, one = silence(), beep(rng, _LIT / FPS) * _LEVEL
+    sound, burst = silence(), beep(rng, _LIT / FPS) * _LEVEL
     for start_s in starts_s:
         first = round((start_s + late_s) * FPS)
         video[first : first + _LIT] = frame
-        at = round(start_s * FPS) * round(RATE_HZ / FPS)
+        start = round(start_s * FPS) * round(RATE_HZ / FPS)
         if answer != NOT_SURE:
-            sound[at : at + len(one)] += one
+            sound[start : start + len(burst)] += burst
     return Stimulus(video=video, sound=sound, empty=answer == NOT_SURE)
 
 
@@ -90,12 +90,12 @@ def _in_turn(rng: np.random.Generator, frames: list[Frame], marked: list[int]) -
     """Pictures for equal times, with a sound within the times of the marked ones."""
     number = np.arange(_HEARD_FRAMES) * len(frames) // _HEARD_FRAMES
     noisy, span_s, sound = bool(rng.random() < 0.5), SECONDS / len(frames), silence()
-    for at in marked:
+    for index in marked:
         length_s = span_s - 2 * _EDGE_S
-        made = hiss(rng, length_s) if noisy else beep(rng, length_s)
-        start = round((at * span_s + _EDGE_S) * RATE_HZ)
-        sound[start : start + len(made)] = made * _LEVEL
-    return Stimulus(video=np.stack([frames[at] for at in number]), sound=sound, empty=not marked)
+        signal = hiss(rng, length_s) if noisy else beep(rng, length_s)
+        start = round((index * span_s + _EDGE_S) * RATE_HZ)
+        sound[start : start + len(signal)] = signal * _LEVEL
+    return Stimulus(video=np.stack([frames[index] for index in number]), sound=sound, empty=not marked)
 
 
 STILL: Final = "stands still"
@@ -222,7 +222,7 @@ def _pattern(rng: np.random.Generator, name: str) -> np.ndarray[tuple[int, ...],
 
 def _shares() -> list[float]:
     """How much of the time has passed at each frame."""
-    return [at / (_FRAMES - 1) for at in range(_FRAMES)]
+    return [index / (_FRAMES - 1) for index in range(_FRAMES)]
 
 
 def _video(frames: Iterable[Frame], *, empty: bool = False) -> Stimulus:

@@ -43,15 +43,15 @@ def read_words(tree: Tree) -> tuple[Mapping[str, tuple[str, str]], list[ErrorRec
             rows.append(_cleaned(row, path))
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    found, again = first_rows(rows, path=path)
-    return {label: (row.cells[1], row.cells[2]) for label, row in found.items()}, [*errors, *again]
+    unique, repeats = first_rows(rows, path=path)
+    return {label: (row.cells[1], row.cells[2]) for label, row in unique.items()}, [*errors, *repeats]
 
 
 def _cleaned(row: NameRow, path: Path) -> NameRow:
     label = noun(row.cells[0], "the label", path=path, line=row.line)
     name, verb = (
-        plain(cell, f"the {what} of {label!r}", path=path, line=row.line)
-        for what, cell in zip(("noun", "verb"), row.cells[1:], strict=True)
+        plain(cell, f"the {column} of {label!r}", path=path, line=row.line)
+        for column, cell in zip(("noun", "verb"), row.cells[1:], strict=True)
     )
     return NameRow((label, name, verb), row.line)
 
@@ -154,9 +154,9 @@ def resampled(samples: Samples, *, from_hz: int, to_hz: int) -> Samples:
     bins = min(before, after) // 2 + 1
     share = np.arange(bins) / max(bins - 1, 1)
     slope = np.clip((1.0 - share) / (1.0 - _EDGE), 0.0, 1.0)
-    kept = np.zeros(after // 2 + 1, dtype=np.complex128)
-    kept[:bins] = spectrum[:bins] * (0.5 - 0.5 * np.cos(np.pi * slope))
-    wave = np.fft.irfft(kept, after) * (after / before)
+    output = np.zeros(after // 2 + 1, dtype=np.complex128)
+    output[:bins] = spectrum[:bins] * (0.5 - 0.5 * np.cos(np.pi * slope))
+    wave = np.fft.irfft(output, after) * (after / before)
     return wave[: ceil(len(samples) * to_hz / from_hz)].astype(np.float32)
 
 
@@ -207,8 +207,8 @@ def fitted(clip: Sound, *, count: int, rate_hz: int) -> Samples:
 
     A recording shorter than 0.6 s, such as a knock, is repeated with a pause of 0.2 s: end to end it would be a buzz.
     """
-    wanted = int(np.ceil((count / rate_hz + _FRAME_S) * clip.rate_hz))
-    sound = resampled(clip.samples[0, :wanted], from_hz=clip.rate_hz, to_hz=rate_hz)
+    length = int(np.ceil((count / rate_hz + _FRAME_S) * clip.rate_hz))
+    sound = resampled(clip.samples[0, :length], from_hz=clip.rate_hz, to_hz=rate_hz)
     if len(sound) >= count:
         return sound[:count]
     if len(sound) < _STRIKE_S * rate_hz:
@@ -218,11 +218,11 @@ def fitted(clip: Sound, *, count: int, rate_hz: int) -> Samples:
     rise = np.sin(np.linspace(0.0, np.pi / 2.0, join, dtype=np.float32))
     piece = sound.copy()
     piece[step:] *= rise[::-1]
-    whole = np.zeros(-(-count // step) * step + join, dtype=np.float32)
-    for start in range(0, len(whole) - join, step):
-        whole[start : start + len(piece)] += piece
+    output = np.zeros(-(-count // step) * step + join, dtype=np.float32)
+    for start in range(0, len(output) - join, step):
+        output[start : start + len(piece)] += piece
         piece[:join] = sound[:join] * rise  # from the second on it rises out of the end of the one before
-    return whole[:count]
+    return output[:count]
 
 
 def _to_mono(samples: Samples) -> NDArray[np.float32]:
@@ -244,11 +244,11 @@ def _heard(frames: NDArray[np.float32]) -> NDArray[np.intp]:
 
 def _kept(heard: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
     """The frames to keep: what is heard, short pauses whole, the beginning of long ones, and a tail."""
-    most = round(LONGEST_PAUSE_S / _FRAME_S)
+    longest = round(LONGEST_PAUSE_S / _FRAME_S)
     keep = np.zeros(count, dtype=np.bool_)
-    pieces = np.split(heard, np.flatnonzero(np.diff(heard) > most) + 1)
+    pieces = np.split(heard, np.flatnonzero(np.diff(heard) > longest) + 1)
     for number, piece in enumerate(pieces):
-        tail = _TAIL_FRAMES if number == len(pieces) - 1 else most
+        tail = _TAIL_FRAMES if number == len(pieces) - 1 else longest
         keep[piece[0] : piece[-1] + 1 + tail] = True
     return keep
 
@@ -297,12 +297,12 @@ def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple
     The set may be empty; files and rows of lists that cannot be used are reported as errors.
     """
     tree = walk(Path(root) / "sounds", root=Path(root))
-    named, name_errors = named_files(tree, SOUND_SUFFIXES, what="sound")
+    entries, name_errors = named_files(tree, SOUND_SUFFIXES, what="sound")
     words, word_errors = read_words(tree)
     errors = [*tree.errors, *name_errors, *word_errors]
     files: dict[str, dict[str, Path]] = {}
     contents = Contents()
-    for entry in named:
+    for entry in entries:
         try:
             clip = read_clip(entry.path, limits=limits)
             contents.add(clip.samples, entry, rate_hz=clip.rate_hz)

@@ -67,8 +67,8 @@ def noise(canvas: Canvas, *, centre_hz: float, octaves: float) -> Wave:
     size = 1 << (round(min(_NOISE_S, canvas.count / canvas.rate_hz + 0.01) * canvas.rate_hz) - 1).bit_length()
     frequencies = np.fft.rfftfreq(size, 1.0 / canvas.rate_hz)
     frequencies[0] = 1e-3
-    away = np.log2(frequencies / min(centre_hz, _HIGHEST * canvas.rate_hz)) / octaves
-    weights = np.exp(-0.5 * away**2) / np.sqrt(frequencies)
+    distance = np.log2(frequencies / min(centre_hz, _HIGHEST * canvas.rate_hz)) / octaves
+    weights = np.exp(-0.5 * distance**2) / np.sqrt(frequencies)
     turns = canvas.rng.random(len(weights), dtype=np.float32)
     grain = np.fft.irfft(weights * np.exp(2j * np.pi * turns), size)
     grain /= max(float(np.sqrt(np.mean(grain**2))), 1e-12)
@@ -99,11 +99,11 @@ def repeated(events: Sequence[Wave], canvas: Canvas, *, each_s: float, jitter: f
     ``jitter`` is the random share of ``each_s`` by which a start is late, and of the level by which an event is softer.
     """
     step = max(1.0, each_s * canvas.rate_hz)
-    most = int(np.ceil(canvas.count / step))
-    late = canvas.rng.random(most, dtype=np.float32) * jitter
-    soft = 1.0 - canvas.rng.random(most, dtype=np.float32) * jitter
+    count = int(np.ceil(canvas.count / step))
+    late = canvas.rng.random(count, dtype=np.float32) * jitter
+    soft = 1.0 - canvas.rng.random(count, dtype=np.float32) * jitter
     sound = np.zeros(canvas.count, dtype=np.float32)
-    for index in range(most):
+    for index in range(count):
         start = int(step * (index + (late[index] if index else 0.0)))
         event = events[index % len(events)][: max(0, canvas.count - start)]
         sound[start : start + len(event)] += event * soft[index]
@@ -320,8 +320,8 @@ class GeneratedSounds:
         if instance not in self.instances().get(label, ()):
             raise ValueError(f"there is no generated sound {label!r} {instance!r}")
         kind = KINDS[label]
-        own = generator(0, "sound", self.name, instance)
-        numbers = {name: _between(own, low, high) for name, (low, high) in kind.ranges.items()}
+        instance_rng = generator(0, "sound", self.name, instance)
+        numbers = {name: _between(instance_rng, low, high) for name, (low, high) in kind.ranges.items()}
         return SoundSource(
             label=label,
             instance=instance,

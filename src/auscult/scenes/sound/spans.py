@@ -120,8 +120,8 @@ def _once(rng: np.random.Generator, _: Steps, length: int) -> Steps | None:
 def _repeated(rng: np.random.Generator, _: Steps, length: int) -> Steps | None:
     times, size = _between(rng, *_REPEATS), _between(rng, *_EVENTS)
     gaps = [_between(rng, *_GAPS) for _ in range(times - 1)]
-    whole = times * size + sum(gaps)
-    start = _between(rng, _MARGIN, length - _MARGIN - whole)
+    total = times * size + sum(gaps)
+    start = _between(rng, _MARGIN, length - _MARGIN - total)
     starts = np.cumsum([start, *(size + gap for gap in gaps)])
     return tuple((int(begin), int(begin) + size) for begin in starts)
 
