@@ -88,15 +88,15 @@ class Categories:
     def _add(self, word: str, name: str, *, closed: bool) -> None:
         for form in {word, plural(word)}:
             key = tuple(_WORD.findall(form.lower()))
-            known, sure = self._index.get(key, (frozenset(), True))
-            self._index[key] = (known | {name}, closed and sure)
+            names, sure = self._index.get(key, (frozenset(), True))
+            self._index[key] = (names | {name}, closed and sure)
 
     def _relations(self) -> dict[str, frozenset[str]]:
         """Each category with itself, what shares a closed name with it, what it belongs to, and what it looks like."""
-        sets = [set(one) for one in self.table.alike]
-        sets += [set(found) for found, closed in self._index.values() if closed]
+        sets = [set(names) for names in self.table.alike]
+        sets += [set(names) for names, closed in self._index.values() if closed]
         sets += [{name, *group.members} for name, group in self.table.groups.items() if name in self.table.categories]
-        return {name: frozenset({name}.union(*(one for one in sets if name in one))) for name in self.names}
+        return {name: frozenset({name}.union(*(group for group in sets if name in group))) for name in self.names}
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
         """The names in a text, the longest first where they overlap, in order."""
@@ -107,17 +107,17 @@ class Categories:
         return self._kept[text]
 
     def _mentions(self, text: str) -> tuple[Mention, ...]:
-        found = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
-        words = tuple(word for _, _, word in found)
-        mentions, at = [], 0
-        while at < len(words):
-            for length in range(min(self._longest, len(words) - at), 0, -1):
-                entry = self._index.get(words[at : at + length])
+        matches = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
+        words = tuple(word for _, _, word in matches)
+        mentions, index = [], 0
+        while index < len(words):
+            for length in range(min(self._longest, len(words) - index), 0, -1):
+                entry = self._index.get(words[index : index + length])
                 if entry is not None:
-                    mentions.append(Mention(found[at][0], found[at + length - 1][1], *entry))
-                    at += length - 1
+                    mentions.append(Mention(matches[index][0], matches[index + length - 1][1], *entry))
+                    index += length - 1
                     break
-            at += 1
+            index += 1
         return tuple(mentions)
 
     def named(self, text: str) -> frozenset[str]:
@@ -133,8 +133,8 @@ class Categories:
         low = " ".join(_WORD.findall(name.lower()))
         if low in self.table.categories:
             return frozenset((low,))
-        known, closed = self._index.get(tuple(low.split()), (frozenset(), False))
-        return known if closed else frozenset()
+        names, closed = self._index.get(tuple(low.split()), (frozenset(), False))
+        return names if closed else frozenset()
 
     def related(self, names: Iterable[str]) -> frozenset[str]:
         """These categories and all that are, or may be taken for, one of them."""
@@ -142,23 +142,23 @@ class Categories:
 
     def absent(self, present: Iterable[str], looked_for: Iterable[str] | None = None) -> tuple[str, ...]:
         """Categories, in order, that may be said to be absent: not ``present``, and of ``looked_for`` where given."""
-        there = frozenset(present)
-        if there not in self._absent:
+        key = frozenset(present)
+        if key not in self._absent:
             if len(self._absent) > _MOST_KEPT:
                 self._absent.clear()
-            near = self.related(there)
-            self._absent[there] = frozenset(
+            related = self.related(key)
+            self._absent[key] = frozenset(
                 name
                 for name in self.names
-                if name not in self.table.unclaimed and name not in near and not self._named[name] & near
+                if name not in self.table.unclaimed and name not in related and not self._named[name] & related
             )
-        found = self._absent[there] if looked_for is None else self._absent[there].intersection(looked_for)
-        return tuple(name for name in self.names if name in found)
+        chosen = self._absent[key] if looked_for is None else self._absent[key].intersection(looked_for)
+        return tuple(name for name in self.names if name in chosen)
 
     def noun(self, name: str, *, many: bool = False) -> str:
         """The category as a noun that can stand after an article, of one or of several."""
-        one = self.table.one.get(name, name)
-        return plural(one) if many else one
+        singular = self.table.one.get(name, name)
+        return plural(singular) if many else singular
 
 
 def joined(first: CategoryTable, second: CategoryTable) -> CategoryTable:

@@ -138,8 +138,8 @@ def _read(form: object, depth: int) -> Form:
     if name not in _KEYS:
         raise _wrong(f"there is no logical form {name[:40]!r}", "one of those in auscult.language.forms")
     if set(form) != {"op", *_KEYS[name]}:
-        found = ", ".join(sorted(str(key)[:20] for key in form)[:10])
-        raise _wrong(f"the logical form {name!r} has the keys {found}", ", ".join(sorted({"op", *_KEYS[name]})))
+        keys = ", ".join(sorted(str(key)[:20] for key in form)[:10])
+        raise _wrong(f"the logical form {name!r} has the keys {keys}", ", ".join(sorted({"op", *_KEYS[name]})))
     for key in _KEYS[name]:
         _check_part(form, key, depth)
     return form
@@ -179,8 +179,8 @@ _MOST_COUNTED: Final = 6
 
 def both(*parts: Form) -> Form:
     """The conjunction of forms; a single form is returned as it is, and ``anything`` is dropped."""
-    kept = [part for part in parts if part["op"] != "anything"]
-    return {"op": "and", "of": kept} if len(kept) > 1 else kept[0] if kept else ANYTHING
+    remaining = [part for part in parts if part["op"] != "anything"]
+    return {"op": "and", "of": remaining} if len(remaining) > 1 else remaining[0] if remaining else ANYTHING
 
 
 def no(form: Form) -> Form:
@@ -232,8 +232,8 @@ def covers() -> list[Form]:
 
 def seen(facts: Facts) -> list[Form]:
     """All simple visual predicates, and the negations of category and colour."""
-    own = [*categories(facts), *colours(facts)]
-    return [*own, *map(no, own), *textures(facts), *motions(facts), *places(), *covers()]
+    deniable = [*categories(facts), *colours(facts)]
+    return [*deniable, *map(no, deniable), *textures(facts), *motions(facts), *places(), *covers()]
 
 
 def heard(facts: Facts) -> list[Form]:
@@ -255,18 +255,18 @@ def counts() -> list[Form]:
 
 def to_voices(facts: Facts) -> list[Form]:
     """Order and overlap with each voice that is alone of its kind, and what is not heard at the same time."""
-    found: list[Form] = []
+    forms: list[Form] = []
     for noun, verb in _kinds(facts):
         for how in TIME_RELATIONS:
             form: dict[str, Any] = {"op": "heard", "how": how, "noun": noun, "verb": verb}
-            found += [form, no(form)]
-    return found
+            forms += [form, no(form)]
+    return forms
 
 
 def _kinds(facts: Facts) -> list[tuple[str, str]]:
     voices = [*(thing.voice for thing in facts.things if thing.voice is not None), *facts.elsewhere]
-    found = {(voice.noun, voice.verb) for voice in voices}
-    return sorted(kind for kind in found if not _GENERIC_SOUNDS.intersection(kind))
+    kinds = {(voice.noun, voice.verb) for voice in voices}
+    return sorted(kind for kind in kinds if not _GENERIC_SOUNDS.intersection(kind))
 
 
 def _words(name: str, values: Iterable[str | None]) -> list[Form]:

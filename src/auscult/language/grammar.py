@@ -124,8 +124,8 @@ def _singular(rng: np.random.Generator, form: Form) -> Phrase:
 def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -> Phrase:
     """Say a superlative; ``inner``, in a way that fits after a relation."""
     before, first, clauses = _SUPERLATIVES[form["by"]]
-    there = {"before": before, "first": first, "among": not inner, "of": before}
-    kind = _pick(rng, [kind for kind, ways_of in there.items() if ways_of])
+    slots = {"before": before, "first": first, "among": not inner, "of": before}
+    kind = _pick(rng, [kind for kind, ways_of in slots.items() if ways_of])
     if kind == "before":
         word, noun = _pick(rng, before), _noun_phrase(rng, form["of"], many=False)
         return Phrase(f"the {word} {noun.text}", f"{word} {noun.wording}")
@@ -140,8 +140,8 @@ def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -
         among = _pick(rng, ("of", "among", "of all"))
         return Phrase(f"the {word} {among} the {noun.text}", f"{word} {among} {noun.wording}")
     start, clause = _pick(rng, ("among", "of", "out of")), _pick(rng, clauses)
-    rest = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
-    return Phrase(f"{start} the {noun.text}, {rest}", f"{start}, {clause} {noun.wording}")
+    ending = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
+    return Phrase(f"{start} the {noun.text}, {ending}", f"{start}, {clause} {noun.wording}")
 
 
 @overload
@@ -164,10 +164,10 @@ def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool, short: boo
 def _parts(form: Form) -> list[Form]:
     """The predicates of a form; "sounds" and "not with" become one, else they read "audible" and "not heard"."""
     parts = [part for part in (form["of"] if form["op"] == "and" else (form,)) if part["op"] != "anything"]
-    apart = [part for part in parts if part["op"] == "not" and part["of"].get("how") == "with"]
-    if apart and SOUNDS in parts:
-        kept = [part for part in parts if part != SOUNDS and part not in apart]
-        return kept + [{**part["of"], "op": f"sounds_not_{part['of']['op']}"} for part in apart]
+    denied = [part for part in parts if part["op"] == "not" and part["of"].get("how") == "with"]
+    if denied and SOUNDS in parts:
+        others = [part for part in parts if part != SOUNDS and part not in denied]
+        return others + [{**part["of"], "op": f"sounds_not_{part['of']['op']}"} for part in denied]
     return parts
 
 
@@ -213,7 +213,7 @@ def _referent(rng: np.random.Generator, form: Form) -> str:
 
 def _fit(pieces: Sequence[_Piece], *, short: bool) -> bool:
     count = {slot: sum(piece.way.slot == slot for piece in pieces) for slot in ("noun", "before", "after", "that")}
-    if any(count[slot] > most for slot, most in (("noun", 1), ("before", 2), ("after", 1), ("that", 2))):
+    if any(count[slot] > limit for slot, limit in (("noun", 1), ("before", 2), ("after", 1), ("that", 2))):
         return False
     if short:
         return not count["after"] and not count["that"]
@@ -318,9 +318,9 @@ def _extreme_and_sound(proof: Proof) -> Iterator[Form]:
 def _relation_to_sounding(proof: Proof) -> Iterator[Form]:
     facts = proof.facts
     deniable = ("above", "below", "larger", "smaller")
-    ways = (*_LEFT_AND_RIGHT, *_LIKE, "larger", "smaller", "in_front_of", "behind")
+    relations = (*_LEFT_AND_RIGHT, *_LIKE, "larger", "smaller", "in_front_of", "behind")
     groups = [ANYTHING, SOUNDS, no(SOUNDS), *categories(facts), *colours(facts), *textures(facts), *motions(facts)]
-    for how, form in product(ways, _single(proof, _heard_alone(facts))):
+    for how, form in product(relations, _single(proof, _heard_alone(facts))):
         if _sensible(proof, how, form):
             stands = relation(how, form)
             yield from (both(group, stands) for group in groups)
@@ -329,9 +329,9 @@ def _relation_to_sounding(proof: Proof) -> Iterator[Form]:
 
 def _sound_relation(proof: Proof) -> Iterator[Form]:
     facts = proof.facts
-    ways = ("after", "before", "with", "louder", "quieter")
+    relations = ("after", "before", "with", "louder", "quieter")
     groups = [ANYTHING, *categories(facts), *colours(facts), *textures(facts), *motions(facts)]
-    for how, form in product(ways, _single(proof, _looks(facts))):
+    for how, form in product(relations, _single(proof, _looks(facts))):
         for group in groups:
             yield both(group, relation(how, form))
             yield both(group, no(relation(how, form)))
@@ -424,9 +424,9 @@ def describe(
     ``targets`` are the ids of what may be named, None for all; other things still matter for what an expression means.
     There are fewer where the scene allows no more.
     """
-    wanted = [thing.id for thing in facts.things if targets is None or thing.id in targets]
+    ids = [thing.id for thing in facts.things if targets is None or thing.id in targets]
     scene = _Scene(facts)
-    return _different(lambda: scene.draw(rng, wanted) if wanted else None, most)
+    return _different(lambda: scene.draw(rng, ids) if ids else None, most)
 
 
 def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Expression, ...]:
@@ -442,14 +442,14 @@ def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Express
 
 def _different(draw: Callable[[], Expression | None], most: int) -> tuple[Expression, ...]:
     """Draw until there are enough of different forms, or often enough; of one text the last form stays."""
-    found: dict[str, Expression] = {}
+    expressions: dict[str, Expression] = {}
     for _ in range(_TRIES * most):
-        if len(found) == most:
+        if len(expressions) == most:
             break
-        drawn = draw()
-        if drawn is not None:
-            found.setdefault(repr(drawn.form), drawn)
-    return tuple({expression.text: expression for expression in found.values()}.values())
+        expression = draw()
+        if expression is not None:
+            expressions.setdefault(repr(expression.form), expression)
+    return tuple({expression.text: expression for expression in expressions.values()}.values())
 
 
 @dataclass(slots=True)
@@ -497,35 +497,35 @@ class _Scene:
         """The forms of a family by what they name; under None those that name nothing and might be thought to."""
         if family not in self.kept:
             senses, lister = FAMILIES[family]
-            found: dict[str | None, list[Form]] = {}
+            by_target: dict[str | None, list[Form]] = {}
             for form in lister(self.proof):
-                self._file(form, senses, found)
-            self.kept[family] = found
+                self._file(form, senses, by_target)
+            self.kept[family] = by_target
         return self.kept[family]
 
-    def _file(self, form: Form, senses: frozenset[Sense], found: dict[str | None, list[Form]]) -> None:
-        named = self.proof.named(form)
-        if named is None or len(named) > 1 or not self._earns(form, senses):
+    def _file(self, form: Form, senses: frozenset[Sense], by_target: dict[str | None, list[Form]]) -> None:
+        ids = self.proof.named(form)
+        if ids is None or len(ids) > 1 or not self._earns(form, senses):
             return
-        target = next(iter(named), None)
+        target = next(iter(ids), None)
         if target is None:
-            found.setdefault(None, []).append(form)
+            by_target.setdefault(None, []).append(form)
         elif needed(form, target, self.lacking) == senses:
-            found.setdefault(target, []).append(form)
+            by_target.setdefault(target, []).append(form)
 
     def _earns(self, form: Form, senses: frozenset[Sense]) -> bool:
         """Whether each part of a conjunction changes what is named, and is true of something by itself."""
         if not self._chooses(form):
             return False
-        whole = self.proof.values(form)
+        values = self.proof.values(form)
         if form["op"] == "most":
             return self._differs(form, senses)
         if form["op"] != "and":
             return True
         for index, part in enumerate(form["of"]):
-            rest = [*form["of"][:index], *form["of"][index + 1 :]]
-            without = self.proof.values({"op": "and", "of": rest})
-            if without == whole or True not in self.proof.values(part) or self._to_itself(part, without):
+            others = [*form["of"][:index], *form["of"][index + 1 :]]
+            without = self.proof.values({"op": "and", "of": others})
+            if without == values or True not in self.proof.values(part) or self._to_itself(part, without):
                 return False
         return True
 
@@ -546,22 +546,22 @@ class _Scene:
 
     def _differs(self, form: Form, senses: frozenset[Sense]) -> bool:
         """Whether a superlative that needs both senses gives another thing than it would give among all."""
-        every = ANYTHING if form["by"] in SIGHT_QUALITIES else SOUNDS
-        return len(senses) < 2 or self.proof.values(most_of(form["by"], every)) != self.proof.values(form)
+        group = ANYTHING if form["by"] in SIGHT_QUALITIES else SOUNDS
+        return len(senses) < 2 or self.proof.values(most_of(form["by"], group)) != self.proof.values(form)
 
     def _express(self, rng: np.random.Generator, family: str, target: str | None) -> Expression:
         forms = self.forms(family)[target]
         rare = _FROM_LEFT_SHARE if family in BOTH else 1.0
         weights = np.array([rare if _from_left(form) else 1.0 for form in forms])
         form = forms[int(rng.choice(len(forms), p=weights / weights.sum()))]
-        drawn = phrase(rng, form)
+        words = phrase(rng, form)
         needs = FAMILIES[family][0] if target is None else needed(form, target, self.lacking)
-        return Expression(text=drawn.text, family=family, wording=drawn.wording, target=target, needs=needs, form=form)
+        return Expression(text=words.text, family=family, wording=words.wording, target=target, needs=needs, form=form)
 
 
 def _from_left(form: Form) -> bool:
     """Whether the words of a form reveal roughly how many things lie left of what it names."""
     inner = form.get("of", form.get("to", ()))
     parts = inner if isinstance(inner, list) else [inner] if inner else []
-    own = (form.get(key) for key in ("word", "by", "how"))
-    return any(word in _FROM_LEFT for word in own) or any(map(_from_left, parts))
+    words = (form.get(key) for key in ("word", "by", "how"))
+    return any(word in _FROM_LEFT for word in words) or any(map(_from_left, parts))

@@ -259,9 +259,9 @@ class Lexicon:
 @cache
 def lexicon() -> Lexicon:
     """Read the lexicon and make the forms; about 1,000 words, a few milliseconds, once."""
-    raw, said = data.read("lexicon"), data.read("attributes")
+    raw, attributes = data.read("lexicon"), data.read("attributes")
     classes = {name: frozenset(text.split()) for name, text in raw.items() if isinstance(text, str)}
-    of_things = " ".join(said[kind] for kind in ("colour", "position_absolute", "position", "size", "material"))
+    of_things = " ".join(attributes[kind] for kind in ("colour", "position_absolute", "position", "size", "material"))
     classes["adjectives"] |= set(of_things.split()) - classes["nouns"]
     forms = _verb_forms(classes["verbs"], raw["irregular_verbs"])
     nouns = classes["nouns"] | classes["groups"] | set(raw["irregular_plurals"])
@@ -271,10 +271,10 @@ def lexicon() -> Lexicon:
     known = listed.union(nouns, plurals, forms["thirds"], forms["ings"], pasts, participles)
     grammar = ("determiners", "pronouns", "relatives", "prepositions", "conjunctions", "auxiliaries", "adverbs")
     function_words = frozenset().union(*(classes[name] for name in (*grammar, "negations", "numbers")))
-    named = ("determiners", "numbers", "many", "pronouns", "relatives", "prepositions", "conjunctions")
-    more = ("auxiliaries", "negations", "adverbs", "adjectives", "groups", "verbs")
+    names = ("determiners", "numbers", "many", "pronouns", "relatives", "prepositions", "conjunctions")
+    more_names = ("auxiliaries", "negations", "adverbs", "adjectives", "groups", "verbs")
     return Lexicon(
-        **{name: classes[name] for name in (*named, *more)},
+        **{name: classes[name] for name in (*names, *more_names)},
         nouns=frozenset(nouns),
         thirds=MappingProxyType(forms["thirds"]),
         ings=MappingProxyType(forms["ings"]),

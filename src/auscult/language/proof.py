@@ -128,8 +128,8 @@ def _length(voice: Voice) -> float:
 def _longer(first: Voice | None, second: Voice | None) -> bool | None:
     if first is None or second is None:
         return None if first is second else second is None
-    mine, theirs = _length(first), _length(second)
-    return True if mine >= LONGER * theirs else False if theirs >= LONGER * mine else None
+    length, other_length = _length(first), _length(second)
+    return True if length >= LONGER * other_length else False if other_length >= LONGER * length else None
 
 
 def _quieter_of(first: Voice | None, second: Voice | None) -> bool | None:
@@ -282,11 +282,11 @@ def nearest(first: SceneObject, second: SceneObject, facts: Facts, *, far: bool 
 
     Distances are between centres; each is a range, from the nearest that the two can have been to the farthest.
     """
-    mine, closer = _distance(first, second), []
+    distance, closer = _distance(first, second), []
     for other in facts.things:
         if other.id not in {first.id, second.id}:
-            theirs = _distance(other, second)
-            closer.append(_beside(theirs, mine) if far else _beside(mine, theirs))
+            other_distance = _distance(other, second)
+            closer.append(_beside(other_distance, distance) if far else _beside(distance, other_distance))
     return False if False in closer else True if closer and None not in closer else None
 
 
@@ -380,10 +380,10 @@ class Proof:
 
     def values(self, form: Form) -> TruthValues:
         """True, false or None for each thing, in the order of the facts."""
-        kept = self._kept.get(id(form))
-        if kept is None:
-            kept = self._kept[id(form)] = (form, self._values(form))  # the form is held, so that its id stays its own
-        return kept[1]
+        entry = self._kept.get(id(form))
+        if entry is None:
+            entry = self._kept[id(form)] = (form, self._values(form))  # the form is held, so that its id stays its own
+        return entry[1]
 
     def _values(self, form: Form) -> TruthValues:
         name = form["op"]
@@ -419,18 +419,18 @@ class Proof:
     def _most(self, form: Form) -> TruthValues:
         """Best by a margin among all that may belong; out where one that surely belongs is better."""
         members, better = self.values(form["of"]), self._table(form["by"])
-        rivals = [at for at, member in enumerate(members) if member is not False]
-        known = form["by"] in SIGHT_QUALITIES or self._hears()  # even one alone must sound to be loudest
-        found: list[bool | None] = []
+        rivals = [rival for rival, member in enumerate(members) if member is not False]
+        sensed = form["by"] in SIGHT_QUALITIES or self._hears()  # even one alone must sound to be loudest
+        values: list[bool | None] = []
         for index, thing in enumerate(self.facts.things):
-            others = [at for at in rivals if at != index]
-            beaten = any(members[at] and better[at][index] for at in others)
+            others = [rival for rival in rivals if rival != index]
+            beaten = any(members[rival] and better[rival][index] for rival in others)
             if beaten or members[index] is False or self._out(thing, form["by"]):
-                found.append(False)
+                values.append(False)
             else:
-                wins = known and all(better[index][at] for at in others)
-                found.append(members[index] if wins else None)
-        return tuple(found)
+                wins = sensed and all(better[index][rival] for rival in others)
+                values.append(members[index] if wins else None)
+        return tuple(values)
 
     def _out(self, thing: SceneObject, quality: str) -> bool:
         """Whether a thing has nothing of a quality: what never sounds is neither loud nor early; it may be quiet."""
@@ -442,18 +442,18 @@ class Proof:
         if count > 1 or all(value is False for value in referents):
             return self._unclear()
         sure = count == 1 and None not in referents
-        goals = [at for at, value in enumerate(referents) if (value if count else value is not False)]
+        goals = [goal for goal, value in enumerate(referents) if (value if count else value is not False)]
         stands = self._table(form["how"])
-        found: list[bool | None] = []
+        result: list[bool | None] = []
         for index in range(len(referents)):
-            values = [stands[index][at] for at in goals if at != index]
+            values = [stands[index][goal] for goal in goals if goal != index]
             if referents[index] is True:
-                found.append(False if sure else None)
+                result.append(False if sure else None)
             elif values and all(value is False for value in values):
-                found.append(False)
+                result.append(False)
             else:
-                found.append(values[0] if sure else None)
-        return tuple(found)
+                result.append(values[0] if sure else None)
+        return tuple(result)
 
     def _table(self, name: str) -> tuple[TruthValues, ...]:
         """How each thing stands to each in a quality or relation; a row is the first thing."""
@@ -483,9 +483,9 @@ class Proof:
         fits = [is_voice(voice, noun=form["noun"], verb=form["verb"]) for voice in voices]
         if fits.count(True) != 1 or None in fits:
             return self._unclear()
-        which = voices[fits.index(True)]
+        source = voices[fits.index(True)]
         relation = RELATIONS_HEARD[form["how"]]
-        return tuple(False if thing.voice is which else relation(thing.voice, which) for thing in self.facts.things)
+        return tuple(False if thing.voice is source else relation(thing.voice, source) for thing in self.facts.things)
 
     def _hears(self) -> bool:
         return "sound" in self.senses and not self.facts.silent

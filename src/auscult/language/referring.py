@@ -31,31 +31,31 @@ class NounPhrase(NamedTuple):
 
 def noun_phrase(sentence: str, tokens: Sequence[Word], first: int = 0) -> NounPhrase | None:
     """The first noun phrase at or after a word; of "pair of glasses" and "one of the dogs" the noun after ``of``."""
-    at = first
-    while at < len(tokens):
-        noun, end = phrase_at(sentence, tokens, at)
+    index = first
+    while index < len(tokens):
+        noun, end = phrase_at(sentence, tokens, index)
         if noun is not None and not _stands_for_another(tokens, noun, end):
-            return NounPhrase(noun, at, end)
-        begun, at = at, end + 1
-        if noun is None and _headless(tokens[begun:at]):
-            at = next((later for later in range(at, len(tokens)) if _after_mark(sentence, tokens, later)), len(tokens))
+            return NounPhrase(noun, index, end)
+        start, index = index, end + 1
+        if noun is None and _headless(tokens[start:index]):
+            index = next((i for i in range(index, len(tokens)) if _after_mark(sentence, tokens, i)), len(tokens))
     return None
 
 
 def _headless(tokens: Sequence[Word]) -> bool:
     """Whether words up to a preposition are a phrase without noun: "the others in", "closest to"."""
     lex = lexicon()
-    said = [word.low for word in tokens[:-1] if word.low not in lex.determiners | lex.closing]
-    return bool(said) and tokens[-1].low in lex.prepositions - {"of"}
+    content = [word.low for word in tokens[:-1] if word.low not in lex.determiners | lex.closing]
+    return bool(content) and tokens[-1].low in lex.prepositions - {"of"}
 
 
-def _after_mark(sentence: str, tokens: Sequence[Word], at: int) -> bool:
-    return not sentence[tokens[at - 1].end : tokens[at].start].isspace()
+def _after_mark(sentence: str, tokens: Sequence[Word], index: int) -> bool:
+    return not sentence[tokens[index - 1].end : tokens[index].start].isspace()
 
 
-def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
+def _stands_for_another(tokens: Sequence[Word], head: int, index: int) -> bool:
     """Whether it is the ``pair`` of "pair of glasses", or the ``one`` of "one of the dogs"."""
-    of = at < len(tokens) - 1 and tokens[at].low == "of"
+    of = index < len(tokens) - 1 and tokens[index].low == "of"
     return of and (tokens[head].low in lexicon().groups or tokens[head].low == "one")
 
 
@@ -67,59 +67,59 @@ def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: boo
     lex = lexicon()
     noun: int | None = None
     spare: int | None = None  # an adjective that is a noun too, such as orange
-    for at in range(first, len(tokens)):
-        word = tokens[at]
-        if at > first and noun is not None and _after_mark(sentence, tokens, at):
-            return noun, at
-        joins = word.low in lex.conjunctions and not _begins_phrase(tokens, at + 1, lex)  # "red and orange light"
-        names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, at, lex))
-        many = (related or noun is None) and word.low in lex.thirds and lex.singular(word.low) in lex.nouns
-        many = many or _is_can(tokens, at, lex)
-        if not many and _ends_phrase(tokens, at, has_noun=names, lex=lex):
-            return (spare if noun is None else noun), at
-        many = many or (noun is None and _names_as_ing(tokens, at, lex))
-        if _possessive(tokens, at):
+    for index in range(first, len(tokens)):
+        word = tokens[index]
+        if index > first and noun is not None and _after_mark(sentence, tokens, index):
+            return noun, index
+        joins = word.low in lex.conjunctions and not _begins_phrase(tokens, index + 1, lex)  # "red and orange light"
+        names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, index, lex))
+        is_noun = (related or noun is None) and word.low in lex.thirds and lex.singular(word.low) in lex.nouns
+        is_noun = is_noun or _is_can(tokens, index, lex)
+        if not is_noun and _ends_phrase(tokens, index, has_noun=names, lex=lex):
+            return (spare if noun is None else noun), index
+        is_noun = is_noun or (noun is None and _names_as_ing(tokens, index, lex))
+        if _possessive(tokens, index):
             noun = None
-        elif many or noun_like(word.low, lex, after_noun=noun is not None):
-            noun = at
-        elif word.low in lex.nouns or (word.low in lex.verbs and _can_be_noun(tokens, at, lex)):
-            spare = at  # of verbs "the tap"
+        elif is_noun or noun_like(word.low, lex, after_noun=noun is not None):
+            noun = index
+        elif word.low in lex.nouns or (word.low in lex.verbs and _can_be_noun(tokens, index, lex)):
+            spare = index  # of verbs "the tap"
     return (spare if noun is None else noun), len(tokens)
 
 
-def _can_be_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+def _can_be_noun(tokens: Sequence[Word], index: int, lex: Lexicon) -> bool:
     """Whether a verb stands where a noun is due: "the tap", "a gradual decrease in"."""
-    after = tokens[at + 1].low if at + 1 < len(tokens) else "of"
-    adjective = at > 0 and tokens[at - 1].low in lex.adjectives and after in {"of", "in"}
-    return adjective or _begins_phrase(tokens, at - 1, lex)
+    after = tokens[index + 1].low if index + 1 < len(tokens) else "of"
+    adjective = index > 0 and tokens[index - 1].low in lex.adjectives and after in {"of", "in"}
+    return adjective or _begins_phrase(tokens, index - 1, lex)
 
 
-def _is_can(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+def _is_can(tokens: Sequence[Word], index: int, lex: Lexicon) -> bool:
     """Whether "can" is a thing: "a trash can in", but not "the dog can jump" or "others that can be seen"."""
-    if tokens[at].low != "can":
+    if tokens[index].low != "can":
         return False
-    before, after = (tokens[near].low if 0 <= near < len(tokens) else "" for near in (at - 1, at + 1))
+    before, after = (tokens[i].low if 0 <= i < len(tokens) else "" for i in (index - 1, index + 1))
     helps = lex.verbs | lex.negations | lex.auxiliaries | lex.pronouns
     return before not in lex.relatives | lex.pronouns | {"others"} and after not in helps
 
 
-def _begins_phrase(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+def _begins_phrase(tokens: Sequence[Word], index: int, lex: Lexicon) -> bool:
     """Whether a determiner stands there: the second of "a white top and a hat"."""
-    return 0 <= at < len(tokens) and tokens[at].low in lex.determiners
+    return 0 <= index < len(tokens) and tokens[index].low in lex.determiners
 
 
-def _followed_by_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+def _followed_by_noun(tokens: Sequence[Word], index: int, lex: Lexicon) -> bool:
     """Whether a noun comes next: "giant flying bird", but not "baby laughing at the cat"."""
-    return at + 1 < len(tokens) and noun_like(tokens[at + 1].low, lex)
+    return index + 1 < len(tokens) and noun_like(tokens[index + 1].low, lex)
 
 
-def _ends_phrase(tokens: Sequence[Word], at: int, *, has_noun: bool, lex: Lexicon) -> bool:
-    low = tokens[at].low
+def _ends_phrase(tokens: Sequence[Word], index: int, *, has_noun: bool, lex: Lexicon) -> bool:
+    low = tokens[index].low
     if low in lex.closing or (low in lex.conjunctions and has_noun):
         return True
     if not has_noun:
         return False
-    if low.endswith("ing") and at + 1 < len(tokens) and tokens[at + 1].low in lex.determiners:
+    if low.endswith("ing") and index + 1 < len(tokens) and tokens[index + 1].low in lex.determiners:
         return True  # "person crossing the street", where crossing is a noun elsewhere
     return low in lex.function_words or _is_adverb(low, lex) or is_verbal(low, lex)
 
@@ -139,10 +139,10 @@ def is_verbal(low: str, lex: Lexicon, *, clause: bool = False) -> bool:
     return low.endswith(("ing", "ed")) and len(low) > 4
 
 
-def _possessive(tokens: Sequence[Word], at: int) -> bool:
+def _possessive(tokens: Sequence[Word], index: int) -> bool:
     """Whether it owns the noun to come: ``man's``, or ``dog s`` where a tokenizer dropped the apostrophe."""
-    low = tokens[at].low
-    return low.endswith(("'s", "s'")) or low == "s" or (at + 1 < len(tokens) and tokens[at + 1].low == "s")
+    low = tokens[index].low
+    return low.endswith(("'s", "s'")) or low == "s" or (index + 1 < len(tokens) and tokens[index + 1].low == "s")
 
 
 def noun_like(low: str, lex: Lexicon, *, after_noun: bool = False) -> bool:
@@ -154,9 +154,10 @@ def noun_like(low: str, lex: Lexicon, *, after_noun: bool = False) -> bool:
     return low in lex.nouns or not (is_verbal(low, lex) or _is_adverb(low, lex))
 
 
-def _names_as_ing(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+def _names_as_ing(tokens: Sequence[Word], index: int, lex: Lexicon) -> bool:
     """Whether a word in -ing stands alone where a noun is due, as the last: "the singing"."""
-    return at == len(tokens) - 1 and tokens[at].low.endswith("ing") and tokens[at].low not in lex.function_words
+    low = tokens[index].low
+    return index == len(tokens) - 1 and low.endswith("ing") and low not in lex.function_words
 
 
 AttributeKind: TypeAlias = Literal["colour", "position", "size", "material", "action", "other"]
@@ -240,8 +241,8 @@ def vocabulary() -> WordsByKind:
     for kind in ("material", "size", "position", "colour"):
         kinds |= dict.fromkeys(raw[kind].split(), kind)
     kinds |= dict.fromkeys(raw["position_absolute"].split(), "position")
-    named = ("place", "picture", "viewer", "time", "light", "animate", "foreign")
-    sets = {name: frozenset(raw[name].split()) for name in named}
+    names = ("place", "picture", "viewer", "time", "light", "animate", "foreign")
+    sets = {name: frozenset(raw[name].split()) for name in names}
     absolute = frozenset(raw["position_absolute"].split())
     return WordsByKind(kinds=kinds, absolute=absolute, compounds=frozenset(raw["compounds"].split(", ")), **sets)
 
@@ -327,8 +328,8 @@ def _span(tokens: Sequence[Word], first: int, end: int) -> Span:
 def _negation(tokens: Sequence[Word], lex: Lexicon) -> tuple[Span, ...]:
     """Words that deny, and "other than"."""
     after = (*(word.low for word in tokens[1:]), "")
-    ends = (at + (tokens[at].low == "other" and after[at] == "than") for at in range(len(tokens)))
-    return tuple(_span(tokens, at, end + 1) for at, end in enumerate(ends) if end > at or _denies(tokens[at].low, lex))
+    ends = (i + (tokens[i].low == "other" and after[i] == "than") for i in range(len(tokens)))
+    return tuple(_span(tokens, i, end + 1) for i, end in enumerate(ends) if end > i or _denies(tokens[i].low, lex))
 
 
 def _denies(low: str, lex: Lexicon) -> bool:
@@ -352,45 +353,45 @@ def _problem(tokens: Sequence[Word], lex: Lexicon) -> str | None:
 def _compound(sentence: str, tokens: Sequence[Word], phrase: NounPhrase) -> int:
     """The first word of the compound that ends with the noun."""
     lex, known = lexicon(), vocabulary()
-    at = phrase.noun
-    while at > phrase.first and sentence[tokens[at - 1].end : tokens[at].start].isspace():
-        low = tokens[at - 1].low
+    index = phrase.noun
+    while index > phrase.first and sentence[tokens[index - 1].end : tokens[index].start].isspace():
+        low = tokens[index - 1].low
         other = low not in lex.nouns and ("-" in low or low.endswith(_OF_ADJECTIVES))
         other = other or low in known.kinds or low in lex.adjectives or low in lex.function_words or is_verbal(low, lex)
-        if f"{low} {lex.singular(tokens[at].low)}" not in known.compounds and (
+        if f"{low} {lex.singular(tokens[index].low)}" not in known.compounds and (
             other or low.endswith(("'s", "s'")) or len(low) < 2
         ):
             break
-        at -= 1
-    return at
+        index -= 1
+    return index
 
 
 def _before(tokens: Sequence[Word], first: int, noun: int) -> tuple[int | None, list[Attribute]]:
     """The determiner, and the attributes between it and the noun."""
     lex = lexicon()
     determiner = None
-    found: list[Attribute] = []
-    for at in range(first, noun):
-        low = tokens[at].low
+    attributes: list[Attribute] = []
+    for index in range(first, noun):
+        low = tokens[index].low
         ordinal = low in lex.numbers and low not in lex.many | {"one", "dozen"}
         if low.endswith(("'s", "s'")) or low == "s":
-            determiner, found = None, []  # what was before is said of the owner
+            determiner, attributes = None, []  # what was before is said of the owner
         elif low in lex.determiners or (low in lex.numbers and not ordinal) or low.isdigit():
-            determiner = at if determiner is None or low not in lex.determiners else determiner  # "an all white mug"
+            determiner = index if determiner is None or low not in lex.determiners else determiner  # "an all white mug"
         elif ordinal or low not in lex.function_words:
-            found.append(_attribute(tokens, (at, at, at + 1), before=True))
-    return determiner, found
+            attributes.append(_attribute(tokens, (index, index, index + 1), before=True))
+    return determiner, attributes
 
 
 def _attribute(
     tokens: Sequence[Word], place: tuple[int, int, int], *, before: bool = False, negated: bool = False
 ) -> Attribute:
     """The attribute of a word: place is the word, the first of its phrase and one past the phrase."""
-    at, first, end = place
-    low, known = tokens[at].low, vocabulary()
+    index, first, end = place
+    low, known = tokens[index].low, vocabulary()
     kind = known.kinds.get(low) or ("action" if is_verbal(low, lexicon()) else "other")
     return Attribute(
-        span=_span(tokens, at, at + 1),
+        span=_span(tokens, index, index + 1),
         phrase=_span(tokens, first, end),
         kind=kind,
         absolute=low in known.absolute,
@@ -402,8 +403,8 @@ def _attribute(
 class _After:
     """Reads what follows the head, a chain at a time: a verb, prepositions and adjectives, up to a noun phrase."""
 
-    def __init__(self, sentence: str, tokens: Sequence[Word], at: int) -> None:
-        self.sentence, self.tokens, self.at = sentence, tokens, at
+    def __init__(self, sentence: str, tokens: Sequence[Word], index: int) -> None:
+        self.sentence, self.tokens, self.at = sentence, tokens, index
         self.lex, self.known = lexicon(), vocabulary()
         self.attributes: list[Attribute] = []
         self.relation: Relation | None = None
@@ -422,8 +423,8 @@ class _After:
             if self.at == begin:
                 return
 
-    def _low(self, at: int) -> str:
-        return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
+    def _low(self, index: int) -> str:
+        return self.tokens[index].low if 0 <= index < len(self.tokens) else ""
 
     def _skip(self) -> bool:
         """Goes past what leads to a chain, as "that is not slowly"; whether it denies."""
@@ -464,27 +465,29 @@ class _After:
         return low in {"and", "but"} or (acts and self._related not in self.known.animate)
 
     def _chain(self, first: int, *, negated: bool) -> None:
-        begin, said = self.at, list[int]()
+        begin, chain = self.at, list[int]()
         while self.at < len(self.tokens):
             place = self._place()
             if place is not None and place[1]:
                 continue
             if place is not None:
-                said.append(place[0])
+                chain.append(place[0])
                 break
             role = self._role(begin)
             if not role:
                 if self._low(self.at) in self.lex.conjunctions:
                     break
                 noun, _ = phrase_at(self.sentence, self.tokens, self.at, related=True)
-                if noun is not None and self._object(NounPhrase(noun, self.at, noun + 1), begin, said, negated=negated):
+                if noun is not None and self._object(
+                    NounPhrase(noun, self.at, noun + 1), begin, chain, negated=negated
+                ):
                     return
                 break
             if role != "link":
-                said.append(self.at)
+                chain.append(self.at)
             negated |= _denies(self._low(self.at), self.lex)
             self.at += 1
-        self._qualities(said, first, negated=negated)
+        self._qualities(chain, first, negated=negated)
 
     def _role(self, begin: int) -> Literal["verb", "link", "quality", ""]:
         """What the next word is in a chain; nothing where a noun phrase or something else begins."""
@@ -507,26 +510,26 @@ class _After:
         led = self._low(self.at - 1) in {"to", "by"} | self.lex.negations | self.lex.auxiliaries
         return low in {"have", "has", "had"} or (low in self.lex.verbs and (led or low not in self.lex.nouns))
 
-    def _qualities(self, said: Sequence[int], first: int, *, negated: bool) -> None:
+    def _qualities(self, chain: Sequence[int], first: int, *, negated: bool) -> None:
         """Attributes of the words of a chain that goes to no object."""
-        for at in said:
-            if not self._of_part and (len(said) == 1 or self._low(at) not in _STANDS):
-                place = (at, first, max(self.at, at + 1))
+        for index in chain:
+            if not self._of_part and (len(chain) == 1 or self._low(index) not in _STANDS):
+                place = (index, first, max(self.at, index + 1))
                 self.attributes.append(_attribute(self.tokens, place, negated=negated))
 
-    def _object(self, phrase: NounPhrase, begin: int, said: list[int], *, negated: bool) -> bool:
+    def _object(self, phrase: NounPhrase, begin: int, chain: list[int], *, negated: bool) -> bool:
         """A noun phrase at the end of a chain: whether it is a related object, not a part of what is said."""
         low, known = self._low(phrase.noun), self.known
         self.at = phrase.end
         if phrase.first == begin and self._low(begin) in {"his", "her", "its", "their"}:
             self._of_part = True  # "and his clothes are orange"
         if phrase.noun == phrase.first and known.kinds.get(low) == "colour":
-            said.append(phrase.noun)  # "in orange"
+            chain.append(phrase.noun)  # "in orange"
             return False
-        direct = self._low(phrase.first - 1) == self._low(said[-1]) if said else False
-        viewer = low in known.viewer and (not direct or self._low(said[-1]).startswith("fac"))
-        if viewer and not said and self._low(begin) in known.kinds:
-            said.append(begin)  # "near me"
+        direct = self._low(phrase.first - 1) == self._low(chain[-1]) if chain else False
+        viewer = low in known.viewer and (not direct or self._low(chain[-1]).startswith("fac"))
+        if viewer and not chain and self._low(begin) in known.kinds:
+            chain.append(begin)  # "near me"
         if viewer or low in known.light or low in known.time or (low in known.picture and not direct):
             return False
         if self.relation is None and phrase.first > begin and not self._of_part:
@@ -540,30 +543,30 @@ class _After:
         self._related = low
         return True
 
-    def _leads_on(self, at: int) -> bool:
+    def _leads_on(self, index: int) -> bool:
         """Whether a word ends "on the left": "not", "wearing"."""
-        return self._low(at) in self.lex.function_words or self._low(at).endswith("ing")
+        return self._low(index) in self.lex.function_words or self._low(index).endswith("ing")
 
     def _place(self) -> tuple[int, bool] | None:
         """Goes past "on the left side"; its word, and whether "of" an object follows, which is gone past too."""
-        at = self.at + (self._low(self.at) in _OF_PLACE)
-        while self._low(at) in _VERY:
-            at += 1
-        if self._low(at) not in self.known.absolute:
+        index = self.at + (self._low(self.at) in _OF_PLACE)
+        while self._low(index) in _VERY:
+            index += 1
+        if self._low(index) not in self.known.absolute:
             return None
-        while self._low(at + 1) in self.known.absolute:
-            at += 1
-        word = at
-        at += 2 if self._low(at + 1) == "hand" and self._low(at + 2) in self.known.place else 1
-        while self._low(at) in self.known.place:
-            at += 1
-        noun, end = phrase_at(self.sentence, self.tokens, at + (self._low(at) in {"of", "to"}))
-        if self._low(at) in {"of", "to"} and noun is not None:
+        while self._low(index + 1) in self.known.absolute:
+            index += 1
+        word = index
+        index += 2 if self._low(index + 1) == "hand" and self._low(index + 2) in self.known.place else 1
+        while self._low(index) in self.known.place:
+            index += 1
+        noun, end = phrase_at(self.sentence, self.tokens, index + (self._low(index) in {"of", "to"}))
+        if self._low(index) in {"of", "to"} and noun is not None:
             if self._low(noun) not in self.known.picture:
-                self.at = at + 1
+                self.at = index + 1
                 return word, True
-            at = end
-        elif noun is not None and word + 1 == at and not self._leads_on(at):
+            index = end
+        elif noun is not None and word + 1 == index and not self._leads_on(index):
             return None  # "on the left wall"
-        self.at = at
+        self.at = index
         return word, False

@@ -35,16 +35,16 @@ def sound_prompts(description: str) -> tuple[str, ...]:
         ('dog barking', 'people talking', 'laughing')
     """
     parts = (_PLACE.sub("", part) for part in _BETWEEN.split(description.casefold().strip()))
-    found = (
+    phrases = (
         _participle(" ".join(_LEFT_OUT.sub(" ", part).split()), one=_ONE.match(part) is not None) for part in parts
     )
-    return tuple(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(filter(None, phrases)))
 
 
 def _participle(phrase: str, *, one: bool) -> str:
     """``dog barks`` said of one dog as ``dog barking``; any other phrase as it is."""
     words = phrase.split()
-    verbs = [at for at in range(1, len(words)) if is_plural(words[at]) and words[at - 1] not in _BEFORE_NOUNS]
+    verbs = [i for i in range(1, len(words)) if is_plural(words[i]) and words[i - 1] not in _BEFORE_NOUNS]
     if one and len(verbs) == 1 and not any(word.endswith("ing") for word in words[1:]):
         words[verbs[0]] = ing(words[verbs[0]])
     return " ".join(words)

@@ -35,11 +35,11 @@ def graphemes(text: str) -> list[TextSpan]:
     """
     starts = [0] if text else []
     flags = 0
-    for at in range(1, len(text)):
-        before, char = text[at - 1], text[at]
+    for index in range(1, len(text)):
+        before, char = text[index - 1], text[index]
         flags = flags + 1 if _is_flag_half(before) else 0
         if not (_extends(before, char) or (flags % 2 == 1 and _is_flag_half(char))):
-            starts.append(at)
+            starts.append(index)
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if starts else []
 
 
@@ -89,22 +89,22 @@ def words(sentence: str) -> list[Word]:
     """
     if sentence.isascii():
         return [
-            Word(found.start(), found.end(), found[0], found[0].lower()) for found in _ASCII_WORD.finditer(sentence)
+            Word(match.start(), match.end(), match[0], match[0].lower()) for match in _ASCII_WORD.finditer(sentence)
         ]
-    found: list[Word] = []
+    result: list[Word] = []
     spans = graphemes(sentence)
     solid = [sentence[start].isalnum() for start, _ in spans]
-    begun = -1
-    for at, (start, _) in enumerate(spans):
-        inner = 0 < at < len(spans) - 1 and sentence[start] in _INNER and solid[at - 1] and solid[at + 1]
-        if solid[at] or inner:
-            begun = start if begun < 0 else begun
-        elif begun >= 0:
-            found.append(_word(sentence, begun, start))
-            begun = -1
-    if begun >= 0:
-        found.append(_word(sentence, begun, len(sentence)))
-    return found
+    word_start = -1
+    for index, (start, _) in enumerate(spans):
+        inner = 0 < index < len(spans) - 1 and sentence[start] in _INNER and solid[index - 1] and solid[index + 1]
+        if solid[index] or inner:
+            word_start = start if word_start < 0 else word_start
+        elif word_start >= 0:
+            result.append(_word(sentence, word_start, start))
+            word_start = -1
+    if word_start >= 0:
+        result.append(_word(sentence, word_start, len(sentence)))
+    return result
 
 
 def _word(sentence: str, start: int, end: int) -> Word:

@@ -10,5 +10,5 @@ from typing import Any
 def read(name: str, *, folder: str = __name__) -> dict[str, Any]:
     """A file of this folder, or of another package, ``name`` without ``.json``."""
     text = resources.files(folder).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    content: dict[str, Any] = json.loads(text)
+    return content
