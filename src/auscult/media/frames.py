@@ -158,9 +158,9 @@ def read_reduced(path: Path, *, least: int, limits: Limits = DEFAULT_LIMITS) -> 
         plain = picture.format in {"JPEG", "MPO"} and picture.mode == "RGB" and orientation(picture) == _UPRIGHT
     part = next((part for part in _FLAGS if min(size) // part >= least), None)
     if plain and part is not None and _END_OF_JPEG in data[-1024:]:
-        found = cv2.imdecode(np.frombuffer(data, np.uint8), _FLAGS[part] | cv2.IMREAD_IGNORE_ORIENTATION)
-        if found is not None and found.shape[:2] == (-(-size[0] // part), -(-size[1] // part)):
-            return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB, dst=found), dtype=np.uint8), size
+        bgr = cv2.imdecode(np.frombuffer(data, np.uint8), _FLAGS[part] | cv2.IMREAD_IGNORE_ORIENTATION)
+        if bgr is not None and bgr.shape[:2] == (-(-size[0] // part), -(-size[1] // part)):
+            return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB, dst=bgr), dtype=np.uint8), size
     frame = read_frame(path, limits=limits)
     return frame, (frame.shape[0], frame.shape[1])
 

@@ -58,9 +58,9 @@ def given_sound(given: object, rate_hz: int) -> Sound:
     """What was given as a sound: floating point (samples,) or (channels, samples), as an array or a tensor."""
     array = _array(given)
     if array is None or array.dtype.kind != "f" or array.ndim not in {1, 2} or not array.size:
-        what = f"is of type {_name(given)}" if array is None else f"has shape {array.shape} and dtype {array.dtype}"
+        text = f"is of type {_name(given)}" if array is None else f"has shape {array.shape} and dtype {array.dtype}"
         hint = "auscult.media.sound.read_sound reads a file that way; of 16-bit samples: samples / 32768"
-        raise InputError(f"the sound {what}", expected=_SOUND, hint=hint)
+        raise InputError(f"the sound {text}", expected=_SOUND, hint=hint)
     if array.ndim == 2 and array.shape[0] > array.shape[1]:
         raise InputError(f"the sound has shape {array.shape}", expected=_SOUND, hint="channels come first: sound.T")
     if type(rate_hz) is not int or not 1 <= rate_hz <= DEFAULT_LIMITS.max_rate_hz:
@@ -125,19 +125,19 @@ def given_masks(given: object, size: tuple[int, int], *, threshold: float | None
     if hasattr(given, "xyxy") and hasattr(given, "mask"):
         given = _of_detections(given)
     array = _array(given)
-    each: Iterable[object]
+    masks: Iterable[object]
     if isinstance(given, Image.Image):
-        each = [given]
+        masks = [given]
     elif array is not None:
         if array.ndim == 4 and array.shape[1] == 1:
             array = array[:, 0]
         single = array.ndim < 3 or (array.ndim == 3 and array.shape[2] == 1 != size[1])
-        each = [array] if single else list(array)
+        masks = [array] if single else list(array)
     elif isinstance(given, Iterable) and not isinstance(given, Mapping):
-        each = given
+        masks = given
     else:
         raise InputError(f"the masks are of type {_name(given)}", expected=_MASKS, hint=_type_hint(given))
-    return [_numbered(number, one, size, threshold=threshold) for number, one in enumerate(each)]
+    return [_numbered(number, mask, size, threshold=threshold) for number, mask in enumerate(masks)]
 
 
 def _numbered(number: int, given: object, size: tuple[int, int], *, threshold: float | None) -> Mask:
@@ -194,12 +194,12 @@ def _array(given: Any) -> NDArray[Any] | None:
 
 def _without_axes(array: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
     """An array (H, W) from one with axes of length 1 before or after."""
-    found = array
-    while found.ndim > 2 and 1 in {found.shape[0], found.shape[-1]}:
-        found = found[0] if found.shape[0] == 1 else found[..., 0]
-    if found.ndim == 2 and found.size:
-        return found
-    several = found.ndim == 3 and found.shape[1:] == size
+    plane = array
+    while plane.ndim > 2 and 1 in {plane.shape[0], plane.shape[-1]}:
+        plane = plane[0] if plane.shape[0] == 1 else plane[..., 0]
+    if plane.ndim == 2 and plane.size:
+        return plane
+    several = plane.ndim == 3 and plane.shape[1:] == size
     raise InputError(
         f"the mask has shape {array.shape}",
         expected=_MASK,

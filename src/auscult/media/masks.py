@@ -60,16 +60,16 @@ def cropped(segmentation: Mapping[str, Any], *, size: tuple[int, int], limits: L
     """Draw a crop on a frame of ``size`` (height, width): bool (height, width)."""
     check_pixels(size, limits=limits)
     left, top, width, height = _box(segmentation.get("box"), size)
-    whole = np.zeros(size, dtype=np.bool_)
+    canvas = np.zeros(size, dtype=np.bool_)
     png = segmentation.get("png")
-    drawn = _of_png(png, limits) if isinstance(png, str) else _of_runs(segmentation.get("runs"), (height, width))
-    if drawn.shape != (height, width):
+    crop = _of_png(png, limits) if isinstance(png, str) else _of_runs(segmentation.get("runs"), (height, width))
+    if crop.shape != (height, width):
         raise InputError(
-            f"the mask in the box is {drawn.shape[0]} x {drawn.shape[1]}, its box {height} x {width} (height x width)",
+            f"the mask in the box is {crop.shape[0]} x {crop.shape[1]}, its box {height} x {width} (height x width)",
             expected=_CROP,
         )
-    whole[top : top + height, left : left + width] = drawn
-    return whole
+    canvas[top : top + height, left : left + width] = crop
+    return canvas
 
 
 def _box(value: object, size: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -334,11 +334,11 @@ def read_class_map(
 
 
 def _classes_of_colours(colours: NDArray[Any], classes: int, path: Path) -> NDArray[np.uint8]:
-    given = _colour_numbers(colours, path)
-    known = _colour_numbers(davis_palette()[None, :classes], path)[0]
-    order = np.argsort(known)
-    found = order[np.searchsorted(known, given, sorter=order).clip(max=classes - 1)]
-    wrong = known[found] != given
+    numbers = _colour_numbers(colours, path)
+    class_numbers = _colour_numbers(davis_palette()[None, :classes], path)[0]
+    order = np.argsort(class_numbers)
+    indices = order[np.searchsorted(class_numbers, numbers, sorter=order).clip(max=classes - 1)]
+    wrong = class_numbers[indices] != numbers
     if wrong.any():
         first = tuple(int(value) for value in colours[wrong][0][:3])
         raise InputError(
@@ -347,7 +347,7 @@ def _classes_of_colours(colours: NDArray[Any], classes: int, path: Path) -> NDAr
             hint="was the picture resized with smoothing, or saved as JPEG?",
             path=path,
         )
-    return np.asarray(found, dtype=np.uint8)
+    return np.asarray(indices, dtype=np.uint8)
 
 
 def _is_npy(path: Path) -> bool:
@@ -359,9 +359,9 @@ def _inline(ref: MaskRef, size: tuple[int, int] | None, limits: Limits) -> Loade
         canvas = _canvas(ref, size)
         return LoadedMask(cropped(ref.segmentation, size=canvas, limits=limits), "crop")
     if isinstance(ref.segmentation, Mapping):
-        given = rle_size(ref.segmentation)
-        check_size(given, ref.size)
-        check_size(given, size)
+        own_size = rle_size(ref.segmentation)
+        check_size(own_size, ref.size)
+        check_size(own_size, size)
         return LoadedMask(decode(ref.segmentation, limits=limits), "rle")
     if not isinstance(ref.segmentation, list | tuple):
         raise InputError(
@@ -475,10 +475,10 @@ def object_indices(
     except OSError as error:
         raise unreadable(path, error) from error
     if present:
-        found = tuple(index for index in range(1, VOID) if present[index])
+        indices = tuple(index for index in range(1, VOID) if present[index])
     else:
-        found = distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
-    return _only_indices(found, VOID if mode == "L" else 2**16 - 1) if labels is None and mode != "P" else found
+        indices = distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
+    return _only_indices(indices, VOID if mode == "L" else 2**16 - 1) if labels is None and mode != "P" else indices
 
 
 def _is_plain_png(path: Path, limits: Limits) -> bool:
@@ -557,7 +557,7 @@ def _indices(path: Path, indices: tuple[int, ...], *, limits: Limits) -> NDArray
             hint="renumber the objects",
             path=path,
         )
-    whole = read_mask(MaskRef(path=path, labels=True), limits=limits).mask.astype(np.uint8)
+    result = read_mask(MaskRef(path=path, labels=True), limits=limits).mask.astype(np.uint8)
     for index in indices:
-        whole[read_mask(MaskRef(path=path, index=index, labels=True), limits=limits).mask] = index
-    return whole
+        result[read_mask(MaskRef(path=path, index=index, labels=True), limits=limits).mask] = index
+    return result

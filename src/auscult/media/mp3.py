@@ -45,9 +45,9 @@ def bitrates(rate_hz: int) -> tuple[int, ...]:
 
 def nearest_bitrate(kbps: float, rate_hz: int) -> int:
     """The bitrate that MP3 has at one of its rates and that is nearest; the lower of two."""
-    known = bitrates(rate_hz)
-    at = bisect_left(known, kbps)
-    return min(known[max(0, at - 1) : at + 1], key=lambda found: (abs(found - kbps), found))
+    rates = bitrates(rate_hz)
+    index = bisect_left(rates, kbps)
+    return min(rates[max(0, index - 1) : index + 1], key=lambda rate: (abs(rate - kbps), rate))
 
 
 def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
@@ -60,19 +60,19 @@ def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
         raise ValueError(f"{channels} channels, {rate_hz} Hz and {kbps} kbit/s are not MP3's")
     av = load_av("coding MP3")
     layout = _LAYOUTS[channels - 1]
-    found = np.zeros((channels, DELAY + samples), dtype=np.float32)
+    output = np.zeros((channels, DELAY + samples), dtype=np.float32)
     position = 0
     try:
         coder = _coder(av, layout, rate_hz=rate_hz, kbps=kbps)
         decoder = av.CodecContext.create("mp3float", "r")
         decoder.thread_count = 1
-        for heard in _decoded(av, coder, decoder, frames=_frames(sound, layout, rate_hz=rate_hz)):
-            piece = heard.to_ndarray()[:, : found.shape[1] - position]
-            found[:, position : position + piece.shape[1]] = piece
+        for frame in _decoded(av, coder, decoder, frames=_frames(sound, layout, rate_hz=rate_hz)):
+            piece = frame.to_ndarray()[:, : output.shape[1] - position]
+            output[:, position : position + piece.shape[1]] = piece
             position += piece.shape[1]
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the sound cannot be coded as MP3: {error}") from error
-    return np.ascontiguousarray(found[:, DELAY:])
+    return np.ascontiguousarray(output[:, DELAY:])
 
 
 def _coder(av: Any, layout: str, *, rate_hz: int, kbps: int) -> Any:

@@ -156,8 +156,8 @@ def _soft_whole(array: NDArray[Any], path: Path) -> Mask:
 
 
 def _listed(values: Sequence[int]) -> str:
-    shown = ", ".join(map(str, values[:MOST_LISTED]))
-    return f"{shown}, ... ({len(values)} in all)" if len(values) > MOST_LISTED else shown
+    text = ", ".join(map(str, values[:MOST_LISTED]))
+    return f"{text}, ... ({len(values)} in all)" if len(values) > MOST_LISTED else text
 
 
 def _binary(path: Path) -> str:

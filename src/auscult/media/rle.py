@@ -52,11 +52,11 @@ def runs_of(mask: Mask) -> NDArray[np.int64]:
     # The byte of True may be any but 0, as in what Pillow gives.
     pixels, height = mask.view(np.uint8), mask.shape[0]
     changes: list[NDArray[np.int64]] = []
-    last, wide = 0, _columns_at_once(height)
-    for left in range(0, mask.shape[1], wide):
-        flat = cv2.transpose((pixels[:, left : left + wide] != 0).view(np.uint8)).reshape(-1)
-        found = np.flatnonzero(flat[1:] != flat[:-1]) + (left * height + 1)
-        changes.append(np.concatenate(([left * height], found)) if flat[0] != last else found)
+    last, columns = 0, _columns_at_once(height)
+    for left in range(0, mask.shape[1], columns):
+        flat = cv2.transpose((pixels[:, left : left + columns] != 0).view(np.uint8)).reshape(-1)
+        positions = np.flatnonzero(flat[1:] != flat[:-1]) + (left * height + 1)
+        changes.append(np.concatenate(([left * height], positions)) if flat[0] != last else positions)
         last = int(flat[-1])
     return np.diff(np.concatenate(([0], *changes, [mask.size]))).astype(np.int64)
 
@@ -65,18 +65,18 @@ def mask_of(runs: NDArray[np.int64], size: tuple[int, int]) -> Mask:
     """Draw runs, int64 (N,), the first of 0s, known to be whole: bool of ``size`` (height, width), C-contiguous."""
     height, width = size
     values = (np.arange(runs.size) & 1).astype(np.uint8)
-    wide = _columns_at_once(height)
-    if width <= wide:
+    columns = _columns_at_once(height)
+    if width <= columns:
         flat = np.repeat(values, runs)
         return np.ascontiguousarray(cv2.transpose(flat.reshape(width, height))).reshape(height, width).view(np.bool_)
     mask = np.empty(size, dtype=np.uint8)
     ends = np.cumsum(runs)
-    for left in range(0, width, wide):
-        begin, end = left * height, min(left + wide, width) * height
-        here = slice(int(np.searchsorted(ends, begin, "right")), int(np.searchsorted(ends, end, "left")) + 1)
-        edges = np.clip(ends[here], begin, end)
-        flat = np.repeat(values[here], np.diff(edges, prepend=begin))
-        mask[:, left : left + wide] = cv2.transpose(flat.reshape(-1, height)).reshape(height, -1)
+    for left in range(0, width, columns):
+        begin, end = left * height, min(left + columns, width) * height
+        part = slice(int(np.searchsorted(ends, begin, "right")), int(np.searchsorted(ends, end, "left")) + 1)
+        edges = np.clip(ends[part], begin, end)
+        flat = np.repeat(values[part], np.diff(edges, prepend=begin))
+        mask[:, left : left + columns] = cv2.transpose(flat.reshape(-1, height)).reshape(height, -1)
     return mask.view(np.bool_)
 
 
@@ -197,9 +197,9 @@ class Runs:
             return None
         height = self.size[0]
         left, right = first // height, last // height
-        whole = np.any(right > left)  # a run that goes on in the next column
-        top = 0 if whole else int((first % height).min())
-        bottom = height if whole else int((last % height).max()) + 1
+        wraps = np.any(right > left)  # a run that goes on in the next column
+        top = 0 if wraps else int((first % height).min())
+        bottom = height if wraps else int((last % height).max()) + 1
         return int(left[0]), top, int(right[-1]) + 1, bottom
 
 
@@ -208,11 +208,11 @@ def rle_size(segmentation: Mapping[str, Any]) -> tuple[int, int]:
     if not isinstance(segmentation, Mapping):
         raise InputError(f"an RLE is given as {type(segmentation).__name__}", expected="an object {size, counts}")
     size = segmentation.get("size")
-    whole = isinstance(size, list | tuple) and len(size) == 2 and all(type(side) is int for side in size)
-    if not whole or min(size) < 1:  # type: ignore[arg-type]
-        shown = repr(size)
+    is_pair = isinstance(size, list | tuple) and len(size) == 2 and all(type(side) is int for side in size)
+    if not is_pair or min(size) < 1:  # type: ignore[arg-type]
+        text = repr(size)
         raise InputError(
-            f"the RLE's `size` is {shown if len(shown) <= 60 else shown[:57] + '...'}",
+            f"the RLE's `size` is {text if len(text) <= 60 else text[:57] + '...'}",
             expected="[height, width], two whole numbers from 1 up",
         )
     height, width = size  # type: ignore[misc]

@@ -29,11 +29,11 @@ _EXPECTED = "the list 'rle' of a brush mask, as Label Studio exports it"
 def pack(mask: Mask) -> list[int]:
     """A mask, bool (H, W), as bytes 0..255; set pixels have 255 in all four channels."""
     bits = [f"{mask.size * _CHANNELS:032b}", f"{7:05b}", *(f"{length - 1:04b}" for length in _LENGTHS)]
-    most = 1 << _LENGTHS[-1]
+    longest = 1 << _LENGTHS[-1]
     for number, run in enumerate((runs_of(np.ascontiguousarray(mask.T)) * _CHANNELS).tolist()):
         value = "11111111" if number % 2 else "00000000"
-        for begun in range(0, run, most):
-            count = min(run - begun, most)
+        for start in range(0, run, longest):
+            count = min(run - start, longest)
             chosen = next(place for place, length in enumerate(_LENGTHS) if count <= 1 << length)
             bits.append(f"1{chosen:02b}{count - 1:0{_LENGTHS[chosen]}b}{value}")
     text = "".join(bits)
@@ -53,16 +53,16 @@ def unpack(values: Sequence[Any], size: tuple[int, int], *, limits: Limits = DEF
     if bits.number(5) + 1 != 8:
         raise InputError("the values of the brush mask do not have 8 bits", expected=_EXPECTED)
     lengths = [bits.number(4) + 1 for _ in _LENGTHS]
-    found = np.empty(area, dtype=np.uint8)
+    pixels = np.empty(area, dtype=np.uint8)
     place = 0
     while place < area:
         same = bits.number(1)
         end = place + 1 + bits.number(lengths[bits.number(2)])
         if end > area:
             raise InputError("the brush mask is longer than its picture", expected=_EXPECTED)
-        found[place:end] = bits.bytes(1 if same else end - place)
+        pixels[place:end] = bits.bytes(1 if same else end - place)
         place = end
-    return np.ascontiguousarray((found[_CHANNELS - 1 :: _CHANNELS] >= _HALF).reshape(size))
+    return np.ascontiguousarray((pixels[_CHANNELS - 1 :: _CHANNELS] >= _HALF).reshape(size))
 
 
 class _Bits:
@@ -81,8 +81,8 @@ class _Bits:
         return np.packbits(self._next(8 * count))
 
     def _next(self, count: int) -> NDArray[np.uint8]:
-        found = self._bits[self._place : self._place + count]
-        if found.size < count:
+        bits = self._bits[self._place : self._place + count]
+        if bits.size < count:
             raise InputError("the brush mask ends too soon", expected=_EXPECTED)
         self._place += count
-        return found
+        return bits

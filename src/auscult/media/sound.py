@@ -46,13 +46,13 @@ def read_soundtrack(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound | N
             )
         check_sound((channels, 0), rate, limits=limits, path=path)
         check_seconds((container.duration or 0) / 1e6, limits=limits, path=path)
-        whole = SampleBlocks(channels, limits.max_samples // max(channels, 1), path=path)
+        blocks = SampleBlocks(channels, limits.max_samples // max(channels, 1), path=path)
         for start, chunk in _chunks(container, stream, path=path, limits=limits) if rate and channels else ():
             if start + chunk.shape[1] > 0:
-                whole.put(chunk[:, max(0, -start) :], start=max(0, start))
-    if whole.count == 0:
+                blocks.put(chunk[:, max(0, -start) :], start=max(0, start))
+    if blocks.count == 0:
         raise InputError("the sound of the video has no samples", expected=EXPECTED, path=path)
-    return Sound(samples=whole.samples(), rate_hz=rate)
+    return Sound(samples=blocks.samples(), rate_hz=rate)
 
 
 def _chunks(container: Any, stream: Any, *, path: Path, limits: Limits) -> Iterator[tuple[int, NDArray[np.float32]]]:
@@ -61,13 +61,13 @@ def _chunks(container: Any, stream: Any, *, path: Path, limits: Limits) -> Itera
     resampler = load_av().AudioResampler(format="fltp", layout=stream.layout, rate=rate)
     zero, position = zero_of(container), None
     try:
-        for heard in container.decode(stream):
+        for frame in container.decode(stream):
             start = position
-            if heard.pts is not None:
-                stated = round((heard.pts * Fraction(heard.time_base) - zero) * rate)
+            if frame.pts is not None:
+                stated = round((frame.pts * Fraction(frame.time_base) - zero) * rate)
                 start = stated if position is None or abs(stated - position) > _JUMP_S * rate else position
             start = max(start or 0, position if position is not None else -rate * 60)
-            for piece in resampler.resample(heard):
+            for piece in resampler.resample(frame):
                 chunk = np.asarray(piece.to_ndarray(), dtype=np.float32)
                 check_sound((channels, start + chunk.shape[1]), rate, limits=limits, path=path)
                 yield start, chunk
@@ -160,14 +160,14 @@ class SoundReader:
         if self._whole is not None:
             return self._whole[:, start:stop]
         if self._layout is not None:
-            found = wav_block(self._file, self._layout, path=self._path, span=(start, stop))
+            samples = wav_block(self._file, self._layout, path=self._path, span=(start, stop))
         else:
             with _decoding(self._path):
                 self._decoder.seek(start)
-                found = self._decoder.read(stop - start, dtype="float32", always_2d=True).T
-            if found.shape[1] != stop - start:
+                samples = self._decoder.read(stop - start, dtype="float32", always_2d=True).T
+            if samples.shape[1] != stop - start:
                 raise InputError("the sound is truncated or damaged", expected=_EXPECTED, path=self._path)
-        return np.clip(found, -1.0, 1.0)
+        return np.clip(samples, -1.0, 1.0)
 
     def __enter__(self) -> Self:
         """Ready to be read."""
@@ -240,16 +240,16 @@ def _decoding(path: Path) -> Iterator[None]:
 
 def _blocks(file: Any, *, path: Path, limits: Limits) -> Samples:
     """Decode block by block: a length in a header may be wrong."""
-    whole = SampleBlocks(file.channels, max(0, file.frames), path=path)
+    blocks = SampleBlocks(file.channels, max(0, file.frames), path=path)
     while len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
-        check_sound((file.channels, whole.count + len(block)), file.samplerate, limits=limits, path=path)
-        whole.put(block.T)
-    if whole.count < file.frames and file.format != "MP3":  # the length of an MP3 is an estimate
+        check_sound((file.channels, blocks.count + len(block)), file.samplerate, limits=limits, path=path)
+        blocks.put(block.T)
+    if blocks.count < file.frames and file.format != "MP3":  # the length of an MP3 is an estimate
         raise InputError(
-            f"the sound is truncated or damaged: {whole.count / file.samplerate:.3f} of "
+            f"the sound is truncated or damaged: {blocks.count / file.samplerate:.3f} of "
             f"{file.frames / file.samplerate:.3f} s could be decoded",
             expected=_EXPECTED,
             hint="copy or export it again",
             path=path,
         )
-    return whole.samples()
+    return blocks.samples()

@@ -268,8 +268,8 @@ def count_frames(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> int:
     """How many frames a video holds, by its packets: nothing is decoded, so a damaged one may give fewer."""
     with opened_video(path, limits=limits) as container:
         stream = video_stream(container, path=path, limits=limits)
-        shown = (packet for packet in container.demux(stream) if packet.size and not packet.is_discard)
-        return sum(1 for _ in islice(shown, limits.max_frames))
+        packets = (packet for packet in container.demux(stream) if packet.size and not packet.is_discard)
+        return sum(1 for _ in islice(packets, limits.max_frames))
 
 
 def frames_numbered(

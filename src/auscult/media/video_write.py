@@ -89,12 +89,12 @@ class VideoCoder:
         end = self._sound.samples.shape[1]
         while self._heard < min(end, time_s * self._sound.rate_hz):
             block = self._sound.samples[:, self._heard : self._heard + _BLOCK]
-            whole = self._form.depth == "int16"
-            values = np.ascontiguousarray((whole_samples(block) if whole else block).T).reshape(1, -1)
-            form, rate_hz = "s16" if whole else "flt", self._sound.rate_hz
-            heard = audio_frame(values, form=form, layout=self._layout, rate_hz=rate_hz, at=self._heard)
+            is_integer = self._form.depth == "int16"
+            values = np.ascontiguousarray((whole_samples(block) if is_integer else block).T).reshape(1, -1)
+            form, rate_hz = "s16" if is_integer else "flt", self._sound.rate_hz
+            frame = audio_frame(values, form=form, layout=self._layout, rate_hz=rate_hz, at=self._heard)
             self._heard += block.shape[1]
-            self._container.mux(self._audio.encode(heard))
+            self._container.mux(self._audio.encode(frame))
 
 
 @contextmanager
@@ -158,21 +158,21 @@ def without_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
         InputError: The file is no video, has no pictures, or has a coding that MP4 cannot hold.
         UsageError: The extra is not installed.
     """
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     with opened_video(path, limits=limits) as source:
         pictures = best_stream(source, "video")
         if pictures is None:
             raise InputError("the video has no pictures", expected="a video", path=path)
         try:
-            with load_av().open(held, "w", format="mp4") as made:
-                stream = made.add_stream_from_template(pictures)
+            with load_av().open(buffer, "w", format="mp4") as container:
+                stream = container.add_stream_from_template(pictures)
                 for packet in source.demux(pictures):
                     if packet.dts is not None:
                         packet.stream = stream
-                        made.mux(packet)
+                        container.mux(packet)
         except decoder_errors() as error:
             raise damaged(path, error) from error
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def write_video(path: Path, frames: Iterable[Frame], *, fps: float | Fraction) -> None:
@@ -283,9 +283,9 @@ class _SoundCoder:
         """Code what sounds before a time."""
         while self._position < min(time_s * self._rate_hz, self._sound.shape[1]):
             block = np.ascontiguousarray(self._sound[:, self._position : self._position + _SOUND_BLOCK])
-            heard = audio_frame(block, form="fltp", layout=self._layout, rate_hz=self._rate_hz, at=self._position)
+            frame = audio_frame(block, form="fltp", layout=self._layout, rate_hz=self._rate_hz, at=self._position)
             self._position += block.shape[1]
-            self._code(heard)
+            self._code(frame)
 
     def finish(self) -> None:
         """Code the rest."""

@@ -55,8 +55,8 @@ def encode_wav(samples: Samples, rate_hz: int) -> bytes:
         raise ValueError("a sound is finite and within -1 to 1")
     if not 1 <= rate_hz < 2**31 // (2 * sound.shape[0]) or sound.size * 2 > _MOST_BYTES:
         raise ValueError(f"a WAV file cannot hold {sound.shape[0]} x {sound.shape[1]} samples at {rate_hz} Hz")
-    whole = np.rint(sound.T * np.float32(FULL_SCALE)).astype("<i2")
-    return b"".join((_head((sound.shape[0], sound.shape[1]), _PCM, bits=16, rate_hz=rate_hz), whole.tobytes()))
+    integers = np.rint(sound.T * np.float32(FULL_SCALE)).astype("<i2")
+    return b"".join((_head((sound.shape[0], sound.shape[1]), _PCM, bits=16, rate_hz=rate_hz), integers.tobytes()))
 
 
 def _head(shape: tuple[int, int], code: int, *, bits: int, rate_hz: int) -> bytes:
@@ -95,15 +95,15 @@ def decode_wav(source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT
     layout = wav_layout(file, path=path, limits=limits)
     if layout is None:
         return None
-    whole = SampleBlocks(layout.channels, layout.count, path=path)
-    while whole.count < layout.count:
-        whole.put(wav_block(file, layout, path=path, span=(whole.count, min(layout.count, whole.count + BLOCK))))
-    return Sound(samples=whole.samples(), rate_hz=layout.rate_hz)
+    blocks = SampleBlocks(layout.channels, layout.count, path=path)
+    while blocks.count < layout.count:
+        blocks.put(wav_block(file, layout, path=path, span=(blocks.count, min(layout.count, blocks.count + BLOCK))))
+    return Sound(samples=blocks.samples(), rate_hz=layout.rate_hz)
 
 
 def wav_layout(file: BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> WavLayout | None:
     """Read the header of a WAV file; None where it is of a coding that is not read here."""
-    form, there, declared = _chunks(file, path)
+    form, available, declared = _chunks(file, path)
     code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
     if code == _EXTENSIBLE and len(form) >= 26:
         code = struct.unpack_from("<H", form, 24)[0]
@@ -113,9 +113,9 @@ def wav_layout(file: BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -
         raise _broken(path, f"its header says {channels} channels, {rate_hz} Hz and {block} bytes a sample")
     count = declared // block
     check_sound((channels, count), rate_hz, limits=limits, path=path)
-    if there < count * block:
+    if available < count * block:
         raise InputError(
-            f"the sound is truncated: {there // block / rate_hz:.3f} of {count / rate_hz:.3f} s are there",
+            f"the sound is truncated: {available // block / rate_hz:.3f} of {count / rate_hz:.3f} s are there",
             expected="a whole WAV file",
             hint="copy or export it again",
             path=path,
@@ -160,9 +160,9 @@ class SampleBlocks:
 
     def samples(self) -> Samples:
         """The whole, (channels, samples), float32 within [-1, 1], C-contiguous."""
-        channels, most = self._whole.shape
+        channels, capacity = self._whole.shape
         flat = self._whole.reshape(-1)
-        for row in range(1, channels if self.count < most else 1):
+        for row in range(1, channels if self.count < capacity else 1):
             for begin in range(0, self.count, BLOCK):  # moved down in place, part by part
                 part = self._whole[row, begin : min(begin + BLOCK, self.count)]
                 flat[row * self.count + begin :][: part.size] = part
@@ -178,9 +178,9 @@ def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
         return np.asarray((np.frombuffer(body, np.uint8) - 128.0) / 128.0, dtype=np.float32)
     if bits == 24:
         raw = np.frombuffer(body, np.uint8).reshape(-1, 3)
-        whole = np.zeros((len(raw), 4), dtype=np.uint8)
-        whole[:, 1:] = raw
-        return np.asarray(whole.view("<i4")[:, 0] / 2.0**31, dtype=np.float32)
+        padded = np.zeros((len(raw), 4), dtype=np.uint8)
+        padded[:, 1:] = raw
+        return np.asarray(padded.view("<i4")[:, 0] / 2.0**31, dtype=np.float32)
     scale = np.float32(2.0 ** (bits - 1))
     return np.asarray(np.frombuffer(body, f"<i{bits // 8}") / scale, dtype=np.float32)
 
@@ -201,12 +201,12 @@ def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
         elif name == b"data":
             if len(form) < 16:
                 raise _broken(path, "no whole format chunk stands before its data")
-            rest = length - offset
+            remaining = length - offset
             # A program that wrote to a pipe could not go back to fill in the size.
             unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(_at(file, offset, 8), length - offset))
-            declared = rest if unknown else size
+            declared = remaining if unknown else size
             file.seek(offset)
-            return form, min(declared, rest), declared
+            return form, min(declared, remaining), declared
         offset += size + size % 2
     raise _broken(path, "it has no data chunk")
 
