@@ -12,9 +12,8 @@ import pytest
 from tests.suites.r2_compare import r2_records
 from tests.suites.r2_compare.r2_records import case, conditions
 
-from auscult.agent.analysis import AnalysedSentence, Analysis, analyse, checked, prompt_of
+from auscult.agent.analysis import SECTIONS, AnalysedSentence, Analysis, analyse, checked, prompt_of, sections_of
 from auscult.agent.plan import Plan, PlanChoice, PlanData, PlanLeftOut, PlanLimits, PlanPerturbation
-from auscult.agent.prose import SECTIONS, sections_of
 from auscult.agent.report import study_report
 from auscult.agent.result_table import ResultCell, ResultTable, result_table
 from auscult.agent.sentence_check import SentenceChecker
@@ -186,11 +185,7 @@ def from_templates(table: ResultTable) -> Analysis:
     counts = ("models", "baselines", "requests", "undefined scores", "unasked requests")
     more = tuple(cell(f"n{at}", "count", 2, case=name) for at, name in enumerate(counts))
     table = replace(table, cells=(*table.cells, *more))
-    said = {
-        name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in sentences)
-        for name, sentences in sections_of(table).items()
-    }
-    return checked(table, said)
+    return checked(table, sections_of(table))
 
 
 def test_what_templates_say_of_gains_and_losses_stands() -> None:
@@ -487,9 +482,10 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
         "round": 0,
         "role": "operator",
         "name": planted,
-        "proposal": {"perturbations": [{"type": planted, "reason": planted, "selected": True}]},
+        "proposal": {**NOTHING, "perturbations": [{"type": planted, "reason": planted, "selected": True}]},
     }
-    dispute = {"kind": "dispute", "type": "fog", "operator_reason": planted, "guardian_reason": "no"}
+    dispute = {"kind": "dispute", "choice_set": "perturbations", "type": "fog", "selected": True}
+    dispute |= {"operator_reason": planted, "guardian_reason": "no"}
     (study / "agent.jsonl").write_text(f"{json.dumps(turn)}\n{json.dumps(dispute)}\n")
     plan = Plan(
         instruction=f"fog {planted}", task="vos", data=PlanData(path="clips"), models=("red",),
@@ -513,6 +509,7 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
     assert "data:image/jpeg" in page
 
 
+NOTHING: dict[str, Any] = {"samples": [], "perturbations": [], "metrics": []}
 PLAN = Plan(instruction="fog", task="vos", data=PlanData(path="clips"), models=("red",))
 
 
@@ -522,7 +519,8 @@ def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
 
     def turn(role: str, **selected: bool) -> str:
         chosen = [{"type": name, "reason": f"for {name}", "selected": take} for name, take in selected.items()]
-        return json.dumps({"kind": "turn", "role": role, "name": f"built-in {role}", "proposal": {"samples": chosen}})
+        said = {"round": 0, "role": role, "name": f"built-in {role}", "proposal": {**NOTHING, "samples": chosen}}
+        return json.dumps({"kind": "turn", **said})
 
     turns = (turn("operator", a=True, b=False), turn("guardian", a=True, b=True), turn("operator", a=True, b=True))
     (study / "agent.jsonl").write_text("\n".join(turns))
@@ -537,4 +535,4 @@ def test_the_prose_of_templates_needs_no_second_model(home: Path) -> None:
     table = result_table(record(home, "nothing lost"))
     checker = SentenceChecker(table)
     said = [one for sentences in sections_of(table).values() for one in sentences]
-    assert [checker.why_not(text, refs) for text, refs in said] == [""] * len(said)
+    assert [checker.why_not(one.text, one.refs) for one in said] == [""] * len(said)

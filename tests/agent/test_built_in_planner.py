@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auscult.agent.choices import CHOICE_SETS, Offer, Offered, Proposal
-from auscult.agent.debate import AgentLog, Debate, debate
+from auscult.agent.debate import CHOICE_SETS, AgentLog, Debate, Offer, Offered, Proposal, debate
 from auscult.agent.knowledge import BuiltInDebater, kinds, read_sentence
 
 PHOTOS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -215,7 +214,7 @@ class TestDebate:
     def test_the_operator_does_not_take_over_what_cannot_be(self) -> None:
         everything = BuiltInDebater("guardian").propose("", offer())
         all_of = Proposal(**{of: tuple(_taken(choice) for choice in everything.of(of)) for of in CHOICE_SETS})
-        last = BuiltInDebater("operator").verify("indoor zoom meeting", offer(), proposal=all_of)
+        last = BuiltInDebater("operator").propose("indoor zoom meeting", offer(), all_of)
         assert "vision.snow.v1" not in last.selected("perturbations")
         assert last.selected("samples") == ("office",)
 

@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 
 from auscult.agent.chat_debater import chat_debaters
-from auscult.agent.choices import CHOICE_SETS, Choice, Debater, Offer, Offered, Proposal
-from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate, replay
+from auscult.agent.debate import (
+    CHOICE_SETS,
+    LOG_FILE,
+    AgentLog,
+    Choice,
+    Debate,
+    Debater,
+    Offer,
+    Offered,
+    Proposal,
+    debate,
+    replay,
+)
 from auscult.models.chat.loading import ChatHow
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
@@ -42,17 +53,14 @@ class Fixed:
     def __init__(self, name: str, *, takes: bool) -> None:
         self.name, self.takes = name, takes
 
-    def propose(self, _: str, offer: Offer) -> Proposal:
+    def propose(self, _: str, offer: Offer, other: Proposal | None = None) -> Proposal:
+        del other
         return Proposal(
             **{
                 of: tuple(Choice(type=one.name, reason="", selected=self.takes) for one in offer.of(of))
                 for of in CHOICE_SETS
             }
         )
-
-    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
-        del proposal
-        return self.propose(instruction, offer)
 
 
 def profile(folder: Path, **more: Any) -> Path:

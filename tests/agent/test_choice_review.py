@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Proposal
-from auscult.agent.debate import AgentLog, debate
+from auscult.agent.debate import CHOICE_SETS, AgentLog, Choice, Offer, Proposal, debate
 from auscult.agent.evaluation.labels import Labelled, labelled, offer_for
 from auscult.agent.review import ANSWERS, ChoicesOptions, choices_of, rate_choices
 from auscult.errors import NothingToDo, UsageError
@@ -28,7 +27,7 @@ class Takes:
     def __init__(self, label: Labelled) -> None:
         self._label = label
 
-    def propose(self, instruction: str, offer: Offer) -> Proposal:
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal:
         del instruction
         needed = self._label.labels["perturbations"].needed
         chosen = {
@@ -38,11 +37,7 @@ class Takes:
             )
             for of in CHOICE_SETS
         }
-        return Proposal(**chosen)
-
-    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
-        del instruction, offer
-        return proposal
+        return other or Proposal(**chosen)
 
 
 @pytest.fixture(scope="module")

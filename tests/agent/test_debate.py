@@ -9,8 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Offered, Proposal
-from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate, replay
+from auscult.agent.debate import (
+    CHOICE_SETS,
+    LOG_FILE,
+    AgentLog,
+    Choice,
+    Debate,
+    Offer,
+    Offered,
+    Proposal,
+    debate,
+    replay,
+)
 from auscult.agent.knowledge.planner import BuiltInDebater
 from auscult.errors import ErrorRecord, RecordError, UsageError
 from auscult.outcome import Failed
@@ -46,17 +56,10 @@ class Scripted:
         self.name, self.says, self.heard = name, list(says), list[Proposal | None]()
         self.remarks = (f"of {name}",)
 
-    def _next(self) -> Proposal | Failed:
+    def propose(self, _: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
+        self.heard.append(other)
         said = self.says.pop(0)
-        return said if isinstance(said, Failed) else taking(said, why=self.name)
-
-    def propose(self, *_: object) -> Proposal | Failed:
-        self.heard.append(None)
-        return self._next()
-
-    def verify(self, *_: object, proposal: Proposal) -> Proposal | Failed:
-        self.heard.append(proposal)
-        return self._next()
+        return said if isinstance(said, Failed) else taking(said, offer, why=self.name)
 
 
 def held(

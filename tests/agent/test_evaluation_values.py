@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.agent.choices import CHOICE_SETS
+from auscult.agent.debate import CHOICE_SETS
 from auscult.agent.evaluation.labels import Label, Score, kappa, labelled, offer_for, score, table_of_grades
 
 NAMES = tuple("abcdefgh")

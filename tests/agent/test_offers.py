@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auscult.agent.captions import FILE
-from auscult.agent.choices import Offer
+from auscult.agent.debate import Offer
 from auscult.agent.offers import metrics_of, offer_of, perturbations_of
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.make import make_scenes

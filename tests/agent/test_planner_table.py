@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.agent.choices import CHOICE_SETS
-from auscult.agent.debate import AgentLog, Debate, debate
+from auscult.agent.debate import CHOICE_SETS, AgentLog, Debate, debate
 from auscult.agent.evaluation import SUITE, AgentTableOptions
 from auscult.agent.evaluation.labels import Labelled, labelled, offer_for, pool, score
-from auscult.agent.evaluation.planners import ScriptedDebater, by_place, by_rounds
+from auscult.agent.evaluation.measuring import ScriptedDebater, by_place, by_rounds
 from auscult.errors import UsageError
 from auscult.suites.registered import SuiteRun, run
 from chat_server import completed, refused, serving

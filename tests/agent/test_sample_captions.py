@@ -22,8 +22,7 @@ from auscult.agent.captions import (
     picture_statistics,
     scene_facts,
 )
-from auscult.agent.choices import Offered
-from auscult.agent.debate import AgentLog
+from auscult.agent.debate import AgentLog, Offered
 from auscult.jobs.make import SceneMaker, make_scenes
 from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import Silent

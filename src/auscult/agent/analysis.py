@@ -5,27 +5,32 @@ R2-Bench, Eq. 5 and Fig. 11: the table of results goes to an analyst with empty 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.agent.prose import SECTIONS, sections_of, value_text
-from auscult.agent.replies import MOST_CHARACTERS, after_thought
-from auscult.agent.result_table import ResultTable, result_table
+from auscult.agent.replies import read_object
+from auscult.agent.result_table import PAIR, ResultCell, ResultTable, result_table
 from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
-from auscult.errors import AuscultError
+from auscult.cases.ids import counted
+from auscult.errors import InputError
+from auscult.language import data
 from auscult.outcome import Failed
-from auscult.record.codec import from_json, to_json
+from auscult.record.codec import to_json
 from auscult.report.drawing import plain
+from auscult.suites.core.conditions import CLEAN, DYNAMIC
 
-FILE: Final = "analysis.json"
+_TEXTS: Final = data.read("templates", folder="auscult.agent")
+SECTIONS: Final[Mapping[str, str]] = _TEXTS["sections"]
+"""The sections of an analysis and their headings (R2-Bench, Fig. 11)."""
+
 TEMPLATES: Final = "templates"
 Analyst: TypeAlias = Callable[[str], str | Failed]
 """From a prompt to the reply of a model that remembers nothing, or why there is none."""
 
+_FEW_CLIPS: Final = 20
 _MOST_REFS: Final = 200
 _LONGEST: Final = 2000
 _AGAIN: Final = "\n\nYour last reply could not be read: {why}. Reply with the JSON object alone."
@@ -43,7 +48,7 @@ class AnalysedSentence:
 class AnalysisSection:
     """A part of an analysis."""
 
-    name: str  # of ``prose.SECTIONS``
+    name: str  # of ``SECTIONS``
     title: str
     sentences: tuple[AnalysedSentence, ...]
 
@@ -92,11 +97,7 @@ def analyse(
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
     table = result_table(folder, metrics=metrics)
-    said = {
-        name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in sentences)
-        for name, sentences in sections_of(table).items()
-    }
-    from_templates = checked(table, said)
+    from_templates = checked(table, sections_of(table))
     if analyst is None:
         return from_templates
     prompt = prompt_of(table)
@@ -153,10 +154,296 @@ def _read(reply: str | Failed) -> _Reply | str:
     """The sections of a reply; else why it cannot be read."""
     if isinstance(reply, Failed):
         return reply.error.error
-    if len(reply) > MOST_CHARACTERS:
-        return "it is too long"
-    answer = after_thought(reply)
     try:
-        return from_json(_Reply, json.JSONDecoder().raw_decode(answer, max(0, answer.find("{")))[0])
-    except (AuscultError, ValueError, RecursionError) as error:
-        return plain(str(getattr(error, "message", error)), limit=200)
+        return read_object(_Reply, reply)
+    except InputError as error:
+        return plain(error.message, limit=200)
+
+
+# --- sentences from templates ---
+
+
+def sections_of(table: ResultTable) -> dict[str, tuple[AnalysedSentence, ...]]:
+    """Every section's sentences."""
+    writer = _Writer(table)
+    return {name: tuple(getattr(writer, name)()) for name in SECTIONS}
+
+
+def value_text(cell: ResultCell) -> str:
+    """A value with unit and interval: ``81.2 % [75.0, 86.1]``, ``-12.3 points``, ``2.1``; a dash for none."""
+    if cell.value is None:
+        return cell.reason or "–"
+    by, unit = {"percent": (100, " %"), "points": (100, " points")}.get(cell.unit, (1, ""))
+    sign = "+" if cell.unit == "points" else ""
+    text = f"{by * cell.value + 0.0:{sign}.1f}{unit}" if cell.unit != "count" else f"{cell.value:,.0f}"
+    return text if cell.low is None or cell.high is None else f"{text} [{by * cell.low:.1f}, {by * cell.high:.1f}]"
+
+
+def _said(text: str, *cells: ResultCell) -> AnalysedSentence:
+    return AnalysedSentence(text=text, refs=tuple(cell.ref for cell in cells))
+
+
+def _apart(cell: ResultCell, says: str, *, between: str) -> AnalysedSentence:
+    """A difference, or that none is shown."""
+    return _said(f"{says if cell.is_shown else f'No difference shown {between}'}: {value_text(cell)}.", cell)
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = list(names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+class _Writer:
+    """Writes the sections of one table."""
+
+    def __init__(self, table: ResultTable) -> None:
+        self.table = table
+        self._measured = [model for model in table.models if table.get("mean", model=model, group=CLEAN)]
+
+    def _losses(self, model: str) -> list[ResultCell]:
+        """Its average changes by kind, the largest loss before the others; of suites without changes its scores."""
+        changes = self.table.known("average change", model=model)
+        alone = [cell for cell in changes if cell.group not in self.table.mixes] or changes
+        means = [cell for cell in self.table.known("mean", model=model) if not cell.level]
+        return sorted(alone or means, key=lambda cell: cell.value or 0.0)
+
+    def setting(self) -> Iterator[AnalysedSentence]:
+        """What was asked."""
+        table, count = self.table, {cell.case: cell for cell in self.table.of("count")}
+
+        def number(what: str) -> str:
+            return counted(int(count[what].value or 0), what.removesuffix("s"))
+
+        asked = [count[what] for what in ("models", "cases", "clips")]
+        verb = "was" if count["models"].value == 1 else "were"
+        yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *asked)
+        yield _said(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
+        if table.groups:
+            strengths = f", at constant strength {_listed(table.levels)}" if table.levels else ""
+            how = "Perturbed were" if table.suite == "r2" else "Scored by themselves were"
+            yield _said(f"{how}: {', '.join(table.groups)}{strengths}.")
+        if count["baselines"].value:
+            yield _said(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
+        unscored = ("failed requests", "undefined scores", "unasked requests")
+        if lost := [count[what] for what in unscored if count[what].value]:
+            said = f"{_listed(number(cell.case) for cell in lost)}, beside {number('requests')} made"
+            yield _said(f"Left out of every mean: {said}.", *lost, count["requests"])
+
+    def clean(self) -> Iterator[AnalysedSentence]:
+        """Scores without any perturbation, beside baselines and one another."""
+        table = self.table
+        for model in table.models:
+            mine = table.get("mean", model=model, group=CLEAN)
+            if mine is None:
+                yield _said(f"{model} has no score on clean input, so nothing is known of it.")
+                continue
+            yield _said(f"{model} has a clean {mine.metric} of {value_text(mine)}.", mine)
+        for part in self._by_split("mean"):
+            says = f"Of the {part.split} clips, {part.model} has a clean {part.metric}"
+            yield _said(f"{says} of {value_text(part)}.", part)
+        floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
+        best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
+        for cell in table.known("difference", group=CLEAN, level=CLEAN):
+            first, _, second = cell.model.partition(PAIR)
+            if second in table.baselines and (best is None or second != best.model):
+                continue
+            side = "above" if cell.sign > 0 else "below"
+            between = f"on clean input between {first} and {second}"
+            yield _apart(cell, f"On clean input {first} is {side} {second}", between=between)
+        for model in table.floor:
+            yield _said(
+                f"Flipping whole clips does not tell {model} from every baseline on clean input: changes say little."
+            )
+
+    def kinds(self) -> Iterator[AnalysedSentence]:
+        """Each perturbation, kind of negative or task by itself."""
+        table = self.table
+        for model in self._measured:
+            for change in table.known("average change", model=model):
+                yield self._one_change(model, change)
+                yield from self._beside_change(model, change)
+                moving = table.get("change", model=model, group=change.group, level=DYNAMIC)
+                gap = table.get("dynamic - static", model=model, group=change.group)
+                if moving is not None:
+                    yield self._change(f"Under dynamic {change.group}", model, moving)
+                if gap is not None:
+                    says = f"For {model}, dynamic {gap.group} costs {'more' if gap.sign < 0 else 'less'} than static"
+                    yield _apart(gap, says, between=f"for {model} between static and dynamic {gap.group}")
+            for cell in table.known("cost", model=model):
+                text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
+                yield _said(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
+            for cell in table.cells:
+                alone = cell.measure == "mean" and cell.model == model and cell.value is not None
+                if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
+                    where = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
+                    yield _said(f"{where} {model} has {cell.metric} of {value_text(cell)}.", cell)
+
+    def _by_split(self, measure: str, **named: str) -> list[ResultCell]:
+        """The values of seen and of unseen clips by themselves."""
+        splits = dict.fromkeys(cell.split for cell in self.table.cells if cell.split)
+        found = [cell for split in splits for cell in self.table.known(measure, split=split, **named)]
+        return [cell for cell in found if cell.model in self._measured]
+
+    def _beside_change(self, model: str, change: ResultCell) -> Iterator[AnalysedSentence]:
+        """The share that a change is of the clean score, and the change by split."""
+        share = self.table.get("relative loss", model=model, group=change.group)
+        if share is not None and change.is_shown and (share.value or 0.0) > 0:
+            what = f"What {model} gives up under {share.group}"
+            yield _said(f"{what} is {value_text(share)} of its clean {share.metric}.", share)
+        for part in self._by_split(change.measure, model=model, group=change.group):
+            yield self._change(f"Of the {part.split} clips, under {part.group}", model, part)
+
+    def _one_change(self, model: str, change: ResultCell) -> AnalysedSentence:
+        """A change, with the scores at its mildest and at its strongest level."""
+        found = [self.table.get("mean", model=model, group=change.group, level=level) for level in self.table.levels]
+        levels = [cell for cell in found if cell is not None]
+        said = self._change(f"Under {change.group}", model, change)
+        if len(levels) > 1:
+            first, last = levels[0], levels[-1]
+            low, high = (f"{value_text(cell).partition(' [')[0]} at {cell.level}" for cell in (first, last))
+            text = f"{said.text[:-1]}; {self.table.metric} goes from {low} to {high}."
+            return _said(text, change, first, last)
+        return said
+
+    def _change(self, where: str, model: str, cell: ResultCell) -> AnalysedSentence:
+        """A change in words, by whether its interval leaves out zero."""
+        how = "" if cell.level == DYNAMIC else " on average" if cell.level == "average" else f" at {cell.level}"
+        if not cell.is_shown:
+            without = "" if cell.low is not None else ", without an interval"
+            return _said(f"{where}, no difference shown for {model}{how}: {value_text(cell)}{without}.", cell)
+        verb = "loses" if cell.sign < 0 else "gains"
+        ends = f"[{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
+        return _said(f"{where}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{how} {ends}.", cell)
+
+    def overall(self) -> Iterator[AnalysedSentence]:
+        """What all perturbations come to, and which model takes them better."""
+        table = self.table
+        for model in self._measured:
+            changes = table.known("average change", model=model)
+            lost = [cell for cell in changes if cell.is_shown and cell.sign < 0]
+            kept = [cell for cell in changes if not cell.is_shown]
+            if lost:
+                yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in lost)}.", *lost)
+            if kept:
+                yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in kept)}.", *kept)
+        for cell in table.known("difference of changes"):
+            first, _, second = cell.model.partition(PAIR)
+            if second in table.baselines:
+                continue
+            says = f"Under {cell.group}, {first} loses {'less' if cell.sign > 0 else 'more'} than {second}"
+            yield _apart(cell, says, between=f"under {cell.group} between {first} and {second}")
+        if not table.of("average change"):
+            yield _said("Nothing was perturbed at several strengths, so resilience is not measured here.")
+
+    def strengths(self) -> Iterator[AnalysedSentence]:
+        """What went best, as measured."""
+        for model in self._measured:
+            losses = self._losses(model)
+            if len(losses) > 1:
+                yield self._extreme(model, losses[-1], least=True)
+            clean = self.table.get("mean", model=model, group=CLEAN)
+            over = [cell for cell in self.table.of("difference", group=CLEAN) if cell.is_shown and cell.sign > 0]
+            over = [cell for cell in over if cell.model.startswith(model + PAIR)]
+            if over and clean is not None and model not in self.table.floor:
+                names = _listed(cell.model.partition(PAIR)[2] for cell in over)
+                yield _said(f"On clean input {model} is above {names}.", *over)
+            elif len(losses) < 2:
+                yield _said(f"{model}: none that this record shows.")
+        if not self._measured:
+            yield _said("None is known, for want of scores.")
+
+    def weaknesses(self) -> Iterator[AnalysedSentence]:
+        """What went worst, as measured, and whether it is apart from the others."""
+        for model in self._measured:
+            losses = self._losses(model)
+            if losses and losses[0].measure == "average change" and losses[0].sign >= 0:
+                yield _said(f"{model}: none that this record shows.")
+                continue
+            if len(losses) > 1:
+                yield self._extreme(model, losses[0], least=False)
+            elif losses and losses[0].is_shown:
+                yield self._change(f"Under {losses[0].group}", model, losses[0])
+            else:
+                yield _said(f"{model}: none that this record shows.")
+            for cell in self.table.known("difference of kinds", model=model):
+                first, _, second = cell.group.partition(PAIR)
+                if len(losses) > 1 and second == losses[1].group:
+                    says = f"For {model}, {first} costs more than {second}"
+                    yield _apart(cell, says, between=f"for {model} between {first} and {second}")
+        if not self._measured:
+            yield _said("None is known, for want of scores.")
+
+    def _extreme(self, model: str, cell: ResultCell, *, least: bool) -> AnalysedSentence:
+        if cell.measure == "average change" and not (cell.is_shown and cell.sign < 0):
+            return self._change(f"Under {cell.group}", model, cell)
+        if cell.measure == "mean":
+            word = "highest" if least else "lowest"
+            return _said(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
+        size = "smallest" if least else "largest"
+        return _said(f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.", cell)
+
+    def breaking(self) -> Iterator[AnalysedSentence]:
+        """At which strength half of the clean score is gone."""
+        for cell in self.table.of("breaking point"):
+            if cell.value is not None:
+                says = f"{cell.model} loses half of its clean {cell.metric} under {cell.group}"
+                yield _said(f"{says} at strength {value_text(cell)}.", cell)
+            elif cell.reason.startswith("above"):
+                beyond = cell.reason.replace("above", "beyond")
+                yield _said(
+                    f"Under {cell.group}, the breaking point of {cell.model} lies {beyond} or is not there.", cell
+                )
+        if not self.table.of("breaking point"):
+            yield _said("Strength was not varied, so this was not measured.")
+
+    def fix(self) -> Iterator[AnalysedSentence]:
+        """The largest measured loss of each model."""
+        for model in self._measured:
+            worst = next(iter(self._losses(model)), None)
+            if model in self.table.floor:
+                yield _said(f"{model}: its clean score, or too few clips to tell it from that of every baseline.")
+            elif worst is not None and worst.measure == "mean":
+                yield _said(f"{model}: {worst.group}, where {worst.metric} is {value_text(worst)}.", worst)
+            elif worst is not None and worst.is_shown and worst.sign < 0:
+                size = abs(100 * (worst.value or 0))
+                yield _said(f"{model}: {worst.group}, with a loss of {size:.1f} points.", worst)
+            else:
+                yield _said(f"{model}: nothing that this record shows.")
+        for model in self.table.models:
+            if model not in self._measured:
+                yield _said(f"{model}: look into its errors, whose causes errors.jsonl names.")
+
+    def advice(self) -> Iterator[AnalysedSentence]:
+        """What helps against the losses that are shown, and what the study lacks."""
+        for model in self._measured:
+            for cell in self._losses(model)[:2]:
+                remedies = (
+                    text
+                    for names, text in _TEXTS["remedies"].items()
+                    if any(name in cell.group for name in names.split())
+                )
+                remedy = next(remedies, "")
+                if remedy and cell.is_shown and cell.measure == "average change" and cell.sign < 0:
+                    then = "then repeat the command to see whether it did"
+                    yield _said(f"Against {cell.group} for {model}: {remedy}; {then}.", cell)
+        clips = self.table.get("count", case="clips")
+        if clips is not None and (clips.value or 0) < _FEW_CLIPS:
+            number = counted(int(clips.value or 0), "clip")
+            text = f"With {number}, intervals are wide, or there are none: add clips before relying on small changes."
+            yield _said(text, clips)
+        else:
+            yield _said("Repeat the command after each change of the model: cases and perturbations stay as they are.")
+
+    def examples(self) -> Iterator[AnalysedSentence]:
+        """Single cases, which show and prove nothing."""
+        cells = self.table.of("case")
+        clean = {(cell.model, cell.case): cell for cell in cells if cell.level == CLEAN}
+        strong = [cell for cell in cells if cell.level != CLEAN]
+        for cell in strong:
+            before = clean[cell.model, cell.case]
+            says = f"{cell.case}, {cell.model}, {cell.group}: {value_text(before)} clean"
+            yield _said(f"{says}, {value_text(cell)} at {cell.level}.", before, cell)
+        for cell in cells if not strong else ():
+            yield _said(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
+        if not cells:
+            yield _said("No case stands out.")

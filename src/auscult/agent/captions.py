@@ -23,7 +23,8 @@ import cv2
 import numpy as np
 from msgspec import Meta
 
-from auscult.agent.choices import Offered
+from auscult.agent.debate import Offered
+from auscult.agent.replies import read_object
 from auscult.arrays.motion import small_frame, step_between
 from auscult.cases.ids import counted
 from auscult.errors import InputError
@@ -56,9 +57,10 @@ SILENT_LUFS: Final = -70.0
 
 _VERSION: Final = "statistics 1"
 _STAGE: Final = "caption"
+_AGAIN: Final = "remove its line to have it made again"
 _LIMIT_S: Final = 120.0
 _PER_WORKER: Final = 16  # with fewer samples than this a further process costs more than it gains
-_MOST_WORDS, _MOST_WORD, _MOST_TEXTS, _MOST_REPLY = 16, 40, 8, 20_000
+_MOST_WORDS, _MOST_WORD, _MOST_TEXTS = 16, 40, 8
 _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "beach": ("beach", "outdoors"), "foliage": ("outdoors",), "meadow": ("field", "outdoors"), "room": ("indoors",),
     "street": ("street", "outdoors"),
@@ -164,16 +166,9 @@ def _measured_samples(
         else:
             cache.reply(result.key, partial(str, codec.dump(codec.to_json(result.outcome, digits=4)), "utf-8"))
     remarks += _remark(failed, "measured")
-    return {name: _read(Statistics, cache.reply(key, str)) for name, key in keys.items() if key in cache}
-
-
-def _read(kind: type[T], text: str) -> T:
-    """Read the JSON object in a text; an InputError where there is none of that kind."""
-    try:
-        row = codec.load(text[: text.rfind("}") + 1][text.find("{") :].encode()) if len(text) <= _MOST_REPLY else None
-    except ValueError:
-        row = None
-    return codec.from_json(kind, row, error=InputError, hint="remove its line to have it made again")
+    return {
+        name: read_object(Statistics, cache.reply(key, str), hint=_AGAIN) for name, key in keys.items() if key in cache
+    }
 
 
 def _measurer() -> Callable[[SampleClip], Statistics]:
@@ -282,7 +277,7 @@ def _asked(
         if log is not None:
             answer = partial(log.reply, key, answer, kind="caption", sample=sample.name)
         try:
-            return _read(_ChatCaption, cache.reply(key, answer))
+            return read_object(_ChatCaption, cache.reply(key, answer), hint=_AGAIN)
         except Unreachable as error:
             silent.append(error)
             raise

@@ -16,8 +16,18 @@ from importlib import resources
 from string import Template
 from typing import Any, Final
 
-from auscult.agent.choices import CHOICE_SETS, MIDDLE, Choice, ChoiceSet, Debater, Offer, Offered, Proposal
-from auscult.agent.debate import AgentLog, Role
+from auscult.agent.debate import (
+    CHOICE_SETS,
+    MIDDLE,
+    AgentLog,
+    Choice,
+    ChoiceSet,
+    Debater,
+    Offer,
+    Offered,
+    Proposal,
+    Role,
+)
 from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, read_answers
 from auscult.errors import AuscultError, ErrorRecord, TooLarge
 from auscult.judge.replies import printable
@@ -58,21 +68,9 @@ class ChatDebater:
         self._about: Any = None  # the sentence and the offer that the memory is of
         self._at_once = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
 
-    def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
-        """A first proposal, of all three sets."""
-        self._about = None
-        return self._turn(instruction, offer, None)
-
-    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
-        """The other's proposal as this one would have it; its metrics are taken over."""
-        return self._turn(instruction, offer, proposal)
-
-    def close(self) -> None:
-        """Close the model's connections."""
-        self._model.close()
-
-    def _turn(self, instruction: str, offer: Offer, other: Proposal | None) -> Proposal | Failed:
-        if self._about != (instruction, offer):
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
+        """A first proposal of all three sets, or the other's as this one would have it, its metrics taken over."""
+        if other is None or self._about != (instruction, offer):
             self._memory, self._turn_number, self._about = [], -1, (instruction, offer)
         if other is not None:
             self._memory.append(("the other", other))
@@ -91,6 +89,10 @@ class ChatDebater:
         said = Proposal(**found)
         self._memory.append(("you", said))
         return said
+
+    def close(self) -> None:
+        """Close the model's connections."""
+        self._model.close()
 
     def _choices(self, offer: Offer, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
         """A choice for everything in a set; None where no reply to a batch could be read."""
@@ -168,11 +170,11 @@ class ChatDebater:
             hint = "leave --llm out for the built-in planner, or ask a model that keeps to a format"
             expected = 'a list of {"type", "reason", "selected"}'
             return Failed(ErrorRecord(stage="reply", error=error, expected=expected, hint=hint))
-        planner = self._fallback
-        found = planner.propose(*self._about) if other is None else planner.verify(*self._about, proposal=other)
+        instruction, offer = self._about
+        found = self._fallback.propose(instruction, offer, other)
         if isinstance(found, Failed):
             return found
-        self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {planner.name} chose instead",)
+        self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {self._fallback.name} chose instead",)
         return found.of(choice_set)
 
 

@@ -1,18 +1,17 @@
-"""Operator and guardian propose and verify in rounds; every step is a line of ``agent.jsonl``, which can be replayed.
+"""What is chosen for a study: operator and guardian propose and verify in rounds, and every step can be replayed.
 
-R2-Bench, Eqs. 3 and 4: the operator proposes, the guardian answers with its own version, the operator has the word
-after it, until both select the same or the rounds are over.
+R2-Bench, Eqs. 3 and 4: the operator proposes the three sets, the guardian answers with its own version, the operator
+has the word after it, until both select the same or the rounds are over. Every step is a line of ``agent.jsonl``.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
-from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer, Proposal
 from auscult.errors import ErrorRecord, UsageError
 from auscult.models.chat.model import ReplyCache
 from auscult.models.omni import CountedText
@@ -28,6 +27,72 @@ UNANSWERED: Final = frozenset({"ask", "limit"})
 """Stages of a ``Failed`` of which nothing was said at all: the same command asks again."""
 
 Role: TypeAlias = Literal["operator", "guardian"]
+ChoiceSet: TypeAlias = Literal["samples", "perturbations", "metrics"]
+CHOICE_SETS: Final[tuple[ChoiceSet, ...]] = ("samples", "perturbations", "metrics")
+MIDDLE: Final[Mapping[str, Literal["negatives", "tasks"]]] = {"rris": "negatives", "avi": "tasks"}
+"""What the second set holds for suites other than r2."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """Something that can be chosen; of suite rris a kind of negative sentence is a perturbation, of avi a task."""
+
+    name: str  # unique in its set: an id, the full name of a stressor, a metric
+    summary: str  # what it is; of a sample its caption
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """All that can be chosen with a suite, a task and data."""
+
+    suite: str  # ``r2``, ``rris`` or ``avi``
+    task: str  # of r2; empty for the others
+    samples: tuple[Offered, ...]
+    perturbations: tuple[Offered, ...]
+    metrics: tuple[Offered, ...]
+    remarks: tuple[str, ...] = ()  # what of the data cannot be offered or described, and why
+
+    def of(self, choice_set: ChoiceSet) -> tuple[Offered, ...]:
+        """What is offered in one of the three sets."""
+        return tuple(getattr(self, choice_set))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Whether something offered is taken, and why (R2-Bench, Fig. 5: type, reason, selected)."""
+
+    type: str  # the name of what is offered
+    reason: str
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A choice for everything offered, in the order of the offer."""
+
+    samples: tuple[Choice, ...]
+    perturbations: tuple[Choice, ...]
+    metrics: tuple[Choice, ...]
+
+    def of(self, choice_set: ChoiceSet) -> tuple[Choice, ...]:
+        """The choices in one of the three sets."""
+        return tuple(getattr(self, choice_set))
+
+    def selected(self, choice_set: ChoiceSet) -> tuple[str, ...]:
+        """The names of what is taken."""
+        return tuple(choice.type for choice in self.of(choice_set) if choice.selected)
+
+
+class Debater(Protocol):
+    """Operator or guardian: each has a memory of its own (R2-Bench, Eqs. 3 and 4)."""
+
+    name: str
+
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
+        """A first proposal; or the other's last one as this one would have it, with reasons where it differs."""
+        ...
 
 
 class AgentLog(ReplyCache):
@@ -139,8 +204,7 @@ def debate(
     turns, last = list[Turn](), dict[Role, Proposal]()
     for number, role in _order(rounds):
         one, other = (operator, last.get("guardian")) if role == "operator" else (guardian, last["operator"])
-        told = (instruction, offer)
-        said = one.propose(*told) if other is None else one.verify(*told, proposal=other)
+        said = one.propose(instruction, offer, other)
         how: dict[str, Any] = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
         turns.append(Turn(round=number, role=role, name=one.name, **how, remarks=tuple(getattr(one, "remarks", ()))))
         log.add("turn", debate=key, **to_json(turns[-1]))
@@ -182,40 +246,38 @@ def _disputes(operator: Proposal, guardian: Proposal) -> Iterator[Dispute]:
                 yield Dispute(choice_set=choice_set, type=own.type, selected=own.selected, **reasons)
 
 
+def logged(folder: Path, kind: str, of: type[T]) -> Iterator[tuple[str, T]]:
+    """The rows of a kind in the ``agent.jsonl`` of a study, each with the key of its debate."""
+    path = folder / LOG_FILE
+    for line, row in numbered_lines(path):
+        if row.get("kind") == kind:
+            yield str(row.get("debate")), from_json(of, row, path=path, line=line)
+
+
 class ReplayedDebater:
     """Says again what the log has of a debater, and asks nobody."""
 
-    def __init__(self, role: Role, turns: Mapping[tuple[str, int], Turn]) -> None:
-        self.name = next((turn.name for turn in turns.values()), role)
+    def __init__(self, role: Role, turns: Mapping[tuple[str, Role, int], Turn]) -> None:
+        self.name: str = next((turn.name for turn in turns.values() if turn.role == role), role)
         self.remarks: tuple[str, ...] = ()
         self._role, self._turns, self._round = role, turns, 0
 
-    def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
-        """The first proposal."""
-        return self._said(0, _key(instruction, offer))
-
-    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
-        """What it said in the next round; the other's proposal is in the log too."""
-        del proposal
-        return self._said(self._round + 1, _key(instruction, offer))
-
-    def _said(self, number: int, debate_key: str) -> Proposal | Failed:
-        self._round, found = number, self._turns.get((debate_key, number))
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
+        """What it said first, or in the next round; the other's proposal is in the log too."""
+        self._round = 0 if other is None else self._round + 1
+        found = self._turns.get((_key(instruction, offer), self._role, self._round))
         self.remarks = () if found is None else found.remarks
         if found is not None and found.proposal is not None:
             return found.proposal
-        error = f"the log has no turn of the {self._role} in round {number} for this sentence and offer"
+        error = f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer"
         missing = ErrorRecord(stage="replay", error=error, expected="the sentence, task, data and rounds of the log")
         return Failed(missing if found is None or found.failed is None else found.failed)
 
 
 def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
     """Operator and guardian out of the ``agent.jsonl`` of a study; nothing is sent."""
-    path, turns = folder / LOG_FILE, dict[Role, dict[tuple[str, int], Turn]](operator={}, guardian={})
-    for line, row in numbered_lines(path):
-        if row.get("kind") == "turn":
-            turn = from_json(Turn, row, path=path, line=line)
-            turns[turn.role][str(row.get("debate")), turn.round] = turn
-    if not turns["operator"]:
+    turns = {(key, turn.role, turn.round): turn for key, turn in logged(folder, "turn", Turn)}
+    if not any(turn.role == "operator" for turn in turns.values()):
+        path = folder / LOG_FILE
         raise UsageError("there is no debate to replay", expected=f"the folder of a study, with {LOG_FILE}", path=path)
-    return ReplayedDebater("operator", turns["operator"]), ReplayedDebater("guardian", turns["guardian"])
+    return ReplayedDebater("operator", turns), ReplayedDebater("guardian", turns)

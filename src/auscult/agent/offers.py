@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from auscult import registry
 from auscult.agent.captions import SampleClip, describe
-from auscult.agent.choices import Offer, Offered
+from auscult.agent.debate import Offer, Offered
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, NothingToDo

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 
 from msgspec import Meta
 
-from auscult.agent.choices import MIDDLE, ChoiceSet
+from auscult.agent.debate import MIDDLE, ChoiceSet
 from auscult.errors import InputError, RecordError, UnknownName, UsageError
 from auscult.jobs.options import specs_of
 from auscult.media.limits import Limits
@@ -142,8 +142,7 @@ class PlanLeftOut:
 
     def of(self, choice_set: ChoiceSet) -> tuple[PlanChoice, ...]:
         """What was left out of one of the three sets."""
-        found: tuple[PlanChoice, ...] = getattr(self, choice_set)
-        return found
+        return tuple(getattr(self, choice_set))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +206,7 @@ class Plan:
 
     def taken(self, choice_set: ChoiceSet) -> tuple[PlanSample | PlanPerturbation | PlanChoice, ...]:
         """What is taken of one of the three sets; the second holds negatives or tasks for the other suites."""
-        found: tuple[Any, ...] = getattr(self, self.middle if choice_set == "perturbations" else choice_set)
-        return found
+        return tuple(getattr(self, self.middle if choice_set == "perturbations" else choice_set))
 
 
 Key: TypeAlias = tuple[str | int, ...]

@@ -6,12 +6,17 @@ in a list that was cut off; with Python's ``True``, single quotes or a comma too
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from auscult.errors import InputError
 from auscult.judge.replies import printable
+from auscult.record.codec import from_json
+
+T = TypeVar("T")
 
 MOST_CHARACTERS: Final = 200_000
 MOST_REASON: Final = 300
@@ -85,6 +90,18 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
 def after_thought(text: str) -> str:
     """A reply without the thought that some models write before it."""
     return _THOUGHT.split(text)[-1]
+
+
+def read_object(kind: type[T], text: str, *, hint: str = "") -> T:
+    """The JSON object in a reply, perhaps among prose; an InputError, with the hint, where none is of that kind."""
+    if len(text) > MOST_CHARACTERS:
+        raise InputError("it is too long", expected=f"{MOST_CHARACTERS:,} characters at most", hint=hint)
+    answer = after_thought(text)
+    try:
+        row = json.JSONDecoder().raw_decode(answer, max(0, answer.find("{")))[0]
+    except (ValueError, RecursionError):
+        row = None
+    return from_json(kind, row, error=InputError, hint=hint)
 
 
 def _objects(text: str) -> Iterator[dict[str, str]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from auscult.agent.analysis import Analysis
-from auscult.agent.choices import CHOICE_SETS
-from auscult.agent.debate import LOG_FILE
+from auscult.agent.analysis import Analysis, value_text
+from auscult.agent.debate import CHOICE_SETS, LOG_FILE, Dispute, Turn, logged
 from auscult.agent.plan import Plan
-from auscult.agent.prose import value_text
 from auscult.agent.result_table import charts_by
-from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
 from auscult.report.page import Section, render
 from auscult.report.suite import read_page
@@ -26,7 +23,7 @@ _REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: 
 
 def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) -> str:
     """The report of a study, whose folder has ``agent.jsonl``, as HTML; ``record`` is the suite's."""
-    page, rows = read_page(record), [row for row in read_lines(folder / LOG_FILE) if "kind" in row]
+    page = read_page(record)
     limits = ", ".join(f"{most:g} {name}" for name, most in asdict(plan.limits).items() if most is not None)
     return render(
         replace(
@@ -44,7 +41,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
                 *_analysis_sections(analysis),
                 *_curves(record, analysis.table.metric),
                 *_plan_sections(plan),
-                *_conversation(rows),
+                *_conversation(folder),
                 *page.sections,
                 _cells(analysis),
             ),
@@ -106,40 +103,28 @@ def _plan_sections(plan: Plan) -> Iterator[Section]:
     )
 
 
-def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
+def _conversation(folder: Path) -> Iterator[Section]:
     """What operator and guardian said: what the first would take, then what each would have otherwise."""
-    said: list[tuple[str, ...]] = []
-    taken = dict[tuple[str, str], bool]()
-    for row in (row for row in rows if row["kind"] == "turn"):
-        role, name = str(row.get("role", "")), _text(row.get("name"))
-        who = (str(row.get("round", "")), name if role in name else f"{role} ({name})")
-        now = dict(_choices(row.get("proposal")))
-        other = [key for key, choice in now.items() if bool(choice.get("selected")) != taken.get(key, False)]
+    said, taken = list[tuple[str, ...]](), dict[tuple[str, str], bool]()
+    for _, turn in logged(folder, "turn", Turn):
+        who = (str(turn.round), turn.name if turn.role in turn.name else f"{turn.role} ({turn.name})")
+        proposal = turn.proposal
+        now = {} if proposal is None else {(one.type, of): one for of in CHOICE_SETS for one in proposal.of(of)}
+        other = [key for key, choice in now.items() if choice.selected != taken.get(key, False)]
         for key in other:
-            verb = "take" if now[key].get("selected") else "leave out"
-            said.append((*who, verb, f"{key[1]} ({key[0]})", _text(now[key].get("reason"))))
+            verb = "take" if now[key].selected else "leave out"
+            said.append((*who, verb, f"{_text(key[0])} ({key[1]})", now[key].reason))
         if not other:
             nothing = (("agree", "–") if taken else ("take", "nothing")) if now else ("–", "–")
             said.append((*who, *nothing, "" if now else "no answer that could be used"))
-        taken |= {key: bool(choice.get("selected")) for key, choice in now.items()}
-    disputes = [
-        (_text(row.get("type")), _text(row.get("operator_reason")), _text(row.get("guardian_reason")))
-        for row in rows
-        if row["kind"] == "dispute"
-    ]
+        taken |= {key: choice.selected for key, choice in now.items()}
+    disputes = logged(folder, "dispute", Dispute)
+    open_ones = [(one.type, one.operator_reason, one.guardian_reason) for _, one in disputes]
     if said:
         talk = _table("What was said", ("round", "who", "would", "what", "why"), said)
-        open_ones = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), disputes)
-        tables = (talk, *((open_ones,) if disputes else ()))
+        left = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), open_ones)
+        tables = (talk, *((left,) if open_ones else ()))
         yield Section(name="conversation", wordy=True, title="Operator and guardian", tables=tables)
-
-
-def _choices(proposal: object) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-    if isinstance(proposal, Mapping):
-        for choice_set in CHOICE_SETS:
-            for choice in proposal.get(choice_set, ()):
-                if isinstance(choice, Mapping):
-                    yield (choice_set, _text(choice.get("type"))), choice
 
 
 def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, most: int = _MOST_ROWS) -> Table:

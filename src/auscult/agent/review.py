@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from auscult import registry
-from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Proposal
-from auscult.agent.debate import LOG_FILE
+from auscult.agent.debate import CHOICE_SETS, LOG_FILE, Choice, ChoiceSet, Turn, logged
 from auscult.agent.evaluation.labels import labelled, pool
 from auscult.agent.evaluation.measuring import interval_text, mean_over
 from auscult.cases.ids import check_id, shown
@@ -25,7 +24,6 @@ from auscult.cases.ratings import rows_of
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions
 from auscult.jobs.ratings import Done, File, write_record
-from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
 from auscult.record.lines import read_lines
 from auscult.record.schema import metric_row
@@ -82,12 +80,10 @@ def rate_choices(options: ChoicesOptions) -> Done:
 
 def choices_of(folder: Path) -> Iterator[MadeChoice]:
     """The last word of the operator on each sentence in the ``agent.jsonl`` of a study; it must have one."""
-    path, sentences, said = folder / LOG_FILE, dict[str, str](), dict[str, Proposal]()
-    for row in read_lines(path):
-        if row.get("kind") == "debate":
-            sentences[str(row.get("debate"))] = str(row.get("instruction"))
-        elif row.get("kind") == "turn" and row.get("role") == "operator" and row.get("proposal"):
-            said[str(row.get("debate"))] = from_json(Proposal, row["proposal"], path=path)
+    path = folder / LOG_FILE
+    sentences = {str(row["debate"]): str(row["instruction"]) for row in read_lines(path) if row.get("kind") == "debate"}
+    turns = logged(folder, "turn", Turn)
+    said = {debate: turn.proposal for debate, turn in turns if turn.role == "operator" and turn.proposal}
     if not said:
         raise UsageError("there is no debate", expected="a study of `auscult agent`", path=path)
     for debate, proposal in said.items():

@@ -26,8 +26,18 @@ from typing import Any, Final
 from auscult.agent.analysis import Analysis, analyse
 from auscult.agent.captions import FILE as CAPTIONS
 from auscult.agent.chat_debater import chat_debaters
-from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer
-from auscult.agent.debate import LOG_FILE, AgentLog, Debate, Dispute, debate, replay
+from auscult.agent.debate import (
+    CHOICE_SETS,
+    LOG_FILE,
+    AgentLog,
+    ChoiceSet,
+    Debate,
+    Debater,
+    Dispute,
+    Offer,
+    debate,
+    replay,
+)
 from auscult.agent.knowledge.planner import BuiltInDebater, alternatives
 from auscult.agent.knowledge.sentence import Reading, read_sentence
 from auscult.agent.knowledge.situations import kind_of, lineage, situations

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from auscult.agent.chat_debater import chat_debaters
-from auscult.agent.choices import Offer, Offered
-from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate
+from auscult.agent.debate import LOG_FILE, AgentLog, Debate, Offer, Offered, debate
 from auscult.agent.knowledge.planner import BuiltInDebater
 from auscult.cases.avibench import AviEntry, data_json, entry_json, task_folder
 from auscult.models.chat.loading import ChatHow

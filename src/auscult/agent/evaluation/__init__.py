@@ -4,8 +4,7 @@
 guideline.txt   what needed, plausible and impossible mean; how instructions are labelled
 samples.jsonl   a fixed pool of samples: captions and facts, written for this measurement
 labels          labelled instructions: reading and checking; ACC, Rate and agreement of two labellings
-planners        what a planner is compared with: choices without thought, a model that errs at a set rate
-measuring       ``auscult run agent``: debates about all instructions, and the tables
+measuring       ``auscult run agent``: debates about all instructions, what a planner is compared with, the tables
 ==============  ==============================================================================================
 """
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Offer, Offered
+from auscult.agent.debate import CHOICE_SETS, ChoiceSet, Offer, Offered
 from auscult.agent.offers import perturbations_of
 from auscult.errors import InputError
 from auscult.record.lines import numbered_lines, read_lines

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 
 from auscult.agent.chat_debater import ChatDebater, chat_debaters
-from auscult.agent.choices import CHOICE_SETS, Debater
-from auscult.agent.debate import LOG_FILE, MOST_ROUNDS, UNANSWERED, AgentLog, debate
+from auscult.agent.debate import (
+    CHOICE_SETS,
+    LOG_FILE,
+    MOST_ROUNDS,
+    UNANSWERED,
+    AgentLog,
+    Choice,
+    ChoiceSet,
+    Debate,
+    Debater,
+    Offer,
+    Offered,
+    Proposal,
+    Role,
+    debate,
+)
 from auscult.agent.evaluation import AgentTableOptions
 from auscult.agent.evaluation.labels import SCORES, Half, Labelled, kappa, labelled, offer_for, score, table_of_grades
-from auscult.agent.evaluation.planners import ScriptedDebater, Selection, at_random, by_place, by_rounds, everything
 from auscult.agent.knowledge import BuiltInDebater
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs.options import CHANGE_NOTHING
@@ -27,6 +41,7 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.stats.few_clusters import CORRELATION, SHARE, Range
 from auscult.score.stats.intervals import FromSums, Interval, resampled, with_interval
+from auscult.stress.presets import barred, places, tags_of
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.types import Doubles
 
@@ -41,6 +56,7 @@ _PRINTED: Final = (
     "0.65 0.87 0.77 0.86 0.86 0.91 0.87 0.93",
     "1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00",
 )
+Selection: TypeAlias = Mapping[ChoiceSet, Collection[str]]
 _Said: TypeAlias = Sequence[Selection] | None
 """What a planner selects for one instruction after 0 to 3 rounds; None where it has failed."""
 _Values: TypeAlias = Mapping[str, Doubles]
@@ -140,6 +156,94 @@ def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -
         f"as many at random, mean of {_RANDOM}": np.mean(draws, 0),
         "by place only": _values(found, [[by_place(one.instruction, offer_for(one.task))] for one in found]),
     }
+
+
+# --- what a planner is compared with ---
+
+
+class ScriptedDebater:
+    """Operator or guardian that knows what is needed and errs about everything offered with one probability.
+
+    Each look at something is a new draw, of the guardian apart from the operator's. The guardian says what it sees; the
+    operator looks again at what the guardian disputes, and keeps to the rest. So verification can both mend and spoil.
+    """
+
+    def __init__(self, role: Role, labels: Mapping[str, Labelled], *, error: float, seed: int) -> None:
+        self.name = f"scripted {role}, {error:.0%} errors"
+        self._role, self._labels, self._error, self._seed = role, labels, error, seed
+        self._about, self._looks, self._last = "", 0, dict[tuple[ChoiceSet, str], bool]()
+
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal:
+        """What it sees at a first or another look; of the operator, then only where it is contradicted."""
+        first = other is None or instruction != self._about  # a new sentence begins a new memory
+        self._looks = int(other is not None) if first else self._looks + 1
+        seen = self._look(instruction, offer)
+        if self._role == "operator" and other is not None:
+            theirs = {(of, choice.type): choice.selected for of in CHOICE_SETS for choice in other.of(of)}
+            seen = {key: seen[key] if theirs[key] != kept else kept for key, kept in self._last.items()}
+        return self._said(offer, seen)
+
+    def _look(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
+        self._about, labels = instruction, self._labels[instruction].labels
+        truth = {(of, one.name): one.name in labels[of].needed for of in CHOICE_SETS for one in offer.of(of)}
+        rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._looks))
+        return {
+            key: needed != (draw < self._error)
+            for (key, needed), draw in zip(truth.items(), rng.random(len(truth)), strict=True)
+        }
+
+    def _said(self, offer: Offer, seen: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
+        self._last = seen
+        chosen = {
+            of: tuple(Choice(type=one.name, reason="", selected=seen[of, one.name]) for one in offer.of(of))
+            for of in CHOICE_SETS
+        }
+        return Proposal(**chosen)
+
+
+def by_rounds(found: Debate) -> list[Selection]:
+    """What the operator selects if the debate ends after 0 to 3 rounds; fewer rounds are the beginning of more."""
+    words = [(turn.round, turn.proposal) for turn in found.turns if turn.role == "operator" and turn.proposal]
+    last = [[said for at, said in words if at <= rounds][-1] for rounds in range(MOST_ROUNDS + 1)]
+    return [{of: said.selected(of) for of in CHOICE_SETS} for said in last]
+
+
+def everything(offer: Offer) -> Selection:
+    """All that is offered."""
+    return {of: [one.name for one in offer.of(of)] for of in CHOICE_SETS}
+
+
+def at_random(offer: Offer, like: Selection, *, rng: np.random.Generator) -> Selection:
+    """As many of each set as another selects, drawn."""
+    return {
+        of: [offer.of(of)[at].name for at in rng.permutation(len(offer.of(of)))[: len(like[of])]] for of in CHOICE_SETS
+    }
+
+
+def by_place(instruction: str, offer: Offer) -> Selection:
+    """By places alone: what ``stress/data/occurrence.json`` does not bar there, and samples of these places.
+
+    A place is known by its word in the sentence, singular or plural, and in a sample by its words and by whether it is
+    indoors and by day. Where the sentence names no place, everything is taken.
+    """
+    said = _places(re.findall(r"[a-z]+", instruction.lower()))
+    tags = frozenset[str]().union(*map(tags_of, said))
+    return {
+        "samples": [one.name for one in offer.samples if said <= _tags(one)],
+        "perturbations": [one.name for one in offer.perturbations if not barred(one.name, tags)],
+        "metrics": [one.name for one in offer.metrics],
+    }
+
+
+def _places(words: Iterable[str]) -> set[str]:
+    known = {spelled: name for name in places() for spelled in (name, f"{name}s", name.removesuffix("s"))}
+    return {known[word] for word in words if word in known}
+
+
+def _tags(sample: Offered) -> frozenset[str]:
+    facts = sample.facts
+    side = {True: "indoors", False: "outdoors", None: ""}[facts["indoors"]]
+    return frozenset[str]().union(*map(tags_of, _places([*facts["place"], facts["day"], side])))
 
 
 # --- numbers ---

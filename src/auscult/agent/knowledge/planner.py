@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
-from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered, Proposal
+from auscult.agent.debate import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered, Proposal
 from auscult.agent.knowledge.sentence import OPPOSITE, Reading, read_sentence
 from auscult.agent.knowledge.situations import ANYWHERE, Cell, anywhere, cell, kind_of, kinds, lineage, raw, situations
 from auscult.suites.r2.cases import TASK_RULES
@@ -51,21 +51,18 @@ class BuiltInDebater:
         self._known: tuple[Any, ...] = ()  # the last instruction, offer and support of all that is offered
         self._argued: set[tuple[ChoiceSet, str]] = set()  # what it has asked for before: its memory
 
-    def propose(self, instruction: str, offer: Offer) -> Proposal:
-        """A first proposal, with a reason for each choice."""
-        reading = read_sentence(instruction)
-        self.remarks = (*reading.remarks, *_remarks(reading, offer))
-        least = SURE if self.role == "operator" else PLAUSIBLE
-        return self._chosen(instruction, offer, lambda _, support: support >= least)
-
-    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
-        """The other's last proposal as this one would have it."""
-        self.remarks = ()
-        theirs = {(of, choice.type) for of in CHOICE_SETS for choice in proposal.of(of) if choice.selected}
+    def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal:
+        """A first proposal, or the other's as this one would have it, with a reason for each choice."""
+        reading, theirs = read_sentence(instruction), set[tuple[ChoiceSet, str]]()
+        self.remarks = () if other is not None else (*reading.remarks, *_remarks(reading, offer))
+        if other is not None:
+            theirs = {(of, choice.type) for of in CHOICE_SETS for choice in other.of(of) if choice.selected}
 
         def taken(key: tuple[ChoiceSet, str], support: float) -> bool:
             if self.role == "operator":
                 return support >= (ACCEPTED if key in theirs else SURE)
+            if other is None:
+                return support >= PLAUSIBLE
             new = support >= PLAUSIBLE and key not in self._argued
             self._argued |= {key} if new else set()
             return new or (key in theirs and support > 0)
