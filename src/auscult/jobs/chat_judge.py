@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from auscult import registry
@@ -19,7 +20,7 @@ from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, ChatJu
 from auscult.media.paths import safe_name
 from auscult.models.chat.loading import named_chat
 from auscult.models.chat.model import ReplyCache, key_of
-from auscult.models.omni import Unreachable
+from auscult.models.omni import OmniModel, Unreachable
 from auscult.models.omni_spec import WeightedOmniModel, omni_spec
 from auscult.record.digest import digest_json
 from auscult.work.chat import BudgetSpent
@@ -101,7 +102,7 @@ def _local(name: str, samples: int) -> _Model:
         entry = registry.find("model", _LOCAL_MODEL).load()
         if not isinstance(entry, WeightedOmniModel):
             raise UsageError(f"{_LOCAL_MODEL} runs no weights", expected="an installation as it was released")
-        return entry.using(weights)
+        return _OnFiles(entry.using(weights))
 
     return _Model(name=f"chat.hf.{safe_name(weights.name)}", revision=spec.revision, connections=0, model=load)
 
@@ -130,16 +131,36 @@ def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
     )
 
 
+class _OnFiles:
+    """A model that takes files, asked about pictures and sounds in memory."""
+
+    def __init__(self, model: OmniModel) -> None:
+        self._model, self.hears = model, bool(getattr(model, "hears", False))
+
+    def answer(self, question: str, *, images: Sequence[bytes], sounds: Sequence[bytes]) -> str:
+        """The reply of the model."""
+        with TemporaryDirectory(prefix="auscult-ask-") as folder:
+            files = [Path(folder, f"{number}") for number in range(len(images) + len(sounds))]
+            for file, content in zip(files, (*images, *sounds), strict=True):
+                file.write_bytes(content)
+            return self._model.answer(question, images=files[: len(images)], sounds=files[len(images) :], video=None)
+
+    def close(self) -> None:
+        """Release the model."""
+        if callable(close := getattr(self._model, "close", None)):
+            close()
+
+
 class _Kept:
     """A model whose replies are kept, and asked for once."""
 
     def __init__(self, model: AnsweringModel, *, name: str, revision: str, kept: ReplyCache) -> None:
         self._model, self._name, self._revision, self._kept = model, name, revision, kept
 
-    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+    def answer(self, question: str, *, images: Sequence[bytes], sounds: Sequence[bytes]) -> str:
         """The reply of the model, or of an earlier command of the run."""
         key = key_of(self._name, self._revision, text=question, media=(*images, *sounds))
-        ask = partial(self._model.answer, question, images=images, sounds=sounds, video=video)
+        ask = partial(self._model.answer, question, images=images, sounds=sounds)
         try:
             return self._kept.reply(key, ask, model=self._name, sent=question)
         except Unreachable as error:

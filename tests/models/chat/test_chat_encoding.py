@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,17 @@ import pytest
 from auscult.errors import InputError
 from auscult.media.frames import decode_frame
 from auscult.media.wav import decode_wav, encode_wav
+from auscult.models.chat.model import key_of
 from auscult.models.chat.profile import Media
+from auscult.work.chat import Base64
+from auscult.work.chat.wire import body_bytes
 from chat_media import model, picture, sound
 
 
 def sent(media: Media, *, question: str = "what?", **profile: Any) -> list[dict[str, Any]]:
-    """The parts of the user's message."""
-    content = model(**profile).call(question, media).body["messages"][-1]["content"]
+    """The parts of the user's message, as they go over the connection."""
+    body = json.loads(body_bytes(model(**profile).call(question, media).body))
+    content = body["messages"][-1]["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
@@ -87,6 +91,34 @@ def test_a_large_picture_is_made_smaller(tmp_path: Path) -> None:
     first, second, _ = sent(Media(images=[small, large]), longest_side_px=100)
     assert data(first) == small.read_bytes()
     assert decode_frame(data(second), path=large).shape == (100, 50, 3)
+
+
+def test_what_is_in_memory_is_sent_and_named_as_a_file_of_it(tmp_path: Path) -> None:
+    shown, heard = picture(tmp_path / "a.png"), sound(tmp_path / "a.wav")
+    held = Media(images=[shown.read_bytes()], sounds=[heard.read_bytes()])
+    assert sent(held) == sent(Media(images=[shown], sounds=[heard]))
+    names = [key_of("m", "1", text="?", media=(*one.images, *one.sounds)) for one in (held, Media(images=[shown]))]
+    assert names[0] == key_of("m", "1", text="?", media=(shown, heard)) != names[1]
+    for broken in (Media(images=[b"no picture"]), Media(sounds=[b"no sound"])):
+        with pytest.raises(InputError, match="media in memory"):
+            sent(broken)
+
+
+def test_a_body_is_the_json_of_its_text_whatever_stands_in_it() -> None:
+    """Of media, which are written once, as of anything else: what was sent before it was written so is sent still."""
+    held, before = bytes(range(256)), "data:image/png;base64,"
+    parts: list[Any] = [
+        "\u2028 é \ud83d",
+        {"url": Base64(held, before)},
+        Base64(b""),
+        '"',
+        0.1,
+        None,
+        {"x": [Base64(held)]},
+    ]
+    text = b64encode(held).decode()
+    plain = [*parts[:1], {"url": before + text}, "", '"', 0.1, None, {"x": [text]}]
+    assert body_bytes({"a": parts, "b": "c"}) == json.dumps({"a": plain, "b": "c"}).encode()
 
 
 def test_text_alone_is_plain_text() -> None:

@@ -18,18 +18,14 @@ fails the mask, and the same command asks again.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from pathlib import Path
-from shutil import rmtree
 from statistics import median
 from threading import Lock
 from typing import Any, Final, Protocol
-from weakref import finalize, ref
+from weakref import ref
 
 import cv2
 import numpy as np
@@ -40,7 +36,6 @@ from auscult.judge.masks.shared import check, nothing_segmented, unjudged
 from auscult.judge.replies import Reply, printable, read_reply
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
-from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
 from auscult.types import ACTIONS, DEFECTS, Case, Evidence, Frame, Mask, Metadata, Prediction, Samples, Verdict
 
@@ -60,9 +55,9 @@ _SIGNS: Final = str.maketrans(dict.fromkeys("<>{}[]`", " "))
 
 
 class AnsweringModel(Protocol):
-    """What is asked: a question with files of pictures and sounds, and its reply in text."""
+    """What is asked: a question with pictures and sounds as they stand in files, and its reply in text."""
 
-    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+    def answer(self, question: str, *, images: Sequence[bytes], sounds: Sequence[bytes]) -> str:
         """The reply; its attribute ``usage``, where it has one, says what it took."""
         ...
 
@@ -146,9 +141,7 @@ class ChatJudge:
         self.name = name
         self._asked = tuple(asked)
         self._pictures: OrderedDict[tuple[str, int], tuple[ref[Frame] | None, bytes]] = OrderedDict()
-        self._lock, self._drawing, self._calls = Lock(), Lock(), count()
-        self._folder = Path(tempfile.mkdtemp(prefix="auscult-ask-"))
-        self._remove = finalize(self, rmtree, self._folder, ignore_errors=True)
+        self._lock, self._drawing = Lock(), Lock()
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
         """Ask about one candidate; ``InputError`` where a request fails."""
@@ -158,20 +151,16 @@ class ChatJudge:
         usage = Counter[str]()
         replies = list[tuple[str, Reply]]()
         lacking = list[str]()
-        shown, sounds = self._files(case, prediction.mask)
-        try:
-            for one in self._asked:
-                text, images, heard = self._sent(one, case, shown=shown, sounds=sounds)
-                said = one.model.answer(text, images=images, sounds=heard, video=None)
-                usage.update(getattr(said, "usage", {}))
-                try:
-                    replies.append((one.name, read_reply(str(said))))
-                except InputError as error:
-                    usage["unparsed"] += 1
-                    lacking.append(error.message)
-        finally:
-            for path in (*shown, *sounds):
-                path.unlink(missing_ok=True)
+        shown, sounds = self._drawn(case, prediction.mask), self._heard(case)
+        for one in self._asked:
+            text, images, heard = self._sent(one, case, shown=shown, sounds=sounds)
+            said = one.model.answer(text, images=images, sounds=heard)
+            usage.update(getattr(said, "usage", {}))
+            try:
+                replies.append((one.name, read_reply(str(said))))
+            except InputError as error:
+                usage["unparsed"] += 1
+                lacking.append(error.message)
         if len(replies) <= len(lacking):
             why = f"{len(lacking)} of {len(self._asked)} replies hold no verdict, the last: {lacking[-1]}"
             return replace(unjudged(case.id, self.name, why), usage=dict(usage), novelty=0.0)
@@ -187,35 +176,31 @@ class ChatJudge:
         for one in self._asked:
             if callable(close := getattr(one.model, "close", None)):
                 close()
-        self._remove()
 
     @staticmethod
     def _sent(
-        one: JudgeModel, case: Case, *, shown: Sequence[Path], sounds: Sequence[Path]
-    ) -> tuple[str, Sequence[Path], Sequence[Path]]:
+        one: JudgeModel, case: Case, *, shown: Sequence[bytes], sounds: Sequence[bytes]
+    ) -> tuple[str, Sequence[bytes], Sequence[bytes]]:
         """Text, pictures and sounds as one model takes them."""
         frames = spread(len(shown) - 3, min(one.frames, CLIP_FRAMES))
         images = [*shown[:3], *(shown[3 + index] for index in frames)]
         heard = sounds if one.hears else ()
         return question(case.query.text, frames=len(frames), heard=bool(heard), as_json=one.as_json), images, heard
 
-    def _files(self, case: Case, mask: Mask) -> tuple[list[Path], list[Path]]:
-        """The pictures, and the sound where there is one, as files of this call."""
+    def _drawn(self, case: Case, mask: Mask) -> list[bytes]:
+        """The pictures, as JPEG and PNG."""
         frame, clip = case.frame, case.clip
         drawn = [self._jpeg(case, frame), encode_mask(_smaller_mask(mask)), _jpeg(tinted(frame, mask))]
         most = max((one.frames for one in self._asked), default=0)
         if clip is not None and len(clip) > 1:
             places = spread(len(clip), min(most, CLIP_FRAMES))
             drawn += [self._kept((clip.key, index), partial(_jpeg_of, clip.frame, index)) for index in places]
-        call = self._folder / f"{next(self._calls)}"
-        files = [call.with_suffix(f".{number}") for number in range(len(drawn))]
-        for path, content in zip(files, drawn, strict=True):
-            write_bytes(path, content)
-        sounds = list[Path]()
-        if any(one.hears for one in self._asked) and (sound := _sound_of(case)) is not None:
-            sounds.append(call.with_suffix(".sound"))
-            write_bytes(sounds[0], encode_wav(*sound))
-        return files, sounds
+        return drawn
+
+    def _heard(self, case: Case) -> list[bytes]:
+        """The sound as WAV, where there is one and a model hears."""
+        sound = _sound_of(case) if any(one.hears for one in self._asked) else None
+        return [] if sound is None else [encode_wav(*sound)]
 
     def _jpeg(self, case: Case, frame: Frame) -> bytes:
         key = ("", id(frame)) if case.clip is None else (case.clip.key, case.clip.at)

@@ -130,7 +130,7 @@ class Cascade:
             if callable(close):
                 close()
 
-    def _to_describe(self, media: Media) -> Iterator[_CascadePart]:
+    def _to_describe(self, media: Media[Path]) -> Iterator[_CascadePart]:
         for describer in self._describers:
             if "sound" in describer.of:
                 for number, path in enumerate(media.sounds):
@@ -141,7 +141,7 @@ class Cascade:
                 if media.video is not None:
                     yield _CascadePart(describer, "video", label="Video", media=Media(video=media.video))
 
-    def _left(self, media: Media) -> Media:
+    def _left(self, media: Media[Path]) -> Media[Path]:
         """What nobody describes: the model that answers sees and hears it."""
         done = {sense for describer in self._describers for sense in describer.of}
         return Media(
@@ -150,7 +150,7 @@ class Cascade:
             video=None if "picture" in done else media.video,
         )
 
-    def _asked(self, model: OmniModel, text: str, *, media: Media) -> CountedText:
+    def _asked(self, model: OmniModel, text: str, *, media: Media[Path]) -> CountedText:
         with self._turns.get(id(model), nullcontext()):
             found = model.answer(text, images=media.images, sounds=media.sounds, video=media.video)
         return found if isinstance(found, CountedText) else CountedText(found, {})
@@ -159,7 +159,7 @@ class Cascade:
 class _CascadePart:
     """One file that one model describes."""
 
-    def __init__(self, describer: Describer, kind: str, *, label: str, media: Media) -> None:
+    def __init__(self, describer: Describer, kind: str, *, label: str, media: Media[Path]) -> None:
         self.model, self.label, self.media = describer.model, label, media
         self.ask = describer.asks.get(kind) or _ASKS[kind]
         self._kind = kind
@@ -181,7 +181,7 @@ def _composed(words: Sequence[str], question: str) -> str:
     return "\n".join((_TOLD, *words, "", question)) if words else question
 
 
-def _estimate(model: object, text: str, media: Media) -> Estimate:
+def _estimate(model: object, text: str, media: Media[Path]) -> Estimate:
     estimate = getattr(model, "estimate", None)
     if not callable(estimate):
         return Estimate(requests=1, tokens=Tokens(sent=0, received=0), cost=0.0)  # of a model of one's own

@@ -21,10 +21,10 @@ from typing import Any, Final
 
 from auscult.errors import UsageError
 from auscult.media.paths import regular_descriptor, safe_name
-from auscult.models.chat.profile import OTHER_KEY, ChatProfile, Media, MessagePart, named_profile, parts_of
+from auscult.models.chat.profile import OTHER_KEY, ChatProfile, File, Media, MessagePart, named_profile, parts_of
 from auscult.models.omni import CountedText, Unreachable
 from auscult.record.codec import dump
-from auscult.record.digest import digest_file, digest_json
+from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.lines import heal, read_lines
 from auscult.work.chat import (
     BudgetSpent,
@@ -44,9 +44,10 @@ REPLY_CACHE: Final = "reply_cache.jsonl"
 """Its name in a run's folder."""
 
 
-def key_of(model: str, revision: str, *, text: str, media: tuple[Path, ...]) -> str:
+def key_of(model: str, revision: str, *, text: str, media: Sequence[File]) -> str:
     """The key of a reply: everything that it depends on."""
-    return digest_json([model, revision, text, [digest_file(path) for path in media]])
+    digests = [digest_bytes(file) if isinstance(file, bytes) else digest_file(file) for file in media]
+    return digest_json([model, revision, text, digests])
 
 
 class ReplyCache:
@@ -159,7 +160,7 @@ class ChatModel:
         self.boxes = profile.boxes
 
     def answer(
-        self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
+        self, question: str, *, images: Sequence[File] = (), sounds: Sequence[File] = (), video: Path | None = None
     ) -> CountedText:
         """The reply as it came, with what it cost.
 
@@ -173,7 +174,7 @@ class ChatModel:
             raise Unreachable(error.message, expected=error.expected, hint=error.hint) from error
         return CountedText(reply.text, _usage(reply))
 
-    def call(self, question: str, media: Media) -> ChatCall:
+    def call(self, question: str, media: Media[File]) -> ChatCall:
         """The request of a question, as it is sent."""
         parts, profile = parts_of(media, self.profile), self.profile
         system = [{"role": "system", "content": profile.system}] if profile.system else []

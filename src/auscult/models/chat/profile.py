@@ -25,12 +25,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import cv2
 import numpy as np
@@ -43,10 +42,11 @@ from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.media.sound import read_sound
 from auscult.media.video import count_frames, frames_numbered, probe
-from auscult.media.wav import encode_wav
+from auscult.media.wav import decode_wav, encode_wav
 from auscult.record.codec import Count, Word, from_json, load
 from auscult.record.digest import digest_json
 from auscult.types import Frame
+from auscult.work.chat import Base64
 
 PROFILE_FILES: Final = frozenset({".toml", ".json"})
 OTHER_KEY: Final = "AUSCULT_CHAT_KEY"
@@ -67,6 +67,9 @@ _APART: Final = frozenset({"base_url", "key", "price", "tokens", "timeout_s", "t
 Usd: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
 SettingsKind = TypeVar("SettingsKind")
 Medium: TypeAlias = Literal["images", "sounds", "video"]
+File: TypeAlias = Path | bytes
+"""A file on disk, or what would stand in one."""
+FileKind_co = TypeVar("FileKind_co", bound=File, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,11 +231,11 @@ _UNKNOWN_VIDEO: Final = "an MP4, MOV or WebM file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Media:
+class Media(Generic[FileKind_co]):
     """The media of a question."""
 
-    images: Sequence[Path] = ()
-    sounds: Sequence[Path] = ()
+    images: Sequence[FileKind_co] = ()
+    sounds: Sequence[FileKind_co] = ()
     video: Path | None = None
 
 
@@ -245,7 +248,7 @@ class MessagePart:
     size: int  # bytes of its media
 
 
-def parts_of(media: Media, profile: ChatProfile) -> list[MessagePart]:
+def parts_of(media: Media[File], profile: ChatProfile) -> list[MessagePart]:
     """The media of a question as parts of a message.
 
     An InputError where a file cannot be read, or the profile takes nothing of its kind; a TooLarge where they are more
@@ -263,19 +266,19 @@ def parts_of(media: Media, profile: ChatProfile) -> list[MessagePart]:
     return found
 
 
-def _parts(media: Media, profile: ChatProfile) -> Iterator[MessagePart]:
+def _parts(media: Media[File], profile: ChatProfile) -> Iterator[MessagePart]:
     sounds = list(media.sounds)
     if media.video is not None and profile.video == "video_url" and profile.hears_video and _has_sound(media.video):
         sounds = sounds[1:]  # the first is the video's own, which is heard already
     if media.images and _is_taken("images", media.images[0], profile):
-        yield from (_picture(path, profile) for path in media.images)
+        yield from (_picture(file, profile) for file in media.images)
     if sounds and _is_taken("sounds", sounds[0], profile):
-        yield from (_sound(path, profile) for path in sounds)
+        yield from (_sound(file, profile) for file in sounds)
     if media.video is not None and _is_taken("video", media.video, profile):
         yield from _video(media.video, profile)
 
 
-def _is_taken(medium: Medium, path: Path, profile: ChatProfile) -> bool:
+def _is_taken(medium: Medium, file: File, profile: ChatProfile) -> bool:
     if medium in profile.leaves_out:
         return False
     if getattr(profile, medium) == "none":
@@ -283,21 +286,30 @@ def _is_taken(medium: Medium, path: Path, profile: ChatProfile) -> bool:
             f"the profile of {profile.model} takes no {medium}",
             expected="a model that takes them, or a cascade with one that describes them",
             hint=f"leaves_out = [{medium!r}] in the profile leaves them out",
-            path=path,
+            path=_path(file),
         )
     return True
 
 
-def _data_url(kind: str, data: bytes) -> str:
-    return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
+def _path(file: File) -> Path:
+    """What errors call a file."""
+    return file if isinstance(file, Path) else Path("media in memory")
 
 
-def _picture(path: Path, profile: ChatProfile) -> MessagePart:
-    data = read_bytes(path, limits=_FILE_LIMITS)
+def _content(file: File) -> bytes:
+    return file if isinstance(file, bytes) else read_bytes(file, limits=_FILE_LIMITS)
+
+
+def _data_url(kind: str, data: bytes) -> Base64:
+    return Base64(data, f"data:{kind};base64,")
+
+
+def _picture(file: File, profile: ChatProfile) -> MessagePart:
+    data = _content(file)
     kind = next((kind for head, kind in _PICTURES if data.startswith(head)), "")
     if kind and not profile.longest_side_px:
         return _picture_part(kind, data, profile)
-    frame = decode_frame(data, path=path, limits=_FILE_LIMITS)
+    frame = decode_frame(data, path=_path(file), limits=_FILE_LIMITS)
     smaller = _within(frame, profile.longest_side_px)
     if kind and smaller is frame:
         return _picture_part(kind, data, profile)
@@ -321,25 +333,27 @@ def _within(frame: Frame, longest_px: int) -> Frame:
     return np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _sound(path: Path, profile: ChatProfile) -> MessagePart:
-    seconds, kind, data = _sound_file(path, profile)
+def _sound(file: File, profile: ChatProfile) -> MessagePart:
+    seconds, kind, data = _sound_file(file, profile)
     tokens = round(seconds * profile.tokens.sound_second) + 1
     url = _data_url(f"audio/{kind}", data)
     if profile.sounds == "audio_url":
         return MessagePart(body={"type": "audio_url", "audio_url": {"url": url}}, tokens=tokens, size=len(data))
-    held = url if profile.sounds == "input_audio_url" else url.partition(",")[2]
+    held = url if profile.sounds == "input_audio_url" else Base64(data)
     return MessagePart(
         body={"type": "input_audio", "input_audio": {"data": held, "format": kind}}, tokens=tokens, size=len(data)
     )
 
 
-def _sound_file(path: Path, profile: ChatProfile) -> tuple[float, str, bytes]:
+def _sound_file(file: File, profile: ChatProfile) -> tuple[float, str, bytes]:
     """Seconds, format and bytes of a sound as it is sent."""
     if "mp3" in profile.sound_formats and not profile.sound_rate_hz:
-        data = read_bytes(path, limits=_FILE_LIMITS)
+        data = _content(file)
         if data.startswith(_MP3):
             return len(data) * 8 / 32_000, "mp3", data  # 32 kbit/s: the tokens are an upper bound
-    sound = read_sound(path, limits=_FILE_LIMITS)
+    sound = decode_wav(file, path=_path(file)) if isinstance(file, bytes) else read_sound(file, limits=_FILE_LIMITS)
+    if sound is None:
+        raise InputError("a sound in memory cannot be read", expected="a WAV file of PCM", path=_path(file))
     samples, rate_hz = sound.samples, profile.sound_rate_hz or sound.rate_hz
     if rate_hz != sound.rate_hz:
         samples = np.clip(resampled(samples, rate_hz=sound.rate_hz, wanted_hz=rate_hz), -1.0, 1.0)

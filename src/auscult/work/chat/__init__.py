@@ -2,7 +2,7 @@
 
 ========  ==================================================================
 client    one request to an endpoint until it is completed or has failed
-wire      what goes over the connection: bounded, in time, without the key
+wire      what goes over the connection: media once, answers bounded, in time, without the key
 replies   the answer of an endpoint: whole, as events, or an error
 spending  tokens and cost, and the budget that no request may pass
 ========  ==================================================================
@@ -13,8 +13,10 @@ The package ``openai`` (extra `chat`) and its HTTP client are imported when the 
 from auscult.work.chat.client import ChatCall, ChatClient, Endpoint, EndpointError, Secret
 from auscult.work.chat.replies import ChatReply
 from auscult.work.chat.spending import BudgetSpent, Price, Spending, Tokens
+from auscult.work.chat.wire import Base64
 
 __all__ = [
+    "Base64",
     "BudgetSpent",
     "ChatCall",
     "ChatClient",

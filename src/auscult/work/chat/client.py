@@ -17,7 +17,6 @@ What ends a run is an ``EndpointError``; what is answered by then is kept, and t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -35,7 +34,7 @@ from auscult.errors import AuscultError, InputError, TooLarge, UsageError
 from auscult.rng import generator
 from auscult.work.chat.replies import ChatReply, Malformed, code_of, read_events, read_whole, told
 from auscult.work.chat.spending import Price, Spending, Tokens
-from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, http_client
+from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, body_bytes, http_client
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
 _UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -121,7 +120,8 @@ class ChatCall:
     """A request.
 
     Attributes:
-        body: The JSON of ``/chat/completions``; with ``"stream": true`` the answer is read as events.
+        body: The JSON of ``/chat/completions``, media in it as ``Base64``; with ``"stream": true`` the answer is read
+            as events.
         most: Tokens that it takes at most, for the budget.
     """
 
@@ -172,7 +172,7 @@ class ChatClient:
         most = 0.0 if self._price is None else self._price.of(call.most)
         begun = time.monotonic()
         with self._spending.reserved(most):
-            reply, tries = self._tried(json.dumps(call.body).encode("ascii"), streamed=call.body.get("stream") is True)
+            reply, tries = self._tried(body_bytes(call.body), streamed=call.body.get("stream") is True)
             cost = None if self._price is None else self._price.of(reply.tokens or call.most)
             self._spending.add(cost or 0.0)
         with self._health.lock:

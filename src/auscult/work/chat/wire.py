@@ -1,4 +1,4 @@
-"""What goes over the connection: replies of bounded size and time, without the key, from one address alone.
+"""What goes over the connection: the body of a request, and replies of bounded size and time without the key.
 
 Each wait of a connection, for headers as for a body, is for what is left of the request's time, however little comes at
 once: an endpoint that sends a byte now and then is left when that time is over. Only the lookup of a name is the
@@ -7,9 +7,13 @@ system's.
 
 from __future__ import annotations
 
+import json
+import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,6 +24,35 @@ SHORTEST_SECRET: Final = 12
 """Characters. A shorter key, such as ``EMPTY``, is a placeholder: to strike it would change replies."""
 _PIECE: Final = 1 << 16
 _KEPT: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
+
+
+_PLACE: Final = secrets.token_hex(16)
+"""Stands for media in a body; no text that is sent can hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base64:
+    """Media in the body of a request, sent as base64 after a text such as ``data:image/png;base64,``."""
+
+    data: bytes
+    after: str = ""
+
+
+def body_bytes(body: Mapping[str, Any]) -> bytes:
+    """The JSON of a body, with each ``Base64`` in it as a string, which is copied once and not searched."""
+    media: list[Base64] = []
+
+    def place(value: object) -> str:
+        if not isinstance(value, Base64):
+            raise TypeError(f"{type(value).__name__} is no value of JSON")
+        media.append(value)
+        return _PLACE
+
+    first, *rest = json.dumps(body, default=place).encode("ascii").split(f'"{_PLACE}"'.encode())
+    parts = [first]
+    for medium, text in zip(media, rest, strict=True):
+        parts += [b'"', medium.after.encode("ascii"), b64encode(medium.data), b'"', text]
+    return b"".join(parts)
 
 
 class TooMuch(Malformed):
