@@ -25,11 +25,11 @@ from math import ceil, gcd
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import cv2
 import numpy as np
 
 from auscult.act.sound_policy import SoundPolicy, decide_sound
 from auscult.arrays.resampling import resampled
+from auscult.arrays.segments import reduced
 from auscult.cases.ids import counted, natural_key
 from auscult.cases.sounds import sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch
@@ -482,10 +482,7 @@ def prompt_frames(path: Path) -> Frames:
     if not found:
         hint = "name a picture, a folder of pictures, or a video with frames; or take 'video' out"
         raise InputError("the picture prompt has no frame", expected="one frame at least", hint=hint, path=path)
-    height, width = found[0].shape[:2]
-    scale = min(1.0, LONGEST_PX / max(height, width))
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    return np.stack([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in found]).astype(np.uint8)
+    return np.stack([reduced(frame, LONGEST_PX) for frame in found])
 
 
 def _spread(count: int) -> list[int]:

@@ -5,6 +5,8 @@ A check takes a registry name and an example and raises ``ContractBroken`` with 
 
 from __future__ import annotations
 
+from auscult.types import Metadata
+
 
 class ContractBroken(AssertionError):
     """A registered component breaks its contract; the message says which law and how."""
@@ -18,3 +20,13 @@ def require(kept: object, law: str) -> None:
     """
     if not kept:
         raise ContractBroken(law)
+
+
+def require_described(name: str, stressor: object) -> None:
+    """Raise unless a stressor has its registry name and complete metadata of one line each."""
+    own, meta = getattr(stressor, "name", None), getattr(stressor, "meta", None)
+    require(own == name, f"its name is {own!r}, the registry's {name!r}")
+    require(isinstance(meta, Metadata), "meta is a Metadata")
+    for key in ("summary", "goal", "source", "truth"):
+        text = getattr(meta, key)
+        require(text and "\n" not in text, f"meta.{key} is one line of text")

@@ -25,8 +25,8 @@ from auscult.stress import negatives
 from auscult.stress.negatives.attribute import COLOURS
 from auscult.stress.negatives.base import NegativeStressor, Proof, Seen, Subject
 from auscult.stress.negatives.borrowing import borrowable
-from auscult.testing import ContractBroken, require
-from auscult.types import Metadata, Stressed
+from auscult.testing import ContractBroken, require, require_described
+from auscult.types import Stressed
 
 _COCO: Final = coco_categories()
 _GREY: Final = dict.fromkeys(COLOURS, 0.0) | {"grey": 1.0, "white": 0.4}
@@ -83,11 +83,7 @@ def describes_itself(name: str, example: Subject) -> None:
     del example
     stressor = registry.load("stressor", name)
     require(isinstance(stressor, NegativeStressor), "has name, meta, choose, render")
-    require(stressor.name == name, f"its name is {stressor.name!r}, the registry's {name!r}")
-    require(isinstance(stressor.meta, Metadata), "meta is a Metadata")
-    for key in ("summary", "goal", "source", "truth"):
-        text = getattr(stressor.meta, key)
-        require(text and "\n" not in text, f"meta.{key} is one line of text")
+    require_described(name, stressor)
     require(stressor.meta.higher_is_better is None, "a stressor has no direction")
 
 

@@ -25,8 +25,8 @@ from auscult.stress.recipe_parts import ORIGINS, room_of
 from auscult.stress.sound.base import keeps_silence
 from auscult.stress.timing.base import Footage
 from auscult.stress.vision.base import MovingStressor
-from auscult.testing import require
-from auscult.types import Mask, Metadata, Stressed
+from auscult.testing import require, require_described
+from auscult.types import Mask, Stressed
 
 RATE_HZ: Final = 16_000
 RATE_FPS: Final = 25.0
@@ -197,11 +197,7 @@ def describes_itself(name: str, example: Any) -> None:
     """It has its registry name, complete metadata of one line each, an origin, and constants for every level."""
     del example
     stressor = registry.load("stressor", name)
-    require(stressor.name == name, f"its name is {stressor.name!r}, the registry's {name!r}")
-    require(isinstance(stressor.meta, Metadata), "meta is a Metadata")
-    for key in ("summary", "goal", "source", "truth"):
-        text = getattr(stressor.meta, key)
-        require(text and "\n" not in text, f"meta.{key} is one line of text")
+    require_described(name, stressor)
     require(stressor.meta.modality == _MODALITY[room_of(name)], f"it works on {_MODALITY[room_of(name)]}")
     require(stressor.meta.origin in ORIGINS, f"its origin is one of {ORIGINS}")
     require(len(stressor.levels) == STRONGEST + 1, "constants for strength 0 and five levels")

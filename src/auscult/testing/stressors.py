@@ -23,8 +23,8 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
 from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWED, WINDOWS, MaskStressor
-from auscult.testing import ContractBroken, require
-from auscult.types import ACTIONS, DEFECTS, Difficulty, Mask, MaskTarget, Metadata, StressedMask
+from auscult.testing import ContractBroken, require, require_described
+from auscult.types import ACTIONS, DEFECTS, Difficulty, Mask, MaskTarget, StressedMask
 
 
 def _ellipse(centre: tuple[int, int], half: tuple[int, int], *, writeable: bool = True) -> Mask:
@@ -53,14 +53,10 @@ def describes_itself(name: str, example: MaskTarget) -> None:
     del example
     stressor = registry.load("stressor", name)
     require(isinstance(stressor, MaskStressor), "has name, defect, meta, difficulties, params, choose, render")
-    require(stressor.name == name, f"its name is {stressor.name!r}, the registry's {name!r}")
+    require_described(name, stressor)
     require(stressor.defect in DEFECTS, f"its defect is {stressor.defect!r}, none of {DEFECTS}")
     require(set(stressor.difficulties) <= set(WINDOWS), f"its difficulties are some of {tuple(WINDOWS)}")
     require(bool(stressor.difficulties) == (stressor.defect in WINDOWED), "difficulties where the IoU has a window")
-    require(isinstance(stressor.meta, Metadata), "meta is a Metadata")
-    for key in ("summary", "goal", "source", "truth"):
-        text = getattr(stressor.meta, key)
-        require(text and "\n" not in text, f"meta.{key} is one line of text")
     require(stressor.meta.higher_is_better is None, "a stressor has no direction")
 
 
