@@ -240,8 +240,8 @@ def class_maps_of(given: object, *, shape: tuple[int, int, int], classes: int) -
     return array.astype(np.uint8)
 
 
-def _shaped(given: object, shape: tuple[int, int, int]) -> NDArray[Any]:
-    array = _array(given)
+def _shaped(output: object, shape: tuple[int, int, int]) -> NDArray[Any]:
+    array = _array(output)
     if array.ndim == 2 and shape[0] == 1:
         array = array[None]
     if array.shape != shape:
@@ -253,49 +253,49 @@ def _shaped(given: object, shape: tuple[int, int, int]) -> NDArray[Any]:
     return array
 
 
-def _array(given: object) -> NDArray[Any]:
-    given = _unmasked(_from_tensor(given))
-    if isinstance(given, list | tuple) and given:
-        frames = [_unmasked(_from_tensor(one)) for one in given]
+def _array(output: object) -> NDArray[Any]:
+    output = _unmasked(_from_tensor(output))
+    if isinstance(output, list | tuple) and output:
+        frames = [_unmasked(_from_tensor(frame)) for frame in output]
         if all(isinstance(frame, np.ndarray) for frame in frames):
-            given = _stacked(frames)
-    if not isinstance(given, np.ndarray):
+            output = _stacked(frames)
+    if not isinstance(output, np.ndarray):
         raise InputError(
-            f"the model gave {type(given).__name__}", expected=_EXPECTED, hint="return a NumPy array or a torch tensor"
+            f"the model gave {type(output).__name__}", expected=_EXPECTED, hint="return a NumPy array or a torch tensor"
         )
-    if given.dtype.kind not in "biuf":
+    if output.dtype.kind not in "biuf":
         raise InputError(
-            f"the model gave an array of {given.dtype}", expected=_EXPECTED, hint="return a NumPy array of numbers"
+            f"the model gave an array of {output.dtype}", expected=_EXPECTED, hint="return a NumPy array of numbers"
         )
-    return np.asarray(given)
+    return np.asarray(output)
 
 
-def _from_tensor(given: object) -> object:
+def _from_tensor(output: object) -> object:
     """A torch tensor, or what acts like one, says itself how it becomes an array; anything else is left as it is."""
-    kept = getattr(given, "detach", None)
-    if not callable(kept):
-        return given
+    detach = getattr(output, "detach", None)
+    if not callable(detach):
+        return output
     try:
-        return kept().cpu().numpy()
+        return detach().cpu().numpy()
     except (TypeError, AttributeError, RuntimeError) as error:  # bfloat16, a sparse tensor
         raise InputError(
-            f"the model gave {type(given).__name__}, which does not become an array: {error}",
+            f"the model gave {type(output).__name__}, which does not become an array: {error}",
             expected=_EXPECTED,
             hint="end the model with `.float().cpu().numpy()`",
         ) from error
 
 
-def _unmasked(given: object) -> object:
+def _unmasked(output: object) -> object:
     """An array without NumPy's mask of what is not valid; a mask that hides nothing is dropped."""
-    if not isinstance(given, np.ma.MaskedArray):
-        return given
-    if np.ma.getmaskarray(given).any():
+    if not isinstance(output, np.ma.MaskedArray):
+        return output
+    if np.ma.getmaskarray(output).any():
         raise InputError(
             "the model gave a masked array that hides some of its values",
             expected=_EXPECTED,
             hint="say what they are: `.filled(False)` where nothing is segmented there",
         )
-    return np.asarray(given)
+    return np.asarray(output)
 
 
 def _stacked(frames: list[Any]) -> NDArray[Any]:

@@ -115,8 +115,8 @@ def some_region(frame: Frame) -> Mask:
     generator = rng.generator(_SEED, "RandomRegion", height, width, digest_bytes(frame.tobytes()))
     labels = _partition(small, generator)
     chosen = labels == generator.choice(labels[labels > 0])
-    whole = cv2.resize(chosen.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-    return np.asarray(whole) > 0
+    region = cv2.resize(chosen.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(region) > 0
 
 
 def _partition(small: Frame, generator: np.random.Generator) -> NDArray[np.int32]:

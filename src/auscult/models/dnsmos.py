@@ -43,22 +43,22 @@ class Dnsmos:
         A shorter sound is repeated up to 9.01 s; of a longer one the mean over windows a second apart is taken, as the
         release does. An ``InputError`` where it is silent, of which the networks say nothing that means anything.
         """
-        heard = mono_at(samples, rate_hz=rate_hz, wanted_hz=_RATE_HZ)
-        if not heard.any():
+        mono = mono_at(samples, rate_hz=rate_hz, wanted_hz=_RATE_HZ)
+        if not mono.any():
             raise InputError("the sound is silent", expected="speech")
-        while heard.size < _WINDOW:
-            heard = np.concatenate([heard, heard])
-        count = int(heard.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1  # as the release counts
-        found = [self._window(heard[start:][:_WINDOW]) for start in range(0, count * _RATE_HZ, _RATE_HZ)]
-        mean = np.mean(found, axis=0)
+        while mono.size < _WINDOW:
+            mono = np.concatenate([mono, mono])
+        count = int(mono.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1  # as the release counts
+        values = [self._window(mono[start:][:_WINDOW]) for start in range(0, count * _RATE_HZ, _RATE_HZ)]
+        mean = np.mean(values, axis=0)
         if not np.isfinite(mean).all():
             raise InputError("the networks give what is no number", expected="whole weights", hint=_FETCH)
         return dict(zip((*_POLYNOMIALS, "p808"), mean.tolist(), strict=True))
 
     def _window(self, window: Samples) -> list[float]:
-        given = self._p835.run(None, {"input_1": window[None]})[0][0]
+        raw = self._p835.run(None, {"input_1": window[None]})[0][0]
         p808 = self._p808.run(None, {"input_1": self._log_mel(window[:-_HOP])[None]})[0][0][0]
-        return [*map(np.polyval, _POLYNOMIALS.values(), given), p808]
+        return [*map(np.polyval, _POLYNOMIALS.values(), raw), p808]
 
     def _log_mel(self, samples: Samples) -> Floats:
         """(frames, 120) in dB below the loudest cell, at most 80, and scaled."""

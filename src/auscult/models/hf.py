@@ -137,12 +137,12 @@ class DetectedCount:
 
     def __call__(self, frame: Frame) -> int:
         """Boxes that score over .25, of those that lie on one another one: 0 or more."""
-        kept: list[Box] = []
+        boxes: list[Box] = []
         for left, top, right, bottom in self.finder.every_box(frame, KINDS, least_score=_SURE):
             box = round(left), round(top), round(right), round(bottom)
-            if all(box_iou(box, one) < _SAME_BOX for one in kept):
-                kept.append(box)
-        return len(kept)
+            if all(box_iou(box, other) < _SAME_BOX for other in boxes):
+                boxes.append(box)
+        return len(boxes)
 
 
 def detected_count(folder: Path) -> DetectedCount:
@@ -232,8 +232,8 @@ class QwenOmni:
         frames = [read_frame(path) for path in images]
         if video is not None:
             frames += video_frames(video, FRAMES)
-        heard = [self._heard(path) for path in sounds]
-        return self.thinker.answer(question, pictures=frames, sounds=heard, max_tokens=self.max_tokens)
+        audio = [self._heard(path) for path in sounds]
+        return self.thinker.answer(question, pictures=frames, sounds=audio, max_tokens=self.max_tokens)
 
     def _heard(self, path: Path) -> Samples:
         """A sound as the model takes it, (samples,)."""

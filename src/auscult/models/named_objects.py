@@ -176,8 +176,8 @@ def quoted(text: str) -> str:
 
 def read_phrases(reply: str) -> tuple[str, ...]:
     """At most five phrases of a reply with a JSON list of strings, each once; an InputError where it has none."""
-    for found in _lists(reply[:_MOST_READ]):
-        phrases = dict.fromkeys(phrase for one in found if (phrase := _phrase(one)))
+    for texts in _lists(reply[:_MOST_READ]):
+        phrases = dict.fromkeys(phrase for text in texts if (phrase := _phrase(text)))
         return tuple(phrases)[:MOST_PHRASES]
     raise InputError(
         f"the reply names no other things: {reply[:80]!r}", expected='a JSON list of strings, such as ["the grey car"]'
@@ -189,11 +189,11 @@ def _lists(text: str) -> Iterator[list[str]]:
     decoder = json.JSONDecoder()
     for match in islice(re.finditer(r"\[", text), _MOST_LISTS):
         try:
-            found: Any = decoder.raw_decode(text, match.start())[0]
+            value: Any = decoder.raw_decode(text, match.start())[0]
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, list) and all(isinstance(one, str) for one in found):
-            yield found
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            yield value
 
 
 def read_target(reply: str) -> str | None:
@@ -257,17 +257,17 @@ class NegativeObjects:
 
     def named(self, frame: Frame, *, target: Mask, meant: str) -> tuple[NamedObject, ...]:
         """The other objects, five at most, in the order of their phrases."""
-        found: list[NamedObject] = []
+        objects: list[NamedObject] = []
         for phrase in self.phrases(frame, meant=meant):
             mask = np.asarray(self.segment(frame[None], phrase)[0] > 0.5)
-            if self._apart(mask, target) and all(iou(mask, one.mask) < _SAME for one in found):
-                found.append(NamedObject(phrase=phrase, mask=mask))
-        return tuple(found)
+            if self._apart(mask, target) and all(iou(mask, other.mask) < _SAME for other in objects):
+                objects.append(NamedObject(phrase=phrase, mask=mask))
+        return tuple(objects)
 
     @staticmethod
     def _apart(mask: Mask, target: Mask) -> bool:
-        own, shared = int(np.count_nonzero(mask)), int(np.count_nonzero(mask & target))
-        return own - shared >= _LEAST_PX and shared <= MOST_SHARED * min(own, max(1, int(np.count_nonzero(target))))
+        size, shared = int(np.count_nonzero(mask)), int(np.count_nonzero(mask & target))
+        return size - shared >= _LEAST_PX and shared <= MOST_SHARED * min(size, max(1, int(np.count_nonzero(target))))
 
 
 def negative_objects(given: str, *, endpoint: EndpointChoice) -> Callable[[], NegativeObjects]:
@@ -288,9 +288,9 @@ def negative_objects(given: str, *, endpoint: EndpointChoice) -> Callable[[], Ne
             return predictor(request).masks
 
         opened = opened_omni(omni.given, endpoint).open()
-        found = NegativeObjects(name=f"vlm.{omni.name}+{segmenter.name}", phrases=AskedPhrases(opened), segment=segment)
-        weakref.finalize(found, opened.close)  # a worker's function has no end of its own
-        return found
+        vlm = NegativeObjects(name=f"vlm.{omni.name}+{segmenter.name}", phrases=AskedPhrases(opened), segment=segment)
+        weakref.finalize(vlm, opened.close)  # a worker's function has no end of its own
+        return vlm
 
     return load
 
@@ -319,14 +319,14 @@ class TgsAgent:
         """Ask for the phrase, then for its masks; the answer says the phrase."""
         if not (request.query.text or "").strip():
             raise InputError("the agent was asked without a sentence", expected="a referring expression")
-        frames, begun = request.frames(), time.perf_counter()
+        frames, start = request.frames(), time.perf_counter()
         question = TARGET_QUESTION.format(count=len(frames), meant=quoted(request.query.text or ""))
         phrase = read_target(asked(self._omni, question, frames, sound=request.sound, rate_hz=request.rate_hz))
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         if phrase is None:
             return Answer(masks=np.zeros(request.shape, np.bool_), seconds=seconds, said="nothing")
-        found = self._segmenter(replace(request, query=Query(phrase), sound=None, rate_hz=None))
-        return replace(found, seconds=found.seconds + seconds, said=phrase)
+        answer = self._segmenter(replace(request, query=Query(phrase), sound=None, rate_hz=None))
+        return replace(answer, seconds=answer.seconds + seconds, said=phrase)
 
     def close(self) -> None:
         """Release both models."""

@@ -68,9 +68,9 @@ class CountedText(str):
 
     def __new__(cls, text: str, usage: Mapping[str, float]) -> CountedText:  # noqa: PYI034 - slots and str
         """A reply with its usage."""
-        made = super().__new__(cls, text)
-        made.usage = MappingProxyType(dict(usage))
-        return made
+        reply = super().__new__(cls, text)
+        reply.usage = MappingProxyType(dict(usage))
+        return reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,8 +120,8 @@ def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
     if WEIGHTED.match(text):
         return _weighted(text)
     if text.startswith(HUMAN):
-        found = model_spec(PREDICTIONS + text.removeprefix(HUMAN))
-        return _extended(replace(found, given=text, name=HUMAN + Path(found.target).name), connections=1)
+        spec = model_spec(PREDICTIONS + text.removeprefix(HUMAN))
+        return _extended(replace(spec, given=text, name=HUMAN + Path(spec.target).name), connections=1)
     registered = _registered(text)
     if registered is not None:
         return registered
@@ -129,17 +129,17 @@ def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
         text = COMMAND + text.removeprefix(CMD)
     if ":" not in text:
         _refuse(text)
-    found = model_spec(text)
-    return _extended(found, connections=1 if found.kind == "predictions" else 0)
+    spec = model_spec(text)
+    return _extended(spec, connections=1 if spec.kind == "predictions" else 0)
 
 
 def omni_models(names: Iterable[str], *, how: ChatHow | None = None) -> tuple[OmniSpec, ...]:
     """What ``--model`` names, each once."""
-    found: dict[tuple[str, ...], OmniSpec] = {}
+    by_key: dict[tuple[str, ...], OmniSpec] = {}
     for name in names:
         spec = omni_spec(name, how=how)
-        found.setdefault((spec.kind, spec.target, spec.function, spec.argument, spec.revision), spec)
-    return tuple(found.values())
+        by_key.setdefault((spec.kind, spec.target, spec.function, spec.argument, spec.revision), spec)
+    return tuple(by_key.values())
 
 
 class _OfCascade:

@@ -48,12 +48,12 @@ class Trained:
     def attention(self, frame: Frame, text: str) -> Mapping[str, Mapping[str, Floats]]:
         """The share of attention that each position gives to blank and to memory tokens, by fusion: (h, w), 0..1."""
         network = self._networks()[0]
-        found = network.answer(self._seen(frame)[0], text, attention=True).attention
+        stages = network.answer(self._seen(frame)[0], text, attention=True).attention
         parts = {"blank tokens": slice(network.blank), "memory tokens": slice(network.blank, None)}
         return {
-            name: {f"stage {stage}": one[part].sum(axis=0) for stage, one in found.items()}
+            name: {f"stage {stage}": values[part].sum(axis=0) for stage, values in stages.items()}
             for name, part in parts.items()
-            if any(len(one[part]) for one in found.values())
+            if any(len(values[part]) for values in stages.values())
         }
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
@@ -63,8 +63,8 @@ class Trained:
     def _mask(self, frame: Frame, text: str) -> Mask:
         height, width = frame.shape[:2]
         answer = None
-        for network, seen in reversed([*zip(self._networks(), self._seen(frame), strict=True)]):
-            answer = network.answer(seen, text)
+        for network, image in reversed([*zip(self._networks(), self._seen(frame), strict=True)]):
+            answer = network.answer(image, text)
             if answer.existence is not None and answer.existence < 0:
                 return np.zeros((height, width), np.bool_)
         if answer is None or answer.logits is None:

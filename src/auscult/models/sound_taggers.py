@@ -59,15 +59,15 @@ def text_similarity(tagger: SoundTagger, text: str, samples: Samples, *, rate_hz
     similarity = getattr(tagger, "similarity", None)
     if similarity is not None:
         return float(similarity(text, samples, rate_hz))
-    named = _named(tagger.labels, text)
-    return float(tagger.probabilities(samples, rate_hz)[list(named)].max()) if named else None
+    numbers = _named(tagger.labels, text)
+    return float(tagger.probabilities(samples, rate_hz)[list(numbers)].max()) if numbers else None
 
 
 @lru_cache(maxsize=512)
 def _named(labels: tuple[str, ...], text: str) -> tuple[int, ...]:
     """The numbers of the labels that a text names."""
-    said = (stems := _stems(text)) | {_MEANS[stem] for stem in stems & _MEANS.keys()}
-    fits = [max(len(own) * (own <= said) for own in map(_stems, label.split(","))) for label in labels]
+    meant = (stems := _stems(text)) | {_MEANS[stem] for stem in stems & _MEANS.keys()}
+    fits = [max(len(name) * (name <= meant) for name in map(_stems, label.split(","))) for label in labels]
     return tuple(number for number, words in enumerate(fits) if words and words == max(fits))
 
 
@@ -81,19 +81,19 @@ def heard_prompts(tagger: SoundTagger, samples: Samples, *, rate_hz: int, least:
 
     A prompt is the first name of a label in small letters: SAM Audio Judge, Sec. III-A, prompts real mixtures so.
     """
-    found: dict[str, float] = {}
+    prompts: dict[str, float] = {}
     for label, value in zip(tagger.labels, tagger.probabilities(samples, rate_hz), strict=True):
         name = label.partition(",")[0].casefold()
-        found[name] = max(found.get(name, 0.0), float(value))
-    return {name: found[name] for name in sorted(found, key=lambda name: -found[name]) if found[name] >= least}
+        prompts[name] = max(prompts.get(name, 0.0), float(value))
+    return {name: prompts[name] for name in sorted(prompts, key=lambda name: -prompts[name]) if prompts[name] >= least}
 
 
 def load_tagger(given: str) -> SoundTagger:
     """Load one of ``TAGGER_FORMS``; a ``UsageError`` says what is wrong."""
-    named = tagger_folder(given)
-    if named is None:
+    choice = tagger_folder(given)
+    if choice is None:
         raise UsageError(f"there is no tagger {given[:80]!r}", expected=" or ".join(TAGGER_FORMS))
-    name, folder = named
+    name, folder = choice
     try:
         return TAGGERS[name](folder)
     except InputError as error:
@@ -121,10 +121,10 @@ class Compact:
 
     def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
         """Of each label, float32 (527,)."""
-        each = np.eye(len(self.labels), dtype=np.float32)
+        eye = np.eye(len(self.labels), dtype=np.float32)
         return _mean(
-            1 / (1 + np.exp(-_LOGITS * self._evidence.run(["evidence"], {"steps": steps, "classes": each})[0][:, 0, 2]))
-            for steps in (np.tile(mean[None, :, None], (len(each), 1, 1)) for mean in self._means(samples, rate_hz))
+            1 / (1 + np.exp(-_LOGITS * self._evidence.run(["evidence"], {"steps": steps, "classes": eye})[0][:, 0, 2]))
+            for steps in (np.tile(mean[None, :, None], (len(eye), 1, 1)) for mean in self._means(samples, rate_hz))
         )
 
     def embedding(self, samples: Samples, rate_hz: int) -> Floats:
@@ -173,7 +173,7 @@ class Yamnet:
         self._network = open_interpreter(read_network(path, hint=_FETCH), path, keep_tensors=True)
         self._network.allocate_tensors()
         self._input, self._output = self._network.get_input_details()[0], self._network.get_output_details()[0]
-        pooled = [one["index"] for one in self._network.get_tensor_details() if one["name"].endswith(self._POOLED)]
+        pooled = [row["index"] for row in self._network.get_tensor_details() if row["name"].endswith(self._POOLED)]
         if not pooled or list(self._input["shape"]) != [self._WINDOW]:
             raise UsageError("the network is not YAMNet's", expected="YAMNet with float activations", path=path)
         self._pooled = pooled[-1]
@@ -188,8 +188,8 @@ class Yamnet:
         return _mean(self._run(self._pooled, samples, rate_hz))
 
     def _run(self, output: int, samples: Samples, rate_hz: int) -> Iterator[Floats]:
-        heard = mono_at(samples, rate_hz=rate_hz, wanted_hz=self._RATE_HZ)
-        for part in _windows(heard, size=self._WINDOW, hop=self._WINDOW // 2):
+        mono = mono_at(samples, rate_hz=rate_hz, wanted_hz=self._RATE_HZ)
+        for part in _windows(mono, size=self._WINDOW, hop=self._WINDOW // 2):
             self._network.set_tensor(self._input["index"], np.pad(part, (0, self._WINDOW - part.size)))
             self._network.invoke()
             yield self._network.get_tensor(output).reshape(-1).copy()
@@ -213,11 +213,11 @@ def _mean(found: Iterator[Any]) -> Floats:
     return mean
 
 
-def _windows(heard: Samples, *, size: int, hop: int) -> Iterator[Samples]:
+def _windows(mono: Samples, *, size: int, hop: int) -> Iterator[Samples]:
     """At least one, which may be shorter but not below a twentieth; behind it none that is less than half there."""
-    heard = np.pad(heard, (0, max(0, size // 20 - heard.size)))
-    for start in range(0, max(1, heard.size - size // 2), hop):
-        yield heard[start : start + size]
+    mono = np.pad(mono, (0, max(0, size // 20 - mono.size)))
+    for start in range(0, max(1, mono.size - size // 2), hop):
+        yield mono[start : start + size]
 
 
 def _labels(folder: Path, pattern: str, count: int, *, column: str = "display_name") -> tuple[str, ...]:

@@ -78,32 +78,32 @@ def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
 
 def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[CodeHashes]:
     """``code_files`` of each folder, once."""
-    return [code_files(folder, suffixes) for folder in dict.fromkeys(one.resolve() for one in folders)]
+    return [code_files(folder, suffixes) for folder in dict.fromkeys(map(Path.resolve, folders))]
 
 
 def _files(folder: Path, suffixes: frozenset[str]) -> list[Path]:
     """The code below a folder, nearest first."""
-    found: list[Path] = []
-    seen: set[tuple[int, int]] = set()
+    files: list[Path] = []
+    visited: set[tuple[int, int]] = set()
     waiting = deque([folder])
-    while waiting and len(seen) < _MOST_FOLDERS and len(found) < _MOST_LISTED:
-        here = waiting.popleft()
+    while waiting and len(visited) < _MOST_FOLDERS and len(files) < _MOST_LISTED:
+        current = waiting.popleft()
         try:
-            status = here.stat()
-            with os.scandir(here) as entries:
+            status = current.stat()
+            with os.scandir(current) as entries:
                 rows = sorted((entry.name, entry.is_dir()) for entry in entries)
         except OSError:
             continue
-        if (status.st_dev, status.st_ino) in seen:  # a link that leads back
+        if (status.st_dev, status.st_ino) in visited:  # a link that leads back
             continue
-        seen.add((status.st_dev, status.st_ino))
-        if here != folder and any(name in _ENVIRONMENTS for name, _ in rows):
+        visited.add((status.st_dev, status.st_ino))
+        if current != folder and any(name in _ENVIRONMENTS for name, _ in rows):
             continue
-        found += [here / name for name, is_folder in rows if not is_folder and Path(name).suffix in suffixes]
+        files += [current / name for name, is_folder in rows if not is_folder and Path(name).suffix in suffixes]
         waiting += [
-            here / name for name, is_folder in rows if is_folder and name.isidentifier() and name != "__pycache__"
+            current / name for name, is_folder in rows if is_folder and name.isidentifier() and name != "__pycache__"
         ]
-    return found[:_MOST_LISTED]
+    return files[:_MOST_LISTED]
 
 
 _DIGITS: Final = 12
@@ -191,7 +191,7 @@ def named_models(
     name where a registered model has that name.
     """
     registered = {entry.name for entry in registry.entries("model")}
-    found: dict[tuple[str, ...], ModelSpec] = {}
+    models: dict[tuple[str, ...], ModelSpec] = {}
     for name in dict.fromkeys(names):
         model = model_spec(name, endpoint=endpoint)
         if task not in model.tasks:
@@ -202,14 +202,14 @@ def named_models(
             )
         if model.kind != "registered" and model.name in registered:
             model = replace(model, name=f"{model.kind}.{model.name}")
-        found.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
-    return tuple(found.values())
+        models.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
+    return tuple(models.values())
 
 
 def _predictions(text: str) -> ModelSpec:
-    named = text.removeprefix(PREDICTIONS)
-    folder = Path(named)
-    if not named:
+    name = text.removeprefix(PREDICTIONS)
+    folder = Path(name)
+    if not name:
         raise UsageError("predictions without a folder were asked for", expected=_FORMS)
     if folder.is_file():
         raise UsageError(
@@ -229,15 +229,15 @@ def _predictions(text: str) -> ModelSpec:
 
 def _listed(folder: Path) -> list[list[str | int]]:
     """Every file with its size and time of change: files that were predicted anew are read anew, but not hashed."""
-    found: list[list[str | int]] = []
+    rows: list[list[str | int]] = []
     for path in sorted(folder.rglob("*")):
         try:
             status = path.stat()
         except OSError:  # a link to nowhere
             continue
         if stat.S_ISREG(status.st_mode):
-            found.append([path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns])
-    return found
+            rows.append([path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns])
+    return rows
 
 
 def _command(text: str) -> ModelSpec:
@@ -245,27 +245,27 @@ def _command(text: str) -> ModelSpec:
 
     line = text.removeprefix(COMMAND).strip()
     words = words_of(line)
-    found = shutil.which(words[0])
-    if found is None:
+    executable = shutil.which(words[0])
+    if executable is None:
         raise UsageError(
             f"there is no program {words[0][:80]!r}",
             expected="command:PROGRAM ARGUMENTS, such as command:'python model.py --size 480'",
             hint="give its whole path, and the right to run it: chmod u+x",
         )
-    program = Path(found)
+    program = Path(executable)
     files = [Path(word) for word in words if Path(word).suffix in SCRIPTS and Path(word).is_file()]
     if not files and os.sep in words[0]:
         files = [program]  # a program of the user's own, which is its code
     name = safe_name(files[0].stem if files else program.name)
     hashed = [digest_file(file) for file in files]
     # A program of the system lies among others that it has nothing to do with.
-    own = [file.parent for file in files if file != program or str(file.parent) not in os.get_exec_path()]
+    folders = [file.parent for file in files if file != program or str(file.parent) not in os.get_exec_path()]
     return ModelSpec(
         given=text,
         kind="command",
         name=f"command.{name}",
         target=line,
-        revision=digest_json([line, *hashed, folder_files(own, SCRIPTS)])[:_DIGITS],
+        revision=digest_json([line, *hashed, folder_files(folders, SCRIPTS)])[:_DIGITS],
     )
 
 
@@ -302,22 +302,22 @@ def _module_code(module: str) -> list[Any]:
 
 def _module_file(module: str) -> Path:
     try:
-        found = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):
-        found = None
-    if found is not None and (found.origin is None or not Path(found.origin).is_file()):
+        spec = None
+    if spec is not None and (spec.origin is None or not Path(spec.origin).is_file()):
         raise UsageError(
             f"the module {module[:80]!r} has no file of its own: it is built into Python, or a folder without code",
             expected=_FORMS,
             hint="name a module of your own, or its file: FILE.py:NAME",
         )
-    if found is None or found.origin is None:
+    if spec is None or spec.origin is None:
         raise UsageError(
             f"there is no module {module[:80]!r}",
             expected=_FORMS,
             hint="install the package that holds it, or name the file: FILE.py:NAME",
         )
-    return Path(found.origin)
+    return Path(spec.origin)
 
 
 def _of_registry(text: str) -> ModelSpec:
@@ -363,10 +363,10 @@ def revision_of(entry: registry.Entry, weights: Path | None) -> str:
 
 def _weight_files(folder: Path) -> Iterator[Path]:
     """Every file below a folder, behind links to folders too, each folder once; what vanishes meanwhile is left out."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
-        if os.path.realpath(parent) in seen:
+        if os.path.realpath(parent) in visited:
             folders.clear()
             continue
-        seen.add(os.path.realpath(parent))
+        visited.add(os.path.realpath(parent))
         yield from (Path(parent, name) for name in names)

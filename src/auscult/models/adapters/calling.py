@@ -93,8 +93,8 @@ def _module_of(file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError("it is no Python file", expected="FILE.py:NAME", path=file)
     folder = str(path.parent)
-    beside = (other for other in path.parent.iterdir() if other != path and other.name != "__pycache__")
-    has_neighbours = any(other.suffix == ".py" or (other.is_dir() and any(other.glob("*.py"))) for other in beside)
+    neighbours = (other for other in path.parent.iterdir() if other != path and other.name != "__pycache__")
+    has_neighbours = any(other.suffix == ".py" or (other.is_dir() and any(other.glob("*.py"))) for other in neighbours)
     if has_neighbours and folder not in sys.path:
         sys.path.insert(0, folder)  # it stays: a function may import a neighbour when it is called
     module = importlib.util.module_from_spec(spec)
@@ -103,10 +103,10 @@ def _module_of(file: Path) -> ModuleType:
     return module
 
 
-def _callable(found: Any, where: str, method: str) -> Callable[..., Any]:
-    if isinstance(found, type):
+def _callable(target: Any, where: str, method: str) -> Callable[..., Any]:
+    if isinstance(target, type):
         try:
-            inspect.signature(found).bind()
+            inspect.signature(target).bind()
         except TypeError as error:
             raise UsageError(
                 f"the class {where} cannot be made: {error}",
@@ -115,11 +115,11 @@ def _callable(found: Any, where: str, method: str) -> Callable[..., Any]:
             ) from error
         except ValueError:  # a class written in C, without a signature
             pass
-        found = found()
-    bound = getattr(found, method, None)
-    chosen = bound if callable(bound) else found
+        target = target()
+    bound = getattr(target, method, None)
+    chosen = bound if callable(bound) else target
     if not callable(chosen):
-        raise UsageError(f"{where} is of type {type(found).__name__}", expected=_EXPECTED)
+        raise UsageError(f"{where} is of type {type(target).__name__}", expected=_EXPECTED)
     return chosen  # type: ignore[no-any-return]
 
 
@@ -138,12 +138,12 @@ class Calling:
         """
         frames = request.frames()
         query = Query(request.query.text)
-        given = {"query": query, "sound": request.sound, "rate_hz": request.rate_hz, "first_mask": request.first_mask}
-        taken = {key: copy(given[key]) for key in self._takes}
+        values = {"query": query, "sound": request.sound, "rate_hz": request.rate_hz, "first_mask": request.first_mask}
+        keywords = {key: copy(values[key]) for key in self._takes}
         placed = (frames, query) if self._second else (frames,)
-        pid, begun = os.getpid(), time.perf_counter()
+        pid, start = os.getpid(), time.perf_counter()
         try:
-            found = self._function(*placed, **taken)
+            result = self._function(*placed, **keywords)
         except TypeError as error:
             # A decorator without functools.wraps seems to take any name, and what it stands for does not.
             if self._takes_all and any(f"unexpected keyword argument '{key}'" in str(error) for key in self._takes):
@@ -156,10 +156,10 @@ class Calling:
         finally:
             if os.getpid() != pid:
                 os._exit(1)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         if request.classes:
-            return Answer(masks=class_maps_of(found, shape=request.shape, classes=request.classes), seconds=seconds)
-        masks, threshold = masks_of(found, shape=request.shape)
+            return Answer(masks=class_maps_of(result, shape=request.shape, classes=request.classes), seconds=seconds)
+        masks, threshold = masks_of(result, shape=request.shape)
         return Answer(masks=masks, seconds=seconds, threshold=threshold)
 
     def close(self) -> None:
@@ -181,8 +181,8 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...], bool
         )
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     second = _second_is_query(signature, [parameter.name for parameter in positional])
-    named = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
-    takes = tuple(key for key in (() if second else (_QUERY,)) + _KEYWORDS if takes_all or key in named)
+    names = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
+    takes = tuple(key for key in (() if second else (_QUERY,)) + _KEYWORDS if takes_all or key in names)
     try:
         signature.bind(*(None, None)[: 1 + second], **dict.fromkeys(takes))
     except TypeError as error:
@@ -215,9 +215,9 @@ class Program:
         key = self._program.key(request.id)
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as folder:
             line = _line(request, key, Path(folder))
-            begun = time.perf_counter()
+            start = time.perf_counter()
             reply = self._program.ask(line, most_bytes=4 * math.prod(request.shape) + (1 << 20))
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
         frames = _replied(reply, request.shape)
         if request.classes:
             return Answer(masks=np.stack([_class_map(frame, request) for frame in frames]), seconds=seconds)
@@ -251,8 +251,8 @@ def _replied(reply: dict[str, Any], shape: tuple[int, int, int]) -> list[Any]:
     """What an answer says of each frame."""
     masks = reply.get("masks")
     if not isinstance(masks, list) or len(masks) != shape[0]:
-        given = f"{len(masks)} masks" if isinstance(masks, list) else f"masks of type {type(masks).__name__}"
-        raise InputError(f"the program gave {given}", expected=f"a list of {shape[0]}, one COCO RLE for each frame")
+        count = f"{len(masks)} masks" if isinstance(masks, list) else f"masks of type {type(masks).__name__}"
+        raise InputError(f"the program gave {count}", expected=f"a list of {shape[0]}, one COCO RLE for each frame")
     return masks
 
 
@@ -266,13 +266,13 @@ def _class_map(frame: Any, request: Request) -> NDArray[np.uint8]:
     expected = f"of each frame an object of class, 1 to {request.classes - 1}, to its COCO RLE"
     if not isinstance(frame, dict):
         raise InputError(f"the program gave {shown(frame)} of a frame", expected=expected)
-    found = np.zeros(request.size, np.uint8)
+    class_map = np.zeros(request.size, np.uint8)
     for name, rle in frame.items():
         number = int(name) if name.isascii() and name.isdigit() and len(name) <= 3 else 0
         if not 0 < number < request.classes:
             raise InputError(f"the program gave the class {shown(name)}", expected=expected)
         mask = _mask(rle, request.size)
-        if found[mask].any():
+        if class_map[mask].any():
             raise InputError(f"class {number} lies on another one", expected="one class for each pixel")
-        found[mask] = number
-    return found
+        class_map[mask] = number
+    return class_map

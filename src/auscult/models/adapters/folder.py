@@ -84,13 +84,13 @@ def _is_grey(palette: Sequence[int], values: NDArray[Any]) -> bool:
 
     Small indices beside void are labels, whatever their colours: they would be nearly black.
     """
-    shown = np.zeros((256, 3), np.int64)
-    shown[: len(palette) // 3] = np.asarray(palette, np.int64)[: len(palette) // 3 * 3].reshape(-1, 3)
+    colours = np.zeros((256, 3), np.int64)
+    colours[: len(palette) // 3] = np.asarray(palette, np.int64)[: len(palette) // 3 * 3].reshape(-1, 3)
     used = np.unique(values)
     objects = used[(used != 0) & (used != VOID)]
     if objects.size and VOID in used and objects.max() < _SOFT_LEAST * VOID:
         return False
-    return bool((shown[used] == used[:, None]).all())
+    return bool((colours[used] == used[:, None]).all())
 
 
 def _objects(values: NDArray[Any], path: Path) -> Masks:
@@ -139,26 +139,26 @@ def union_of(stored: Sequence[StoredMask], *, among_soft: Callable[[], bool]) ->
     that nowhere reaches an eighth of white is soft where other predictions beside it are, which ``among_soft`` is asked
     for then. Where they are not, 0 and 1 are a mask; other indices, and one grey everywhere, are refused.
     """
-    grey = [one for one in stored if one.kind == "grey"]
+    grey = [mask for mask in stored if mask.kind == "grey"]
     soft_grey = bool(grey) and _is_soft(grey, among_soft)
-    masks = np.stack([_mask(one, soft_grey=soft_grey) for one in stored])
-    soft = soft_grey or any(one.kind == "soft" for one in stored)
+    masks = np.stack([_mask(mask, soft_grey=soft_grey) for mask in stored])
+    soft = soft_grey or any(mask.kind == "soft" for mask in stored)
     return masks, THRESHOLD if soft else None
 
 
 def _is_soft(grey: Sequence[StoredMask], among_soft: Callable[[], bool]) -> bool:
     """Whether the grey values of a clip are probabilities."""
-    highest = max(int(one.values.max()) for one in grey)
-    if all(_is_black_and(highest, one) for one in grey) and highest in {0, _white(grey[0])}:
+    highest = max(int(mask.values.max()) for mask in grey)
+    if all(_is_black_and(highest, mask) for mask in grey) and highest in {0, _white(grey[0])}:
         return False
-    if highest > 1 and min(int(one.values.min()) for one in grey) == highest:
+    if highest > 1 and min(int(mask.values.min()) for mask in grey) == highest:
         raise InputError(
             f"every pixel has the grey value {highest}, which is neither black nor white",
             expected="black and white, or soft values from black to white",
             hint="a mask is 0 and 255",
             path=grey[0].path,
         )
-    if max(int(one.values.max()) / _white(one) for one in grey) >= _SOFT_LEAST or among_soft():
+    if max(int(mask.values.max()) / _white(mask) for mask in grey) >= _SOFT_LEAST or among_soft():
         return True
     if highest > 1:
         raise InputError(
@@ -248,28 +248,28 @@ class FolderOfPredictions:
         homes = [inside(self._folder, request.condition)]
         if request.condition == CLEAN and not homes[0].is_dir():
             homes.append(self._folder)
-        whole = [f"{request.id}{suffix}" for suffix in SUFFIXES] if len(request.names) == 1 else []
+        files = [f"{request.id}{suffix}" for suffix in SUFFIXES] if len(request.names) == 1 else []
         for name in request.names:
-            named = [name, f"{int(name):05d}"] if name.isascii() and name.isdigit() else [name]
-            frames = [f"{request.id}/{one}{suffix}" for one in dict.fromkeys(named) for suffix in SUFFIXES]
-            yield tuple(inside(home, one) for home in homes for one in (*frames, *whole))
+            stems = [name, f"{int(name):05d}"] if name.isascii() and name.isdigit() else [name]
+            frames = [f"{request.id}/{stem}{suffix}" for stem in dict.fromkeys(stems) for suffix in SUFFIXES]
+            yield tuple(inside(home, path) for home in homes for path in (*frames, *files))
 
 
 _EXPECTED: Final = "<folder>/<condition>/<case id>/<frame>.png, or .npy"
 
 
 def _file(paths: tuple[Path, ...], request: Request) -> Path:
-    there = [path for path in paths if path.exists()]
-    if not there:
+    existing = [path for path in paths if path.exists()]
+    if not existing:
         raise _missing(paths[0], request)
-    if len(there) > 1:
+    if len(existing) > 1:
         raise InputError(
-            f"there are several predictions of one frame: {', '.join(path.name for path in there)}",
+            f"there are several predictions of one frame: {', '.join(path.name for path in existing)}",
             expected="one file for each frame",
             hint="remove those that are not meant",
-            path=there[0].parent,
+            path=existing[0].parent,
         )
-    return there[0]
+    return existing[0]
 
 
 def _missing(path: Path, request: Request) -> InputError:
@@ -279,17 +279,17 @@ def _missing(path: Path, request: Request) -> InputError:
     for _ in Path(request.id).parts:
         condition = condition.parent
     if not condition.is_dir():
-        what, looked = f"there are no predictions under the condition {request.condition!r}", condition
+        message, missing = f"there are no predictions under the condition {request.condition!r}", condition
     elif not case.is_dir():
-        what, looked = f"there are no predictions of the case under {request.condition!r}", path
+        message, missing = f"there are no predictions of the case under {request.condition!r}", path
     else:
-        what, looked = "there is no prediction of this frame", path
-    near = sorted(other.name for other in looked.parent.iterdir())[:_MOST_SHOWN] if looked.parent.is_dir() else []
+        message, missing = "there is no prediction of this frame", path
+    names = sorted(other.name for other in missing.parent.iterdir())[:_MOST_SHOWN] if missing.parent.is_dir() else []
     return InputError(
-        what,
+        message,
         expected=f"{_EXPECTED}; an empty mask where nothing is segmented",
-        hint=f"beside it lie: {', '.join(near)}" if near else "",
-        path=looked,
+        hint=f"beside it lie: {', '.join(names)}" if names else "",
+        path=missing,
     )
 
 

@@ -48,8 +48,8 @@ class Answering:
     @property
     def connections(self) -> int:
         """From how many threads of one process it may be asked; 0 for worker processes."""
-        found = getattr(self._model, "connections", 0)
-        return found if type(found) is int and found > 0 else 0
+        count = getattr(self._model, "connections", 0)
+        return count if type(count) is int and count > 0 else 0
 
     @property
     def boxes(self) -> str:
@@ -58,16 +58,16 @@ class Answering:
 
     def estimate(self, request: OmniRequest) -> Any:
         """What a request would take, of a model that says it (``models.chat.model.Estimate``); None of any other."""
-        known = getattr(self._model, "estimate", None)
-        if not callable(known):
+        function = getattr(self._model, "estimate", None)
+        if not callable(function):
             return None
-        return known(request.question, images=request.images, sounds=request.sounds, video=request.video)
+        return function(request.question, images=request.images, sounds=request.sounds, video=request.video)
 
     def __call__(self, request: OmniRequest) -> OmniReply:
         """Call it; what it gives must be text."""
-        begun = time.perf_counter()
-        found = self._answer(request.question, images=request.images, sounds=request.sounds, video=request.video)
-        return _reply(found, time.perf_counter() - begun)
+        start = time.perf_counter()
+        answer = self._answer(request.question, images=request.images, sounds=request.sounds, video=request.video)
+        return _reply(answer, time.perf_counter() - start)
 
     def close(self) -> None:
         """Release what it holds; a second call does nothing."""
@@ -107,9 +107,9 @@ class AnsweringProgram:
             "sounds": list(map(str, request.sounds)),
             "video": None if request.video is None else str(request.video),
         }
-        begun = time.perf_counter()
+        start = time.perf_counter()
         reply = self._program.ask(question, most_bytes=8 * MOST_CHARACTERS)
-        return _reply(reply.get("reply"), time.perf_counter() - begun)
+        return _reply(reply.get("reply"), time.perf_counter() - start)
 
     def close(self) -> None:
         """End the program; a second call does nothing."""
@@ -129,15 +129,15 @@ class StoredReplies:
         """The reply at the sample's position; a failed request where there is none or it is of another sample."""
         rows, path = self._list(request.folder), self.path(request.folder)
         row = rows[request.position] if request.position < len(rows) else None
-        held = row if isinstance(row, dict) else {}
-        reply, own = held.get("predict"), request.id.split("/", 2)[-1]
+        entry = row if isinstance(row, dict) else {}
+        reply, sample_id = entry.get("predict"), request.id.split("/", 2)[-1]
         if reply is None:
             raise InputError(
                 f"there is no reply at position {request.position}", path=path, expected='an object with "predict"'
             )
-        if str(held.get("id", own))[:200] != own:
+        if str(entry.get("id", sample_id))[:200] != sample_id:
             raise InputError(
-                f"position {request.position} holds the reply to {shown(held['id'])}, not to {shown(own)}",
+                f"position {request.position} holds the reply to {shown(entry['id'])}, not to {shown(sample_id)}",
                 path=path,
                 expected="a list aligned with data.json",
             )

@@ -74,8 +74,8 @@ class FlowPicture:
 
     def moved(self, shift: Shift) -> FlowPicture:
         """All of it moved by columns and rows; its edges stand for what comes from beyond."""
-        at = places(np.zeros((*self.grey.shape, 2), np.float32)) - np.asarray(shift, dtype=np.float32)
-        return FlowPicture(np.asarray(pulled(self.lab, at), np.uint8), np.asarray(pulled(self.grey, at), np.uint8))
+        grid = places(np.zeros((*self.grey.shape, 2), np.float32)) - np.asarray(shift, dtype=np.float32)
+        return FlowPicture(np.asarray(pulled(self.lab, grid), np.uint8), np.asarray(pulled(self.grey, grid), np.uint8))
 
     def part(self, window: tuple[slice, slice]) -> FlowPicture:
         """The part in a window of rows and columns."""
@@ -118,10 +118,10 @@ def from_first(first: FlowPicture, later: FlowPicture, start: Floats) -> FlowMot
     ``back`` of what is found holds the same, corrected; ``trust`` is by colour alone.
     """
     guess = np.asarray(pulled(first.grey, start), dtype=np.uint8)
-    rest = _flow(later.grey, guess, (0, 0))
-    found = pulled(start, places(rest))
-    unlike = cv2.blur(_difference(pulled(first.lab, found), later.lab), (5, 5)) / np.float32(_UNLIKE_FIRST)
-    return FlowMotion(back=found, trust=np.exp(-unlike * unlike))
+    residual = _flow(later.grey, guess, (0, 0))
+    corrected = pulled(start, places(residual))
+    unlike = cv2.blur(_difference(pulled(first.lab, corrected), later.lab), (5, 5)) / np.float32(_UNLIKE_FIRST)
+    return FlowMotion(back=corrected, trust=np.exp(-unlike * unlike))
 
 
 def fit_of(
@@ -135,52 +135,52 @@ def fit_of(
     if np.count_nonzero(inside) < _LEAST_AREA_PX:
         return None
     size = (max(1, mask.shape[1] // shrink), max(1, mask.shape[0] // shrink))
-    before, after = (cv2.resize(one.lab, size, interpolation=cv2.INTER_AREA) for one in (earlier, later))
-    known = np.asarray(cv2.resize(inside.astype(np.float32), size, interpolation=cv2.INTER_AREA)) > 0.5
-    rows, columns = np.flatnonzero(known.any(axis=1)), np.flatnonzero(known.any(axis=0))
+    before, after = (cv2.resize(picture.lab, size, interpolation=cv2.INTER_AREA) for picture in (earlier, later))
+    small = np.asarray(cv2.resize(inside.astype(np.float32), size, interpolation=cv2.INTER_AREA)) > 0.5
+    rows, columns = np.flatnonzero(small.any(axis=1)), np.flatnonzero(small.any(axis=0))
     if rows.size == 0:
         return None
     top, bottom, left, right = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
     reach = reach_px // shrink
     padded = cv2.copyMakeBorder(after, reach, reach, reach, reach, cv2.BORDER_REPLICATE)
     field = padded[top : bottom + 2 * reach, left : right + 2 * reach].astype(np.float32)
-    weights = np.repeat(known[top:bottom, left:right, None].astype(np.float32), 3, axis=2)
+    weights = np.repeat(small[top:bottom, left:right, None].astype(np.float32), 3, axis=2)
     patch = before[top:bottom, left:right].astype(np.float32)
-    found = cv2.matchTemplate(field, patch, cv2.TM_SQDIFF, mask=weights) / np.float32(weights.sum())
+    misfit = cv2.matchTemplate(field, patch, cv2.TM_SQDIFF, mask=weights) / np.float32(weights.sum())
     line = np.arange(-reach, reach + 1, dtype=np.float32)
-    cost = found + _FARNESS * np.hypot(line[:, None], line)
+    cost = misfit + _FARNESS * np.hypot(line[:, None], line)
     row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    return Fit((shrink * (int(column) - reach), shrink * (int(row) - reach)), float(found[row, column]))
+    return Fit((shrink * (int(column) - reach), shrink * (int(row) - reach)), float(misfit[row, column]))
 
 
 def places(flow: Floats) -> Floats:
     """Flow, float32 (h, w, 2), as absolute columns and rows that pixels came from."""
-    found = flow.copy()
-    found[..., 0] += np.arange(flow.shape[1], dtype=np.float32)
-    found[..., 1] += np.arange(flow.shape[0], dtype=np.float32)[:, None]
-    return found
+    positions = flow.copy()
+    positions[..., 0] += np.arange(flow.shape[1], dtype=np.float32)
+    positions[..., 1] += np.arange(flow.shape[0], dtype=np.float32)[:, None]
+    return positions
 
 
 def pulled(values: NDArray[np.generic], at: Floats) -> Floats:
     """Values (h, w) or (h, w, n) at absolute columns and rows (rows, columns, 2); the edge goes on beyond it."""
-    found = cv2.remap(values, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
-    return np.asarray(found)
+    sampled = cv2.remap(values, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
+    return np.asarray(sampled)
 
 
 def _searched(earlier: FlowPicture, later: FlowPicture, shift: Shift) -> FlowMotion:
     back = _flow(later.grey, earlier.grey, (-shift[0], -shift[1]))
     forth = _flow(earlier.grey, later.grey, shift)
-    at = places(back)
-    returned = back + pulled(forth, at)
+    positions = places(back)
+    returned = back + pulled(forth, positions)
     reach = _ASTRAY_PX + _ASTRAY_SHARE * _length(back)
     astray = _length(returned) / reach
-    unlike = cv2.blur(_difference(pulled(earlier.lab, at), later.lab), (3, 3)) / np.float32(_UNLIKE)
+    unlike = cv2.blur(_difference(pulled(earlier.lab, positions), later.lab), (3, 3)) / np.float32(_UNLIKE)
     return FlowMotion(back=back, trust=np.exp(-0.5 * astray * astray - unlike * unlike))
 
 
 def _difference(first: NDArray[np.generic], second: NDArray[np.uint8]) -> Floats:
-    apart = np.asarray(cv2.absdiff(np.asarray(first), second), dtype=np.float32)
-    return np.asarray(apart.sum(axis=2), dtype=np.float32)
+    difference = np.asarray(cv2.absdiff(np.asarray(first), second), dtype=np.float32)
+    return np.asarray(difference.sum(axis=2), dtype=np.float32)
 
 
 def _length(flow: Floats) -> Floats:
@@ -225,9 +225,9 @@ class Palette:
         """The palette of a first frame, uint8 (h, w, 3), and a soft mask of the object, (h, w)."""
         table = _table(lab, mask)
         labels = _labels(table, lab)
-        near = cv2.dilate((mask > 0.5).astype(np.uint8), np.ones((_NEAR_PX, _NEAR_PX), np.uint8))
+        around = cv2.dilate((mask > 0.5).astype(np.uint8), np.ones((_NEAR_PX, _NEAR_PX), np.uint8))
         inside = _shares(labels, mask)
-        outside = _shares(labels, (1 - mask) * np.where(near > 0, 1.0, _FAR))
+        outside = _shares(labels, (1 - mask) * np.where(around > 0, 1.0, _FAR))
         if not inside.any() or not outside.any():
             return cls(table, np.zeros(_COLOURS, np.float32))
         ratio = np.log((inside + _FLOOR) / (outside + _FLOOR))
@@ -359,8 +359,8 @@ class _Track:
 
     def _look_again(self, picture: FlowPicture) -> None:
         """Take the first picture, moved, for the last one where the object looks as it did there."""
-        whole = max(self._mask.shape)
-        fit = fit_of(self._first, picture, self._first_mask, reach_px=whole, shrink=4)
+        reach = max(self._mask.shape)
+        fit = fit_of(self._first, picture, self._first_mask, reach_px=reach, shrink=4)
         if fit is None or fit.misfit > _ALIKE:
             return
         self._last = self._first.moved(fit.shift)
@@ -372,17 +372,17 @@ class _Track:
         fit = fit_of(before, after, mask)
         shift = None if fit is None else fit.shift
         motion = between(before, after, shift=shift)
-        at = places(motion.back)
-        carried = pulled(mask, at)
-        origin = pulled(np.ascontiguousarray(self._origin[window]), at)
-        known = from_first(self._first, after, origin)
-        self._origin[window] = known.back
+        positions = places(motion.back)
+        carried = pulled(mask, positions)
+        origin = pulled(np.ascontiguousarray(self._origin[window]), positions)
+        corrected = from_first(self._first, after, origin)
+        self._origin[window] = corrected.back
         radius = float(np.clip(_RADIUS * np.sqrt(carried.sum()), *_RADII_PX))
         side = 2 * round(radius) + 1
         unsure = 1 - motion.trust
         mixed = carried + unsure * 0.5 * (cv2.blur(carried, (side, side)) - carried)
-        weight = _FIRST * known.trust
-        mixed = (mixed + weight * pulled(self._first_mask, known.back)) / (1 + weight)
+        weight = _FIRST * corrected.trust
+        mixed = (mixed + weight * pulled(self._first_mask, corrected.back)) / (1 + weight)
         labels = self._palette.labels(after.lab)
         share = local_share(labels, carried, motion.trust, radius_px=radius)
         logit = (
@@ -421,14 +421,14 @@ def _window(mask: Floats) -> tuple[slice, slice]:
     inside = mask > min(0.5, 0.5 * float(mask.max()))
     slices = []
     for axis in (1, 0):
-        found = np.flatnonzero(inside.any(axis=axis))
-        slices.append(slice(max(0, int(found[0]) - _MARGIN_PX), int(found[-1]) + 1 + _MARGIN_PX))
+        occupied = np.flatnonzero(inside.any(axis=axis))
+        slices.append(slice(max(0, int(occupied[0]) - _MARGIN_PX), int(occupied[-1]) + 1 + _MARGIN_PX))
     return slices[0], slices[1]
 
 
 def _logit(share: Floats, least: float) -> Floats:
-    kept = np.clip(share, least, 1 - least)
-    return np.asarray(np.log(kept / (1 - kept)), dtype=np.float32)
+    clipped = np.clip(share, least, 1 - least)
+    return np.asarray(np.log(clipped / (1 - clipped)), dtype=np.float32)
 
 
 def _guided(soft: Floats, picture: FlowPicture) -> Floats:
@@ -439,8 +439,8 @@ def _guided(soft: Floats, picture: FlowPicture) -> Floats:
         cv2.blur(guide * guide, side) - mean_guide * mean_guide + _GUIDE_FLAT
     )
     level = mean_soft - slope * mean_guide
-    drawn = cv2.blur(slope, side) * guide + cv2.blur(level, side)
-    return np.asarray(np.clip((drawn - 0.5) * _SHARPER + 0.5, 0, 1), dtype=np.float32)
+    fitted = cv2.blur(slope, side) * guide + cv2.blur(level, side)
+    return np.asarray(np.clip((fitted - 0.5) * _SHARPER + 0.5, 0, 1), dtype=np.float32)
 
 
 MODEL = FlowPropagation()

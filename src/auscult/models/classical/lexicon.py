@@ -68,20 +68,20 @@ class Motions:
 
 def chances(things: Things, parsed: ParsedQuery, *, motions: Motions | None = None) -> Values:
     """How probable it is that each region is meant, (n,), above 0; without ``motions`` no word of motion counts."""
-    found = likely(things, motions)
+    chance = likely(things, motions)
     for cue in parsed.cues:
         if cue.kind != "most":
-            found = found * _of_fit(_fit(things, cue, motions), denied=cue.denied)
-    members = found
+            chance = chance * _of_fit(_fit(things, cue, motions), denied=cue.denied)
+    members = chance
     for cue in parsed.cues:
         if cue.kind == "most":
             amounts = _amounts(things, cue.word, motions)
             if amounts is not None:
-                found = found * _of_fit(_ranked(things, members, amounts, rank=cue.rank), denied=cue.denied)
+                chance = chance * _of_fit(_ranked(things, members, amounts, rank=cue.rank), denied=cue.denied)
     if parsed.other is not None:
         others = chances(things, parsed.other, motions=motions)
-        found = found * _of_fit(_related(things, parsed.how, others, motions=motions), denied=parsed.denied)
-    return found
+        chance = chance * _of_fit(_related(things, parsed.how, others, motions=motions), denied=parsed.denied)
+    return chance
 
 
 def likely(things: Things, motions: Motions | None = None) -> Values:
@@ -147,11 +147,11 @@ def _ranked(things: Things, members: Values, amounts: tuple[Values, float], *, r
     """How probable it is that just ``rank - 1`` of the other members have more."""
     pool = apart(things, members)
     members = np.minimum(_CERTAIN, members / members.max())  # who compares supposes that there are things to compare
-    more = _more(amounts[0][pool], amounts[0], amounts[1]) * members[pool][:, None]
-    more[things.within[pool] > _SAME] = 0.0  # no thing is compared with a part of itself
+    exceeds = _more(amounts[0][pool], amounts[0], amounts[1]) * members[pool][:, None]
+    exceeds[things.within[pool] > _SAME] = 0.0  # no thing is compared with a part of itself
     counts = np.zeros((rank + 1, len(things)))
     counts[0] = 1.0
-    for chance in more:
+    for chance in exceeds:
         counts[1:] = counts[1:] * (1 - chance) + counts[:-1] * chance
         counts[0] = counts[0] * (1 - chance)
     return np.asarray(counts[rank - 1])
@@ -180,9 +180,9 @@ def _standing(things: Things, how: str, pool: NDArray[np.intp], *, motions: Moti
         amounts, margin = _STANDING[how](things)
         return _more(amounts, amounts[pool], margin)
     if how in {"nearest", "farthest"}:
-        away = np.hypot(_WIDTH * (things.x[:, None] - things.x[pool][None]), things.y[:, None] - things.y[pool][None])
-        near: Values = np.exp(-3 * away)
-        return near if how == "nearest" else 1 - near
+        gaps = np.hypot(_WIDTH * (things.x[:, None] - things.x[pool][None]), things.y[:, None] - things.y[pool][None])
+        nearness: Values = np.exp(-3 * gaps)
+        return nearness if how == "nearest" else 1 - nearness
     if how == "same_colour":
         return np.asarray(np.minimum(things.colours[:, None], things.colours[pool][None]).sum(axis=2), dtype=np.float64)
     if how == "same_motion" and motions is not None:
@@ -287,12 +287,12 @@ def followed(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None)
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
     numbers = sorted({round(index) for index in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
-    found = (_key(frames, number, flows=flows, parsed=parsed, weigh=weigh) for number in numbers)
-    keys = [key for key in found if key is not None]
+    candidates = (_key(frames, number, flows=flows, parsed=parsed, weigh=weigh) for number in numbers)
+    keys = [key for key in candidates if key is not None]
     if not keys:
         return [np.zeros(size, bool)] * len(frames)
-    chosen = _best_way(keys, [_along(flows[one.at : two.at]) for one, two in pairwise(keys)])
-    return [_shown(keys, chosen, at, flows=flows) for at in range(len(frames))]
+    chosen = _best_path(keys, [_along(flows[key.at : following.at]) for key, following in pairwise(keys)])
+    return [_shown(keys, chosen, index, flows=flows) for index in range(len(frames))]
 
 
 def _flow(earlier: Frame, later: Frame) -> motion.Flow:
@@ -309,11 +309,11 @@ def _key(
     if things is None:
         return None
     masks = np.stack([motion.small_mask(_as_large(mask, frames.shape[1:3])) for mask in things.masks])
-    beside = [flows[at] * sign for at, sign in ((number - 1, -1), (number, -1)) if 0 <= at < len(flows)]
-    motions = _motions(masks, np.mean(beside, axis=0).astype(np.float32))
-    found = chances(things, parsed, motions=motions)
-    found = found if weigh is None else found * weigh(number, things.masks)
-    return _Key(at=number, things=things, masks=masks, chances=found)
+    adjacent = [flows[index] * sign for index, sign in ((number - 1, -1), (number, -1)) if 0 <= index < len(flows)]
+    motions = _motions(masks, np.mean(adjacent, axis=0).astype(np.float32))
+    chance = chances(things, parsed, motions=motions)
+    chance = chance if weigh is None else chance * weigh(number, things.masks)
+    return _Key(at=number, things=things, masks=masks, chances=chance)
 
 
 def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
@@ -322,12 +322,12 @@ def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
 
 def _motions(masks: NDArray[np.float32], flow: motion.Flow) -> Motions:
     """Mean motion of each region from frame to frame, less that of the picture."""
-    whole = np.median(flow.reshape(-1, 2), axis=0)
-    own = (flow - whole).reshape(-1, 2) / max(flow.shape[:2])
+    median = np.median(flow.reshape(-1, 2), axis=0)
+    relative = (flow - median).reshape(-1, 2) / max(flow.shape[:2])
     flat = masks.reshape(len(masks), -1)
     sums = np.maximum(flat.sum(axis=1), 1e-6)
-    right, down = ((flat @ own[:, axis]) / sums for axis in (0, 1))
-    speed = (flat @ np.hypot(own[:, 0], own[:, 1])) / sums
+    right, down = ((flat @ relative[:, axis]) / sums for axis in (0, 1))
+    speed = (flat @ np.hypot(relative[:, 0], relative[:, 1])) / sums
     return Motions(right=right.astype(np.float64), down=down.astype(np.float64), speed=speed.astype(np.float64))
 
 
@@ -340,18 +340,18 @@ def _along(flows: Sequence[motion.Flow]) -> motion.Flow:
     return total
 
 
-def _best_way(keys: Sequence[_Key], between: Sequence[motion.Flow]) -> list[int]:
+def _best_path(keys: Sequence[_Key], between: Sequence[motion.Flow]) -> list[int]:
     """The region of each key frame."""
     total = np.log(keys[0].chances)
     back: list[NDArray[np.intp]] = []
     for (key, following), flow in zip(pairwise(keys), between, strict=True):
         steps = total[:, None] + _LINK * np.log(_links(key, following, flow))
-        came = steps.argmax(axis=0)
-        back.append(came)
-        total = np.log(following.chances) + steps[came, np.arange(len(came))]
+        previous = steps.argmax(axis=0)
+        back.append(previous)
+        total = np.log(following.chances) + steps[previous, np.arange(len(previous))]
     chosen = [int(total.argmax())]
-    for came in reversed(back):
-        chosen.append(int(came[chosen[-1]]))
+    for previous in reversed(back):
+        chosen.append(int(previous[chosen[-1]]))
     return chosen[::-1]
 
 
@@ -362,9 +362,9 @@ def _links(key: _Key, following: _Key, flow: motion.Flow) -> Values:
     shared = first @ second.T
     either = first.sum(axis=1)[:, None] + second.sum(axis=1)[None] - shared
     lying = shared / np.maximum(either, 1e-6)
-    alike = np.minimum(key.things.look[:, None], following.things.look[None]).sum(axis=2)
+    similar = np.minimum(key.things.look[:, None], following.things.look[None]).sum(axis=2)
     sizes = np.exp(-np.abs(np.log(key.things.area[:, None] / following.things.area[None])))
-    return np.asarray(np.maximum(_NO_LINK, np.maximum(lying, _LOOKS * alike * sizes)), dtype=np.float64)
+    return np.asarray(np.maximum(_NO_LINK, np.maximum(lying, _LOOKS * similar * sizes)), dtype=np.float64)
 
 
 def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Sequence[motion.Flow]) -> Mask:
@@ -406,9 +406,9 @@ def segmented(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None
     things = _things_of(small(frames[0]))
     if things is None:
         return np.zeros(frames.shape[:3], bool)
-    found = chances(things, parsed)
-    found = found if weigh is None else found * weigh(0, things.masks)
-    return _enlarged(things.masks[int(found.argmax())], size)[None]
+    chance = chances(things, parsed)
+    chance = chance if weigh is None else chance * weigh(0, things.masks)
+    return _enlarged(things.masks[int(chance.argmax())], size)[None]
 
 
 def _things_of(picture: Frame) -> Things | None:
@@ -494,16 +494,16 @@ class Sounding:
 
     def weights(self, cue: HeardCue) -> Doubles:
         """How much the sound of each frame tells of a cue, (T,), 0..1."""
-        heard: Mask = np.asarray(self.masks.any(axis=(1, 2)))
-        found: Doubles = heard.astype(np.float64)
-        times = np.flatnonzero(heard)
+        audible: Mask = np.asarray(self.masks.any(axis=(1, 2)))
+        weight: Doubles = audible.astype(np.float64)
+        times = np.flatnonzero(audible)
         if cue in {"first", "last"} and len(times):
-            away = np.arange(len(heard)) - (times[0] if cue == "first" else times[-1])
-            return np.asarray(found * (np.abs(away) < _NEAR_EDGE))
+            distance = np.arange(len(audible)) - (times[0] if cue == "first" else times[-1])
+            return np.asarray(weight * (np.abs(distance) < _NEAR_EDGE))
         if cue in {"loud", "quiet"} and len(times):
             share = self.level / max(float(self.level.max()), 1e-9)
-            return np.asarray(found * (share if cue == "loud" else 1 - share))
-        return found
+            return np.asarray(weight * (share if cue == "loud" else 1 - share))
+        return weight
 
 
 def _weigh(sounding: Sounding, cue: HeardCue) -> Callable[[int, NDArray[np.bool_]], Doubles] | None:

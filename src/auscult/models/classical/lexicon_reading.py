@@ -189,25 +189,25 @@ def tokens_of(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def phrases() -> Mapping[Tokens, Meaning]:
     """Every phrase that is known; what our own tables say goes before what `language` says in other words."""
-    found: dict[Tokens, Meaning] = {}
+    by_tokens: dict[Tokens, Meaning] = {}
     for text, meaning in (*_own(), *_word_meanings()):
         tokens = tuple(tokens_of(text))
         if 0 < len(tokens) <= LONGEST:
-            found.setdefault(tokens, meaning)
-    return MappingProxyType(found)
+            by_tokens.setdefault(tokens, meaning)
+    return MappingProxyType(by_tokens)
 
 
 def _own() -> Iterator[tuple[str, Meaning]]:
-    split: tuple[tuple[WordKind, Mapping[str, str]], ...] = (
+    word_tables: tuple[tuple[WordKind, Mapping[str, str]], ...] = (
         *(("colour", _COLOURS), ("light", _LIGHTS), ("size", _SIZES), ("shape", _SHAPES), ("texture", _TEXTURES)),
     )
-    for kind, table in split:
+    for kind, table in word_tables:
         for word, texts in table.items():
             yield from ((text, Meaning(kind, word)) for text in texts.split())
-    whole: tuple[tuple[WordKind, Mapping[str, tuple[str, ...]]], ...] = (
+    phrase_tables: tuple[tuple[WordKind, Mapping[str, tuple[str, ...]]], ...] = (
         *(("place", _PLACES), ("motion", _MOTIONS), ("most", _MOST), ("from", _SIDES), ("relation", _RELATIONS)),
     )
-    for kind, phrases_of in whole:
+    for kind, phrases_of in phrase_tables:
         for word, several in phrases_of.items():
             yield from ((text, Meaning(kind, word)) for text in several)
             if kind == "most":  # else "is nearest to" would be read first, as a relation
@@ -281,8 +281,8 @@ class ParsedQuery:
     @property
     def moving(self) -> bool:
         """Whether any cue is of motion."""
-        own = any(cue.kind == "motion" or cue.word in {"fast", "slow"} for cue in self.cues)
-        return own or self.how == "same_motion" or (self.other is not None and self.other.moving)
+        has_motion = any(cue.kind == "motion" or cue.word in {"fast", "slow"} for cue in self.cues)
+        return has_motion or self.how == "same_motion" or (self.other is not None and self.other.moving)
 
 
 def parse_query(text: str | None) -> ParsedQuery:
@@ -292,16 +292,16 @@ def parse_query(text: str | None) -> ParsedQuery:
 
 def _meanings(tokens: Sequence[str]) -> Iterator[Meaning]:
     """The longest known phrase at each word; unknown words are left out."""
-    known, at = phrases(), 0
-    while at < len(tokens):
-        for length in range(min(LONGEST, len(tokens) - at), 0, -1):
-            meaning = known.get(tuple(tokens[at : at + length]))
+    by_tokens, position = phrases(), 0
+    while position < len(tokens):
+        for length in range(min(LONGEST, len(tokens) - position), 0, -1):
+            meaning = by_tokens.get(tuple(tokens[position : position + length]))
             if meaning is not None:
                 yield meaning
                 break
         else:
             length = 1
-        at += length
+        position += length
 
 
 @dataclass(slots=True)

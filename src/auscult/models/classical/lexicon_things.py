@@ -65,18 +65,18 @@ def found_in(picture: Frame) -> FoundRegions | None:
     able = _able(regions.leaves(labels, lab, strength), borders, area_px=labels.size)
     if not able:
         return None
-    able.sort(key=lambda one: -one.score)
+    able.sort(key=lambda region: -region.score)
     areas = np.bincount(labels.ravel()).astype(np.float64)
     members = np.zeros((len(able), len(areas)))
     for row, region in zip(members, able, strict=True):
         row[region.pieces] = 1.0
-    kept = _unlike(members, areas)
+    chosen = _unlike(members, areas)
     return FoundRegions(
         labels=labels,
         areas=areas,
-        members=members[kept],
-        edge=np.array([able[at].region.border_strength / max(1.0, able[at].region.border_px) for at in kept]),
-        contrast=np.array([regions.contrast(able[at].tree, able[at].region) for at in kept]),
+        members=members[chosen],
+        edge=np.array([able[i].region.border_strength / max(1.0, able[i].region.border_px) for i in chosen]),
+        contrast=np.array([regions.contrast(able[i].tree, able[i].region) for i in chosen]),
         apart=_apart(labels, lab, borders),
     )
 
@@ -95,38 +95,38 @@ def _able(leaves: list[Region], borders: Borders, *, area_px: int) -> list[_Able
     """The regions of both trees."""
     count = len(leaves)
     first = regions.tree(leaves, borders, area_px=area_px, weights=Weights())
-    begun = _left(first, _SECOND_FROM)
+    coarse = _left(first, _SECOND_FROM)
     names = np.zeros(count, np.int64)
-    for number, region in enumerate(begun):
+    for number, region in enumerate(coarse):
         names[list(region.pieces)] = number
     second = regions.tree(
-        [_bare(region, number) for number, region in enumerate(begun)],
+        [_bare(region, number) for number, region in enumerate(coarse)],
         _joined(borders, names),
         area_px=area_px,
         weights=_BY_COLOUR,
     )
     able = []
-    for tree, new in ((first, first), (second, second[len(begun) :])):  # the first tree has the second one's leaves
+    for tree, new in ((first, first), (second, second[len(coarse) :])):  # the first tree has the second one's leaves
         for region in new:
             if not LEAST_SHARE * area_px <= region.area_px <= GREATEST_SHARE * area_px:
                 continue
             score = regions.score(tree, region, area_px=area_px)
             if np.isfinite(score):
-                own = np.array(region.pieces, dtype=np.intp)
-                able.append(_Able(score, tree, region, own if tree is first else np.flatnonzero(np.isin(names, own))))
+                ids = np.array(region.pieces, dtype=np.intp)
+                able.append(_Able(score, tree, region, ids if tree is first else np.flatnonzero(np.isin(names, ids))))
     return able
 
 
 def _left(tree: Sequence[Region], count: int) -> list[Region]:
     """The regions that were left when just ``count`` were, of a tree in the order it was made."""
     leaves = sum(len(region.pieces) == 1 for region in tree)
-    made = tree[: leaves + max(0, leaves - count)]
-    taken: set[int] = set()
+    merged = tree[: leaves + max(0, leaves - count)]
+    used: set[int] = set()
     left: list[Region] = []
-    for region in reversed(made):
-        if not taken.intersection(region.pieces):
+    for region in reversed(merged):
+        if not used.intersection(region.pieces):
             left.append(region)
-            taken.update(region.pieces)
+            used.update(region.pieces)
     return left[::-1]
 
 
@@ -152,17 +152,17 @@ def _joined(borders: Borders, names: NDArray[np.int64]) -> Borders:
 def _unlike(members: Values, areas: Values) -> list[int]:
     """Regions of which no two are nearly the same."""
     sizes = np.einsum("np,p->n", members, areas)
-    kept: list[int] = []
-    taken = np.zeros((_MOST, len(areas)))
-    for index, own in enumerate(members):
+    chosen: list[int] = []
+    rows = np.zeros((_MOST, len(areas)))
+    for index, row in enumerate(members):
         # Not as a product of matrices, which would start threads for sums as small as these.
-        shared = np.einsum("rp,p->r", taken[: len(kept)], own * areas)
-        if not (shared > _ALIKE * (sizes[index] + sizes[kept] - shared)).any():
-            taken[len(kept)] = own
-            kept.append(index)
-            if len(kept) == _MOST:
+        shared = np.einsum("rp,p->r", rows[: len(chosen)], row * areas)
+        if not (shared > _ALIKE * (sizes[index] + sizes[chosen] - shared)).any():
+            rows[len(chosen)] = row
+            chosen.append(index)
+            if len(chosen) == _MOST:
                 break
-    return kept
+    return chosen
 
 
 def _apart(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) -> Values:
@@ -175,10 +175,10 @@ def _apart(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) 
     steps = np.maximum(
         0.0, np.linalg.norm(means[borders.pairs[:, 0]] - means[borders.pairs[:, 1]], axis=1) - _FREE_STEP
     )
-    near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     for (node, neighbour), cost in zip(borders.pairs.tolist(), steps.tolist(), strict=True):
-        near[node].append((neighbour, cost))
-        near[neighbour].append((node, cost))
+        neighbours[node].append((neighbour, cost))
+        neighbours[neighbour].append((node, cost))
     outer = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])).tolist()
     paid = np.full(count, np.inf)
     paid[outer] = 0.0
@@ -187,7 +187,7 @@ def _apart(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) 
         cost, node = heapq.heappop(heap)
         if cost > paid[node]:
             continue
-        for neighbour, step in near[node]:
+        for neighbour, step in neighbours[node]:
             if cost + step < paid[neighbour]:
                 paid[neighbour] = cost + step
                 heapq.heappush(heap, (cost + step, neighbour))
@@ -235,7 +235,7 @@ def _table() -> NDArray[np.float32]:
 def _of_hsv(
     hue: NDArray[np.float32], *, saturation: NDArray[np.float32], value: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    near = {word: _near(hue, centre, reach) for word, (centre, reach) in _HUES.items()}
+    hues = {word: _near(hue, centre, reach) for word, (centre, reach) in _HUES.items()}
     light, strong = rises(value, 0.55, 0.75), rises(saturation, 0.45, 0.7)
     chroma = saturation * value
     dark = 1 - rises(value, 0.1, 0.26)
@@ -243,14 +243,14 @@ def _of_hsv(
     grey = (1 - coloured) * (1 - dark)
     pale = light * (1 - strong)
     parts = {
-        "red": coloured * near["red"] * (1 - pale),
-        "orange": coloured * near["orange"] * light * strong,
-        "yellow": coloured * near["yellow"] * rises(value, 0.45, 0.65),
-        "green": coloured * near["green"],
-        "blue": coloured * near["blue"],
-        "purple": coloured * near["purple"],
-        "pink": coloured * np.maximum(near["pink"], near["red"] * pale),
-        "brown": coloured * near["brown"] * np.maximum(1 - light, 0.6 * (1 - strong)),
+        "red": coloured * hues["red"] * (1 - pale),
+        "orange": coloured * hues["orange"] * light * strong,
+        "yellow": coloured * hues["yellow"] * rises(value, 0.45, 0.65),
+        "green": coloured * hues["green"],
+        "blue": coloured * hues["blue"],
+        "purple": coloured * hues["purple"],
+        "pink": coloured * np.maximum(hues["pink"], hues["red"] * pale),
+        "brown": coloured * hues["brown"] * np.maximum(1 - light, 0.6 * (1 - strong)),
         "white": grey * rises(value, 0.7, 0.88),
         "grey": grey * (1 - rises(value, 0.7, 0.88)) * rises(value, 0.16, 0.32),
         "black": np.maximum(dark, grey * (1 - rises(value, 0.16, 0.32))),
@@ -261,8 +261,8 @@ def _of_hsv(
 
 def _near(hue: NDArray[np.float32], centre: float, reach: float) -> NDArray[np.float32]:
     """1 within the inner half of the reach, falling to 0 at its end."""
-    away = np.abs((hue - centre + 180) % 360 - 180)
-    return np.asarray(np.clip(2 - 2 * away / reach, 0, 1), dtype=np.float32)
+    distance = np.abs((hue - centre + 180) % 360 - 180)
+    return np.asarray(np.clip(2 - 2 * distance / reach, 0, 1), dtype=np.float32)
 
 
 def rises(values: NDArray[Float], low: float, high: float) -> NDArray[Float]:
@@ -313,21 +313,21 @@ def small(frame: Frame) -> Frame:
 
 def things_in(picture: Frame) -> Things | None:
     """The regions of a frame from ``small`` that may be things; None where nothing stands out or it is tiny."""
-    found = found_in(picture)
-    if found is None:
+    candidates = found_in(picture)
+    if candidates is None:
         return None
     height, width = picture.shape[:2]
-    sums = _Sums(found)
+    sums = _Sums(candidates)
     lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.float32) / np.float32(255)
     light = sums.mean(lab[..., 0])
     squares = sums.mean(np.square(lab[..., 0]))
     rows, columns = np.indices((height, width))
     fits = colour_fits(picture)
     look = sums.shares(motion.colour_bins(picture), motion.BINS**3)
-    whole = np.maximum(look.of_all, 1e-6)
-    masks = np.ascontiguousarray(np.take(found.members.astype(bool), found.labels, axis=1))
+    overall = np.maximum(look.of_all, 1e-6)
+    masks = np.ascontiguousarray(np.take(candidates.members.astype(bool), candidates.labels, axis=1))
     shapes = [_shape(mask) for mask in masks]
-    shared = sums.of(found.members * found.areas)
+    shared = sums.of(candidates.members * candidates.areas)
     return Things(
         masks=masks,
         colours=np.stack([sums.mean(fits[:, word]) for word in range(fits.shape[1])], axis=1),
@@ -337,14 +337,14 @@ def things_in(picture: Frame) -> Things | None:
         boxes=np.array([shape[0] for shape in shapes]) / np.array([width, height, width, height]),
         x=(sums.mean(columns) + 0.5) / width,
         y=(sums.mean(rows) + 0.5) / height,
-        area=sums.sizes / found.labels.size,
+        area=sums.sizes / candidates.labels.size,
         fill=np.array([shape[1] for shape in shapes]),
         round=np.array([shape[2] for shape in shapes]),
         thin=np.array([shape[3] for shape in shapes]),
-        contrast=found.contrast,
-        edge=np.minimum(1.0, found.edge / _FULL_EDGE),
-        apart=np.minimum(1.0, sums.of((found.apart * found.areas)[None])[:, 0] / sums.sizes / _FULL_APART),
-        rare=np.clip(-(look.of_each @ np.log(whole)) / 10, 0, 1),
+        contrast=candidates.contrast,
+        edge=np.minimum(1.0, candidates.edge / _FULL_EDGE),
+        apart=np.minimum(1.0, sums.of((candidates.apart * candidates.areas)[None])[:, 0] / sums.sizes / _FULL_APART),
+        rare=np.clip(-(look.of_each @ np.log(overall)) / 10, 0, 1),
         frame=np.array([shape[4] for shape in shapes]),
         within=shared / np.minimum(sums.sizes[:, None], sums.sizes[None]),
         iou=shared / (sums.sizes[:, None] + sums.sizes[None] - shared),
@@ -376,15 +376,15 @@ class _Sums:
 
     def mean(self, values: NDArray[np.generic]) -> Values:
         """The mean of what each pixel has, (n,)."""
-        own = np.bincount(self._labels, values.ravel(), len(self._areas)).astype(np.float64)
-        return self.of(own[None])[:, 0] / self.sizes
+        sums = np.bincount(self._labels, values.ravel(), len(self._areas)).astype(np.float64)
+        return self.of(sums[None])[:, 0] / self.sizes
 
     def shares(self, bins: NDArray[np.intp], count: int) -> _Shares:
         """Histograms of what bin each pixel is in."""
         pieces = np.bincount(self._labels.astype(np.intp) * count + bins.ravel(), minlength=len(self._areas) * count)
         pieces = pieces.reshape(-1, count).astype(np.float64)
-        own = self.of(np.ascontiguousarray(pieces.T)) / self.sizes[:, None]
-        return _Shares(own, pieces.sum(axis=0) / self._areas.sum())
+        of_each = self.of(np.ascontiguousarray(pieces.T)) / self.sizes[:, None]
+        return _Shares(of_each, pieces.sum(axis=0) / self._areas.sum())
 
 
 def _shape(mask: Mask) -> tuple[tuple[int, int, int, int], float, float, float, float]:
@@ -396,10 +396,10 @@ def _shape(mask: Mask) -> tuple[tuple[int, int, int, int], float, float, float, 
     (_, sides, _) = cv2.minAreaRect(outline)
     long, short = max(sides) + 1, min(sides) + 1
     _, radius = cv2.minEnclosingCircle(outline)
-    left, top, wide, high = cv2.boundingRect(outline)
+    left, top, width, height = cv2.boundingRect(outline)
     edge = sum(np.count_nonzero(line) for line in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
     return (
-        (left, top, left + wide, top + high),
+        (left, top, left + width, top + height),
         min(1.0, area / (long * short)),
         min(1.0, area / (np.pi * (radius + 0.5) ** 2)),
         short / long,

@@ -91,8 +91,8 @@ class ClipSight:
     def change(self, frame: int) -> NDArray[np.uint8]:
         """How far each pixel of a frame is from the scene, (h, w), 0..255."""
         if frame not in self._change:
-            apart = cv2.absdiff(*(cv2.GaussianBlur(one, (3, 3), 0) for one in (self.frames[frame], self.scene)))
-            self._change[frame] = np.asarray(apart.max(axis=2), dtype=np.uint8)
+            change = cv2.absdiff(*(cv2.GaussianBlur(image, (3, 3), 0) for image in (self.frames[frame], self.scene)))
+            self._change[frame] = np.asarray(change.max(axis=2), dtype=np.uint8)
         return self._change[frame]
 
     def moving(self, frame: int, *, near: Sequence[float] | None = None) -> tuple[SeenPart, ...]:
@@ -104,15 +104,15 @@ class ClipSight:
     def standing(self) -> tuple[SeenPart, ...]:
         """What stands in the scene, the most thing-like first; shapes overlap."""
         if self._standing is None:
-            found = enumerate(_things(self.scene))
-            self._standing = tuple(part(shape, self._plain, kind="standing", rank=rank) for rank, shape in found)
+            shapes = enumerate(_things(self.scene))
+            self._standing = tuple(part(shape, self._plain, kind="standing", rank=rank) for rank, shape in shapes)
         return self._standing
 
     def alone(self, frame: int, *, near: Sequence[float]) -> tuple[SeenPart, ...]:
         """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only."""
         edges = edges_of(self.frames[frame])
-        found = enumerate(_things(self.frames[frame]))
-        return tuple(part(mask, edges, kind="alone", rank=rank) for rank, mask in found if is_near(mask, near))
+        masks = enumerate(_things(self.frames[frame]))
+        return tuple(part(mask, edges, kind="alone", rank=rank) for rank, mask in masks if is_near(mask, near))
 
 
 def is_near(shape: Mask, positions: Sequence[float] | None) -> bool:
@@ -133,10 +133,10 @@ def small_size(height: int, width: int) -> tuple[int, int]:
 
 def part(mask: Mask, edges: NDArray[np.float32], *, kind: CandidateKind, rank: int = 0) -> SeenPart:
     """A part from its mask, bool (h, w), not empty, and the edges of the picture it is seen in."""
-    pixels, here = int(np.count_nonzero(mask)), rows_and_columns(mask)
-    inner = np.pad(mask[here], 1)
+    pixels, crop = int(np.count_nonzero(mask)), rows_and_columns(mask)
+    inner = np.pad(mask[crop], 1)
     core = inner[1:-1, 1:-1] & inner[:-2, 1:-1] & inner[2:, 1:-1] & inner[1:-1, :-2] & inner[1:-1, 2:]
-    rim = mask[here] & ~core
+    rim = mask[crop] & ~core
     length = int(np.count_nonzero(rim))
     cut = int(mask[0].sum() + mask[-1].sum() + mask[:, 0].sum() + mask[:, -1].sum())
     return SeenPart(
@@ -145,7 +145,7 @@ def part(mask: Mask, edges: NDArray[np.float32], *, kind: CandidateKind, rank: i
         x=_middle_of_part(mask),
         share=pixels / mask.size,
         compact=min(1.0, 4 * np.pi * pixels / (1.1 * length) ** 2),
-        edge=float(edges[here][rim].mean()) / max(1e-3, float(edges.mean())),
+        edge=float(edges[crop][rim].mean()) / max(1e-3, float(edges.mean())),
         cut=cut / length,
         rank=rank,
     )
@@ -171,28 +171,28 @@ def _things(frame: Frame) -> Iterator[Mask]:
         half = height, width
     reduced = np.asarray(cv2.resize(frame, half[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
     for mask in _PROPOSE(reduced):
-        whole = enlarged(mask[None], (height, width))[0]
-        if whole.any():
-            yield whole
+        full = enlarged(mask[None], (height, width))[0]
+        if full.any():
+            yield full
 
 
 def _moving(change: NDArray[np.uint8], sharp: NDArray[np.float32], plain: NDArray[np.float32]) -> Iterator[Mask]:
     for least in _DIFFERENT:
-        whole = [shape for shape in _blobs(change > least) if _is_there(shape, sharp, plain)]
-        for shape in (*whole, *_pairs(whole)):
+        shapes = [shape for shape in _blobs(change > least) if _is_there(shape, sharp, plain)]
+        for shape in (*shapes, *_pairs(shapes)):
             yield shape
             yield _hull(shape)
 
 
-def _blobs(found: Mask) -> list[Mask]:
+def _blobs(changed: Mask) -> list[Mask]:
     """The connected parts of what differs, without holes, the largest first."""
-    kept = found.astype(np.uint8)
+    cleaned = changed.astype(np.uint8)
     for kind, side in ((cv2.MORPH_OPEN, _OPEN_PX), (cv2.MORPH_CLOSE, _CLOSE_PX)):
-        kept = np.asarray(cv2.morphologyEx(kept, kind, np.ones((side, side), np.uint8)), dtype=np.uint8)
-    outlines, _ = cv2.findContours(kept, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+        cleaned = np.asarray(cv2.morphologyEx(cleaned, kind, np.ones((side, side), np.uint8)), dtype=np.uint8)
+    outlines, _ = cv2.findContours(cleaned, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     blobs = []
     for outline in outlines:
-        blob = np.zeros(kept.shape, np.uint8)
+        blob = np.zeros(cleaned.shape, np.uint8)
         cv2.drawContours(blob, [outline], -1, 1, cv2.FILLED)
         if np.count_nonzero(blob) >= _LEAST_SHARE * blob.size:
             blobs.append(blob > 0)
@@ -207,12 +207,12 @@ def _is_there(blob: Mask, sharp: NDArray[np.float32], plain: NDArray[np.float32]
 def _pairs(blobs: list[Mask]) -> list[Mask]:
     """Two parts that are near one another, as one: the middle of a slow thing often looks like what was there."""
     boxes = [box for blob in blobs if (box := box_of(blob)) is not None]
-    found = []
-    for number, (blob, here) in enumerate(zip(blobs, boxes, strict=True)):
-        for other, there in zip(blobs[:number], boxes[:number], strict=True):
-            if area(joint(here, there)) <= _MOST_SHARE * blob.size:
-                found.append(blob | other)
-    return found
+    pairs = []
+    for number, (blob, blob_box) in enumerate(zip(blobs, boxes, strict=True)):
+        for other, other_box in zip(blobs[:number], boxes[:number], strict=True):
+            if area(joint(blob_box, other_box)) <= _MOST_SHARE * blob.size:
+                pairs.append(blob | other)
+    return pairs
 
 
 def _hull(blob: Mask) -> Mask:
@@ -225,7 +225,7 @@ def _hull(blob: Mask) -> Mask:
 def edges_of(frame: Frame) -> NDArray[np.float32]:
     """Strength of the edges of a picture in grey, (h, w)."""
     grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
-    across, down = (cv2.Sobel(grey, cv2.CV_32F, *way) for way in ((1, 0), (0, 1)))
+    across, down = (cv2.Sobel(grey, cv2.CV_32F, *order) for order in ((1, 0), (0, 1)))
     return np.asarray(cv2.magnitude(across, down), dtype=np.float32)
 
 
@@ -246,12 +246,12 @@ def outlined(frame: Frame, mask: Mask) -> Mask:
     if box is None or np.count_nonzero(mask) < _LEAST_PX or mask.all():
         return mask
     x0, y0, x1, y1 = box
-    here = (slice(max(0, y0 - _MARGIN_PX), y1 + _MARGIN_PX), slice(max(0, x0 - _MARGIN_PX), x1 + _MARGIN_PX))
-    labels = _labels(mask[here])
+    crop = (slice(max(0, y0 - _MARGIN_PX), y1 + _MARGIN_PX), slice(max(0, x0 - _MARGIN_PX), x1 + _MARGIN_PX))
+    labels = _labels(mask[crop])
     if not np.isin(labels, (cv2.GC_BGD, cv2.GC_PR_BGD)).any():
         return mask
     outline = np.zeros(mask.shape, np.bool_)
-    outline[here] = graph_cut(frame[here], labels, rounds=_ROUNDS)
+    outline[crop] = graph_cut(frame[crop], labels, rounds=_ROUNDS)
     both, either = int(np.count_nonzero(outline & mask)), int(np.count_nonzero(outline | mask))
     return outline if both >= _KEPT * either else mask
 
@@ -334,19 +334,19 @@ def listen(sound: Samples, rate_hz: int, *, frames: int) -> Heard:
 def _thinned(sides: NDArray[np.float32], rate_hz: int) -> tuple[NDArray[np.float32], int]:
     """Means of neighbouring samples, so that no rate takes more time than ``_ENOUGH_HZ``."""
     step = max(1, rate_hz // _ENOUGH_HZ)
-    whole = sides.shape[1] // step * step
-    if step == 1 or not whole:
+    count = sides.shape[1] // step * step
+    if step == 1 or not count:
         return sides, rate_hz
-    return sides[:, :whole].reshape(len(sides), -1, step).mean(axis=2), rate_hz // step
+    return sides[:, :count].reshape(len(sides), -1, step).mean(axis=2), rate_hz // step
 
 
 def peaks(positions: Doubles) -> list[float]:
     """Where sounds come from, 0 left to 1 right: the peaks of a histogram over ``POSITIONS``."""
     padded = np.pad(positions, _TOP)
-    near = np.stack([padded[step : step + POSITIONS] for step in range(2 * _TOP + 1)])
-    tops = np.flatnonzero((positions >= _LEAST_PEAK) & (positions == near.max(axis=0)))
+    around = np.stack([padded[step : step + POSITIONS] for step in range(2 * _TOP + 1)])
+    tops = np.flatnonzero((positions >= _LEAST_PEAK) & (positions == around.max(axis=0)))
     steps = np.arange(-_TOP, _TOP + 1)
-    return [(int(top) + float(steps @ near[:, top]) / float(near[:, top].sum())) / (POSITIONS - 1) for top in tops]
+    return [(int(top) + float(steps @ around[:, top]) / float(around[:, top].sum())) / (POSITIONS - 1) for top in tops]
 
 
 def around(active: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -366,21 +366,21 @@ def _spectra(
     window /= np.sqrt(np.sum(window**2) * size / 2, dtype=np.float32)
     pieces = padded[:, inside[..., None] + np.arange(size)] * window
     frequencies = np.fft.rfftfreq(size, 1.0 / rate_hz)
-    kept = (frequencies >= _LOWEST_HZ) & (frequencies <= _HIGHEST_HZ)
-    spectra = np.fft.rfft(pieces, axis=-1)[..., kept]
+    audible = (frequencies >= _LOWEST_HZ) & (frequencies <= _HIGHEST_HZ)
+    spectra = np.fft.rfft(pieces, axis=-1)[..., audible]
     return np.moveaxis(spectra, 0, 2).astype(np.complex64)
 
 
 def _differ(parts: Sequence[NDArray[np.complex64]]) -> bool:
     both = sum(float(np.sum(np.abs(part) ** 2)) for part in parts)
-    apart = sum(float(np.sum(np.abs(part[:, :, 0] - part[:, :, 1]) ** 2)) for part in parts)
-    return apart > _SAME_SIDES * both
+    difference = sum(float(np.sum(np.abs(part[:, :, 0] - part[:, :, 1]) ** 2)) for part in parts)
+    return difference > _SAME_SIDES * both
 
 
 def _positions(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, Doubles]:
     """Places and drift as in ``Heard``, from what is heard on both sides of each frame in time."""
     left, right = spectra[:, :, 0], spectra[:, :, 1]
-    powers = [_near(np.abs(one) ** 2) for one in (left, right)]
+    powers = [_near(np.abs(side) ** 2) for side in (left, right)]
     cross = _near((left * right.conj()).real)
     total = powers[0] + powers[1]
     spread = np.sqrt((powers[0] - powers[1]) ** 2 + 4 * cross**2)
@@ -398,8 +398,8 @@ def _positions(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles
     before, after = counts[:, : middle + 1].sum(axis=1), counts[:, middle:].sum(axis=1)
     both = np.minimum(_smooth(before), _smooth(after))
     drift = _middle(counts[:, middle:].sum(axis=1)) - _middle(before)
-    whole = (before + after).sum(axis=1, keepdims=True) / 2
-    return np.asarray(both / np.maximum(whole, 1e-20)), drift
+    summed = (before + after).sum(axis=1, keepdims=True) / 2
+    return np.asarray(both / np.maximum(summed, 1e-20)), drift
 
 
 def _near(values: NDArray[np.float32]) -> Doubles:
@@ -413,8 +413,8 @@ def _middle(counts: Doubles) -> Doubles:
     """Mean place of what is counted within ``_AROUND`` of each place, share of the width."""
     steps = np.arange(-_AROUND, _AROUND + 1) / (POSITIONS - 1)
     padded = np.pad(counts, ((0, 0), (_AROUND, _AROUND)))
-    near = np.stack([padded[:, position : position + counts.shape[1]] for position in range(2 * _AROUND + 1)], axis=-1)
-    return np.asarray((near @ steps) / np.maximum(near.sum(axis=-1), 1e-20))
+    local = np.stack([padded[:, position : position + counts.shape[1]] for position in range(2 * _AROUND + 1)], axis=-1)
+    return np.asarray((local @ steps) / np.maximum(local.sum(axis=-1), 1e-20))
 
 
 def _smooth(counts: Doubles) -> Doubles:
@@ -464,15 +464,15 @@ class Heading:
 def sounding(heard: Heard, sight: ClipSight) -> Masks:
     """What sounds, bool (T, h, w) at the small size; empty where it is silent or nothing stands where it comes from."""
     masks = np.zeros(sight.shape, np.bool_)
-    drawn: dict[int, Mask] = {}
+    outlines: dict[int, Mask] = {}
     for frame in np.flatnonzero(heard.sounds).tolist():
         for part in _chosen(heard, sight, frame):
             # What stands still is drawn once: its outline is that of the scene.
             standing = part.kind == "standing"
-            known = drawn.get(id(part.mask)) if standing else None
-            fitted = outlined(sight.scene if standing else sight.frames[frame], part.mask) if known is None else known
+            drawn = outlines.get(id(part.mask)) if standing else None
+            fitted = outlined(sight.scene if standing else sight.frames[frame], part.mask) if drawn is None else drawn
             if standing:
-                drawn[id(part.mask)] = fitted
+                outlines[id(part.mask)] = fitted
             masks[frame] |= fitted
     return masks
 
@@ -486,22 +486,22 @@ def _chosen(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     headings = [Heading(x=x, drift=drift) for x, drift in zip(xs, drifts, strict=True)]
     change = sight.change(frame)
     parts = (*sight.moving(frame, near=xs), *sight.standing())
-    found = [_best(parts, heading, change) for heading in headings]
-    unsure = [number for number, (_, value) in enumerate(found) if value < _SURE]
+    matches = [_best(parts, heading, change) for heading in headings]
+    unsure = [number for number, (_, value) in enumerate(matches) if value < _SURE]
     if unsure:
         others = sight.alone(frame, near=[xs[number] for number in unsure])
         for number in unsure:
-            found[number] = max(found[number], _best(others, headings[number], change), key=lambda match: match[1])
-    return [part for part, value in found if part is not None and value >= _LEAST]
+            matches[number] = max(matches[number], _best(others, headings[number], change), key=lambda match: match[1])
+    return [part for part, value in matches if part is not None and value >= _LEAST]
 
 
 def _best(parts: Sequence[SeenPart], heading: Heading, change: NDArray[np.uint8]) -> tuple[SeenPart | None, float]:
     best: SeenPart | None = None
-    most = -math.inf
+    highest = -math.inf
     for part in parts:
-        if abs(part.x - heading.x) < NEAR and (value := likeness(part, heading, change)) > most:
-            best, most = part, value
-    return best, most
+        if abs(part.x - heading.x) < NEAR and (value := likeness(part, heading, change)) > highest:
+            best, highest = part, value
+    return best, highest
 
 
 def likeness(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> float:
@@ -512,7 +512,7 @@ def likeness(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> flo
 def measures(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Doubles:
     """What likeness is linear in, (3, 9): measures of the candidate, and each times two bells of its distance in x."""
     size = float(np.log10(part.share))
-    own = np.array(
+    values = np.array(
         [
             1.0,
             part.compact,
@@ -525,9 +525,9 @@ def measures(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Dou
             min(heading.drift, 0.02) / 0.02,
         ]
     )
-    away = part.x - heading.x
-    bells = [float(np.exp(-0.5 * (away / wide) ** 2)) for wide in (0.006, 0.02)]
-    return np.stack([own, bells[0] * own, bells[1] * own])
+    distance = part.x - heading.x
+    bells = [float(np.exp(-0.5 * (distance / width) ** 2)) for width in (0.006, 0.02)]
+    return np.stack([values, bells[0] * values, bells[1] * values])
 
 
 def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
@@ -538,17 +538,18 @@ def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     span = slice(max(0, frame - _ALONG), frame + _ALONG + 1)
     return [
         max(
-            moving, key=lambda one: np.sqrt(one.share) * (1.2 + agreement(heard.level[span], _energy(sight, one, span)))
+            moving,
+            key=lambda part: np.sqrt(part.share) * (1.2 + agreement(heard.level[span], _energy(sight, part, span))),
         )
     ]
 
 
 def _energy(sight: ClipSight, part: SeenPart, span: slice) -> Doubles:
     """How much a part's place differs from the scene in each of some frames."""
-    here = rows_and_columns(part.mask)
-    mask = part.mask[here]
+    crop = rows_and_columns(part.mask)
+    mask = part.mask[crop]
     frames = range(sight.shape[0])[span]
-    return np.array([float(sight.change(number)[here][mask].mean(dtype=np.float64)) for number in frames])
+    return np.array([float(sight.change(number)[crop][mask].mean(dtype=np.float64)) for number in frames])
 
 
 def agreement(level: Doubles, energy: Doubles) -> float:
@@ -559,9 +560,9 @@ def agreement(level: Doubles, energy: Doubles) -> float:
 def _correlation(first: Doubles, second: Doubles) -> float:
     if len(first) < 2:
         return 0.0
-    apart = first - first.mean(), second - second.mean()
-    size = float(np.sqrt(np.sum(apart[0] ** 2) * np.sum(apart[1] ** 2)))
-    return float(np.sum(apart[0] * apart[1])) / size if size > 1e-9 else 0.0
+    deviations = first - first.mean(), second - second.mean()
+    size = float(np.sqrt(np.sum(deviations[0] ** 2) * np.sum(deviations[1] ** 2)))
+    return float(np.sum(deviations[0] * deviations[1])) / size if size > 1e-9 else 0.0
 
 
 _TASKS: Final[tuple[ModelTask, ...]] = ("avs", "refavs")

@@ -134,10 +134,10 @@ def _merged(regions: list[Region], pair: tuple[int, int], *, cost: float) -> Reg
     )
     new = len(regions)
     for name, border in near.items():
-        there = regions[name].near
-        there.pop(first_index, None)
-        there.pop(second_index, None)
-        there[new] = border
+        borders = regions[name].near
+        borders.pop(first_index, None)
+        borders.pop(second_index, None)
+        borders[new] = border
     _measure(merged)
     return merged
 
@@ -191,35 +191,35 @@ class Regions:
         if min(height, width) < LEAST_SIDE_PX:
             return ()
         small = segments.reduced(frame, _SIDE_PX, least_px=3)
-        taken = np.zeros(small.shape[:2], bool)
+        occupied = np.zeros(small.shape[:2], bool)
         if target is not None:
-            taken = resized(target, (small.shape[0], small.shape[1]), interpolation=cv2.INTER_AREA)
-        labels, found = _hierarchy(small, taken, self.weights)
-        return self._chosen(labels, found, frame_size=(height, width), target=target)
+            occupied = resized(target, (small.shape[0], small.shape[1]), interpolation=cv2.INTER_AREA)
+        labels, regions = _hierarchy(small, occupied, self.weights)
+        return self._chosen(labels, regions, frame_size=(height, width), target=target)
 
     def _chosen(
-        self, labels: NDArray[np.int32], found: list[Region], *, frame_size: tuple[int, int], target: Mask | None
+        self, labels: NDArray[np.int32], regions: list[Region], *, frame_size: tuple[int, int], target: Mask | None
     ) -> tuple[Mask, ...]:
         """The best regions at the frame's size; where two share pieces the better one only, unless ``nested``."""
         able = [
             region
-            for region in found
+            for region in regions
             if region.allowed and LEAST_SHARE * labels.size <= region.area_px <= GREATEST_SHARE * labels.size
         ]
         scored = sorted(
-            ((score(found, region, area_px=labels.size), index) for index, region in enumerate(able)), reverse=True
+            ((score(regions, region, area_px=labels.size), index) for index, region in enumerate(able)), reverse=True
         )
         masks: list[Mask] = []
         closed = np.zeros(frame_size, bool) if target is None else target.copy()
-        used = np.zeros(len(found), bool)
+        used = np.zeros(len(regions), bool)
         for value, index in scored:
             if len(masks) == self.most or value < self.least_score:
                 break
-            own = list(able[index].pieces)
-            if used[own].any() and not self.nested:
+            pieces = list(able[index].pieces)
+            if used[pieces].any() and not self.nested:
                 continue
-            belongs = np.zeros(len(found), bool)
-            belongs[own] = True
+            belongs = np.zeros(len(regions), bool)
+            belongs[pieces] = True
             mask = _enlarged(belongs[labels], closed)
             if LEAST_SHARE * mask.size <= np.count_nonzero(mask) <= GREATEST_SHARE * mask.size:
                 used |= belongs
@@ -229,7 +229,7 @@ class Regions:
         return tuple(masks)
 
 
-def score(found: list[Region], region: Region, *, area_px: int) -> float:
+def score(regions: list[Region], region: Region, *, area_px: int) -> float:
     """How much a region of a tree looks like a thing; higher is more, of no fixed range.
 
     Weights fitted by least squares to the overlap of regions with 59 objects of DAVIS 2016 and dogs-jump, and rounded;
@@ -246,7 +246,7 @@ def score(found: list[Region], region: Region, *, area_px: int) -> float:
         + 0.70 * region.formed
         + 1.9 * compact
         - 4.6 * region.frame_px / outline
-        + 1.35 * contrast(found, region)
+        + 1.35 * contrast(regions, region)
         - 0.15 * size
         - 0.08 * size * size
     )
@@ -261,19 +261,19 @@ def _check(frame: Frame, target: Mask | None) -> None:
         )
 
 
-def _hierarchy(small: Frame, taken: Mask, weights: Weights) -> tuple[NDArray[np.int32], list[Region]]:
+def _hierarchy(small: Frame, occupied: Mask, weights: Weights) -> tuple[NDArray[np.int32], list[Region]]:
     """Labels of the pieces, and all regions; those of the target are not allowed."""
     labels, lab, strength = cut_up(small, _PIECES_ALONG)
-    if taken.any():
-        both = labels * 2 + taken
+    if occupied.any():
+        both = labels * 2 + occupied
         _, dense = np.unique(both, return_inverse=True)
         labels = dense.reshape(labels.shape).astype(np.int32)
-    alone = frozenset(np.unique(labels[taken]).tolist())
+    alone = frozenset(np.unique(labels[occupied]).tolist())
     borders = segments.borders(labels, strength)
-    found = tree(leaves(labels, lab, strength), borders, area_px=labels.size, weights=weights, alone=alone)
+    regions = tree(leaves(labels, lab, strength), borders, area_px=labels.size, weights=weights, alone=alone)
     for label in alone:
-        found[label].allowed = False
-    return labels, found
+        regions[label].allowed = False
+    return labels, regions
 
 
 def cut_up(picture: Frame, along: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float32]]:
@@ -327,9 +327,9 @@ def resized(mask: Mask, size: tuple[int, int], *, interpolation: int = cv2.INTER
 
 def _enlarged(small: Mask, closed: Mask) -> Mask:
     """A region at the frame's size, its largest part without holes, and clear of what is closed to it."""
-    whole = parts.largest(small)
-    whole |= parts.holes(whole)
-    mask = resized(whole, (closed.shape[0], closed.shape[1]))
+    region = parts.largest(small)
+    region |= parts.holes(region)
+    mask = resized(region, (closed.shape[0], closed.shape[1]))
     overlapping = mask & closed
     return parts.largest(mask & ~closed) if overlapping.any() else mask
 

@@ -59,10 +59,10 @@ def calling(function: Callable[..., Any]) -> Ask:
     takes = [name for name in ("rate_hz", "spans", "frames") if takes_all or name in parameters]
 
     def ask(request: SeparationRequest) -> Any:
-        given: dict[str, Any] = {"rate_hz": request.rate_hz, "spans": request.spans}
+        values: dict[str, Any] = {"rate_hz": request.rate_hz, "spans": request.spans}
         if "frames" in takes:
-            given["frames"] = request.frames()
-        return function(request.mixture.copy(), request.query, **{name: given[name] for name in takes})
+            values["frames"] = request.frames()
+        return function(request.mixture.copy(), request.query, **{name: values[name] for name in takes})
 
     return ask
 
@@ -88,8 +88,8 @@ class Program:
         """Write the mixture, ask, and read the sounds that the answer names."""
         picture = request.query.picture
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as home:
-            mixture, heard = Path(home, "mixture.wav"), np.atleast_2d(request.mixture)
-            write_bytes(mixture, wav_bytes(Sound(samples=heard, rate_hz=request.rate_hz), "int16"))
+            mixture, channels = Path(home, "mixture.wav"), np.atleast_2d(request.mixture)
+            write_bytes(mixture, wav_bytes(Sound(samples=channels, rate_hz=request.rate_hz), "int16"))
             line = {
                 "id": self._program.key("mixture" if request.item is None else request.item.id),
                 "mixture": str(mixture),
@@ -147,21 +147,21 @@ class FolderOfSounds:
             raise UsageError(f"{self._folder.name} is a folder of outputs, which are found by the id of an item")
         if item.separated is not None and item.separated.resolve().is_relative_to(self._folder):
             return _read(item.separated, request)
-        tried = [
+        paths = [
             inside(self._folder, f"{prefix}{name}{suffix}")
             for prefix in ("", "separated/")
             for name in dict.fromkeys((item.id, safe_name(item.id)))
             for suffix in sorted(SOUND_SUFFIXES)
         ]
-        there = [path for path in tried if path.is_file()]
-        if len(there) != 1:
+        existing = [path for path in paths if path.is_file()]
+        if len(existing) != 1:
             raise InputError(
-                f"{len(there) or 'no'} outputs are named after the item {shown(item.id)}",
+                f"{len(existing) or 'no'} outputs are named after the item {shown(item.id)}",
                 expected="<folder>/<id>.wav, or .flac; exactly one",
                 hint="name each file by the id of its item, or run on the INPUT that lies in this folder",
-                path=(there or tried)[0],
+                path=(existing or paths)[0],
             )
-        return _read(there[0], request)
+        return _read(existing[0], request)
 
 
 _ORACLES: Final = frozenset({"irm", "ibm"})
@@ -223,21 +223,21 @@ def load_separator(given: str) -> Separator:
 
 def named_separators(names: Iterable[str]) -> tuple[SeparatorSpec, ...]:
     """What ``--model`` names, without duplicates of other spelling; nothing is loaded."""
-    found = {replace(spec, given=""): spec for spec in map(separator_spec, names)}
-    if not found:
+    specs = {replace(spec, given=""): spec for spec in map(separator_spec, names)}
+    if not specs:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="such as nmf, FILE.py:FUNCTION or cmd:PROGRAM"
         )
-    return tuple(found.values())
+    return tuple(specs.values())
 
 
 def separator_spec(given: str) -> SeparatorSpec:
     """Read a separator's name; nothing of it is loaded."""
     text, _, tagger = given.strip().rpartition("+")
-    named = tagger_folder(tagger)
-    if not text or named is None:
+    choice = tagger_folder(tagger)
+    if not text or choice is None:
         return _spec(given.strip())
-    spec, (name, folder) = _spec(text), named
+    spec, (name, folder) = _spec(text), choice
     revision = digest_json([spec.revision, name, VERSION if tagger == SHIPPED else _listed(str(folder))])[:12]
     home = SHIPPED if tagger == SHIPPED else f"{name}@{folder.resolve()}"
     return replace(spec, given=given, name=f"{spec.name}+{name}", revision=revision, tagger=home)
@@ -257,11 +257,11 @@ def _spec(text: str) -> SeparatorSpec:
         text = COMMAND + text.removeprefix("cmd:")
     elif text and Path(text).is_dir():
         text = PREDICTIONS + text
-    found = model_spec(text) if ":" in text and not text.startswith("tgs:") else None
-    if found is None or found.kind not in {"callable", "command", "predictions"}:
+    spec = model_spec(text) if ":" in text and not text.startswith("tgs:") else None
+    if spec is None or spec.kind not in {"callable", "command", "predictions"}:
         raise UsageError(f"there is no separator {text[:80]!r}", expected=_EXPECTED)
-    known = {field.name: getattr(found, field.name) for field in fields(ModelSpec)}
-    return SeparatorSpec(**known | {"name": found.name.removesuffix(".separate")})
+    values = {field.name: getattr(spec, field.name) for field in fields(ModelSpec)}
+    return SeparatorSpec(**values | {"name": spec.name.removesuffix(".separate")})
 
 
 def _listed(folder: str) -> list[list[str | int]]:

@@ -127,13 +127,13 @@ class Separator:
             stems=tuple(map(mono, stems)) if self.oracle else (),
             item=item,
         )
-        begun = time.perf_counter()
-        found = self.ask(request)
-        seconds = time.perf_counter() - begun
-        if not isinstance(found, Mapping):
-            return Separation(samples=checked(found, count=mixture.shape[-1]), seconds=seconds)
-        check_count(found)
-        tracks = {str(name)[:100]: checked(track, count=mixture.shape[-1]) for name, track in found.items()}
+        start = time.perf_counter()
+        reply = self.ask(request)
+        seconds = time.perf_counter() - start
+        if not isinstance(reply, Mapping):
+            return Separation(samples=checked(reply, count=mixture.shape[-1]), seconds=seconds)
+        check_count(reply)
+        tracks = {str(name)[:100]: checked(track, count=mixture.shape[-1]) for name, track in reply.items()}
         chosen = assign(tracks, query, rate_hz=rate_hz, spans=request.spans, tagger=self.tagger)
         return Separation(samples=tracks[chosen.track], seconds=seconds, assignment=chosen)
 
@@ -158,8 +158,8 @@ def assign(
     scores: dict[str, float] = {}
     by: Literal["text", "spans"] = "text"
     if tagger is not None and query.text:
-        found = {name: text_similarity(tagger, query.text, track, rate_hz=rate_hz) for name, track in tracks.items()}
-        scores = {name: value for name, value in found.items() if value is not None}
+        fits = {name: text_similarity(tagger, query.text, track, rate_hz=rate_hz) for name, track in tracks.items()}
+        scores = {name: value for name, value in fits.items() if value is not None}
     if not scores and spans:
         scores, by = {name: _share_inside(track, spans, rate_hz) for name, track in tracks.items()}, "spans"
     if not scores:
@@ -170,12 +170,12 @@ def assign(
 
 def _share_inside(track: Samples, spans: tuple[Span, ...], rate_hz: int) -> float:
     """The share of a track's energy inside the ``+`` spans (else outside the ``-`` ones); 0 of silence."""
-    wanted = np.zeros(track.size, np.bool_)
+    inside = np.zeros(track.size, np.bool_)
     positive = [span for span in spans if span.sign == "+"]
     for span in positive or spans:
-        wanted[max(0, round(span.start_s * rate_hz)) : max(0, round(span.end_s * rate_hz))] = True
+        inside[max(0, round(span.start_s * rate_hz)) : max(0, round(span.end_s * rate_hz))] = True
     power = np.square(track, dtype=np.float64)
-    return float(power[wanted if positive else ~wanted].sum() / max(float(power.sum()), 1e-300))
+    return float(power[inside if positive else ~inside].sum() / max(float(power.sum()), 1e-300))
 
 
 def check_count(tracks: Mapping[str, Any]) -> None:
@@ -223,11 +223,11 @@ def picture_frames(picture: Path | None) -> Frames | None:
         return None
     if picture.is_dir():
         files = sorted(file for file in picture.iterdir() if file.suffix.lower() in FRAME_SUFFIXES)
-        shown = list(map(read_frame, files[:_MOST_FRAMES]))
+        frames = list(map(read_frame, files[:_MOST_FRAMES]))
     elif picture.suffix.lower() in FRAME_SUFFIXES:
-        shown = [read_frame(picture)]
+        frames = [read_frame(picture)]
     else:
-        shown = [timed.frame for timed in islice(read_frames(picture, fps=_FPS), _MOST_FRAMES)]
-    if not shown or len({frame.shape for frame in shown}) > 1:
+        frames = [timed.frame for timed in islice(read_frames(picture, fps=_FPS), _MOST_FRAMES)]
+    if not frames or len({frame.shape for frame in frames}) > 1:
         raise InputError("the query's frames are none, or of several sizes", expected="one size", path=picture)
-    return np.stack(shown)
+    return np.stack(frames)

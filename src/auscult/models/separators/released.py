@@ -55,19 +55,19 @@ class Demucs:
         """All tracks, by the model's names of sources."""
         model, rate_hz = self._model, int(self._model.samplerate)
         channels = np.atleast_2d(request.mixture)
-        heard = np.stack([mono_at(channel, rate_hz=request.rate_hz, wanted_hz=rate_hz) for channel in channels])
-        if len(heard) != model.audio_channels:
-            heard = np.repeat(heard.mean(axis=0, keepdims=True), model.audio_channels, axis=0)
-        middle, spread = float(heard.mean()), float(heard.mean(axis=0).std())
+        mixture = np.stack([mono_at(channel, rate_hz=request.rate_hz, wanted_hz=rate_hz) for channel in channels])
+        if len(mixture) != model.audio_channels:
+            mixture = np.repeat(mixture.mean(axis=0, keepdims=True), model.audio_channels, axis=0)
+        middle, spread = float(mixture.mean()), float(mixture.mean(axis=0).std())
         if spread < _QUIET:  # silence: what would be divided by it is rounding
             return {str(name): np.zeros_like(request.mono) for name in model.sources}
-        given = self._torch.from_numpy((heard - middle) / spread)[None]
+        batch = self._torch.from_numpy((mixture - middle) / spread)[None]
         options = {"device": self._device, "shifts": 0, "split": True, "overlap": _OVERLAP, "progress": False}
         with self._torch.inference_mode():
-            found = self._apply(model, given, **options)[0].cpu().numpy() * spread + middle
+            output = self._apply(model, batch, **options)[0].cpu().numpy() * spread + middle
         return {
             str(name): _back(track.mean(axis=0), request, rate_hz)
-            for name, track in zip(model.sources, found, strict=True)
+            for name, track in zip(model.sources, output, strict=True)
         }
 
 
@@ -91,17 +91,17 @@ class SamAudio:
         if not request.query.text and not request.spans:
             raise InputError("SAM Audio was given neither words nor spans", expected="a query of text, spans, or both")
         torch, rate_hz = self._torch, int(self._processor.audio_sampling_rate)
-        heard = mono_at(request.mixture, rate_hz=request.rate_hz, wanted_hz=rate_hz)
+        mono = mono_at(request.mixture, rate_hz=request.rate_hz, wanted_hz=rate_hz)
         spans = [[span.sign, span.start_s, span.end_s] for span in request.spans]
         batch = self._processor(
-            audios=[torch.from_numpy(heard[None])],
+            audios=[torch.from_numpy(mono[None])],
             descriptions=[(request.query.text or "").lower()],
             anchors=[spans] if spans else None,
         ).to(self._device)
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(_SEED)
-            found = self._model.separate(batch, predict_spans=False, reranking_candidates=1)
-        return _back(found.target[0].float().cpu().numpy().reshape(-1), request, rate_hz)
+            result = self._model.separate(batch, predict_spans=False, reranking_candidates=1)
+        return _back(result.target[0].float().cpu().numpy().reshape(-1), request, rate_hz)
 
 
 RELEASED: Final[Mapping[str, type[Demucs | SamAudio]]] = {"demucs": Demucs, "sam_audio": SamAudio}

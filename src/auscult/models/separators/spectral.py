@@ -54,9 +54,9 @@ def separated(method: Method, request: SeparationRequest) -> Samples | Tracks:
             gain[:fade] = np.arange(fade) / fade
         if part.stop < mono.size:
             gain[block:] = 1 - np.arange(fade) / fade
-        asked = replace(request, mixture=mono[part], stems=tuple(stem[part] for stem in request.stems))
+        block_request = replace(request, mixture=mono[part], stems=tuple(stem[part] for stem in request.stems))
         spectrogram = stft(mono[part], window=window)
-        for name, share in method(np.abs(spectrogram), asked).items():
+        for name, share in method(np.abs(spectrogram), block_request).items():
             track = istft(np.asarray(spectrogram * share, np.complex64), count=gain.size)
             joined.setdefault(name, np.zeros(mono.size, np.float32))[part] += gain * track
     return joined.get("", joined)
@@ -89,10 +89,10 @@ def _shares(**parts: Floats) -> Mapping[str, Floats]:
 
 def random_bands(magnitude: Floats, request: SeparationRequest) -> Mapping[str, Floats]:
     """A random half of 16 bands of equal width on a logarithmic scale; another half for other words."""
-    heard = digest_bytes(np.ascontiguousarray(request.mono).tobytes())
-    kept = generator(_SEED, "random_bands", str(request.query), heard).permutation(np.arange(16) < 8)
+    digest = digest_bytes(np.ascontiguousarray(request.mono).tobytes())
+    bands = generator(_SEED, "random_bands", str(request.query), digest).permutation(np.arange(16) < 8)
     place = np.log(np.arange(len(magnitude)) + 1) / np.log(len(magnitude) + 1)
-    return {"": np.asarray(kept[(16 * place).astype(int)][:, None], np.float32)}
+    return {"": np.asarray(bands[(16 * place).astype(int)][:, None], np.float32)}
 
 
 def ideal_ratio(magnitude: Floats, request: SeparationRequest) -> Mapping[str, Floats]:
@@ -165,8 +165,8 @@ def repet(magnitude: Floats, _: SeparationRequest) -> Mapping[str, Floats]:
     frames = magnitude.shape[1]
     unit = magnitude / (np.linalg.norm(magnitude, axis=0) + _TINY)
     likeness = unit.T @ unit
-    near = min(round(4 * 0.2 / WINDOW_S), frames // 4)
-    likeness[np.abs(np.subtract.outer(np.arange(frames), np.arange(frames))) < near] = -1
+    gap = min(round(4 * 0.2 / WINDOW_S), frames // 4)
+    likeness[np.abs(np.subtract.outer(np.arange(frames), np.arange(frames))) < gap] = -1
     like = np.argsort(-likeness, axis=1, kind="stable")[:, :16]
     repeating = np.stack([np.median(magnitude[:, chosen], axis=1) for chosen in like], axis=1)
     background = np.minimum(repeating, magnitude)
