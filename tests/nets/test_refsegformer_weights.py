@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_a_hub_name_is_found_in_the_cache(tmp_path: Path, swin: Path, monkeypatc
     assert (folder_of("some/swin") / "model.safetensors").is_file()
 
 
+@cache
 def paper(**options: Any) -> RefSegformer:
     """The paper's network on the meta device: Swin-B with window 12, BERT-base without pooler."""
     import transformers
@@ -116,7 +118,7 @@ def millions(net: torch.nn.Module) -> float:
 
 def test_the_papers_size() -> None:
     """Table 5: 234.39, 233.27 and 229.19 M with three, two and one VLTF, of which 1.12 and 4.08 M are the VLTFs'."""
-    net = paper()
+    net = paper(fused=(2, 3, 4))
     assert millions(net) == pytest.approx(234.39, rel=0.01)
     assert millions(net.fusions["2"]) == pytest.approx(1.12, rel=0.1)
     assert millions(net.fusions["3"]) == pytest.approx(4.08, rel=0.1)
@@ -125,20 +127,23 @@ def test_the_papers_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "fused", "here", "printed"),
+    ("side", "tokens", "fused", "here", "printed"),
     [
-        (480, (2, 3, 4), 119.31, None),
-        (512, (2, 3, 4), 131.85, 132.86),
-        (512, (3, 4), 129.51, 130.40),
-        (512, (4,), 127.21, 127.86),
+        (480, 20, (2, 3, 4), 119.31, None),
+        (512, 20, (2, 3, 4), 131.85, 132.86),
+        (512, 20, (3, 4), 129.51, 130.40),
+        (512, 20, (4,), 127.21, 127.86),
+        (480, 158, (2, 3, 4), 132.88, 132.86),
     ],
 )
-def test_multiply_adds_as_documented(side: int, fused: tuple[int, ...], here: float, printed: float | None) -> None:
-    """Table 5 trains at 480 x 480 and does not say where it counts; its numbers are met at 512 x 512."""
+def test_multiply_adds_as_documented(
+    side: int, tokens: int, fused: tuple[int, ...], here: float, printed: float | None
+) -> None:
+    """Table 5 trains at 480 x 480 with 20 tokens and does not say where it counts; there its numbers are not met."""
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        given = torch.empty(1, 3, side, side), torch.zeros(1, 20, dtype=torch.int64), torch.ones(1, 20).bool()
+        given = torch.empty(1, 3, side, side), torch.zeros(1, tokens, dtype=torch.int64), torch.ones(1, tokens).bool()
     with FlopCounterMode(display=False) as counter:
         paper(fused=fused)(*given)
     found = counter.get_total_flops() / 2e9  # two operations a multiply-add
