@@ -48,7 +48,7 @@ from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.score.stats.few_clusters import Range, ends_of, mostly_undefined, widened
 from auscult.score.stats.inputs import members_of
-from auscult.score.stats.intervals import Interval, cluster_totals, drawn, resampled, sums_by_cluster
+from auscult.score.stats.intervals import FromSums, Interval, cluster_totals, drawn, resampled, sums_by_cluster
 from auscult.types import Doubles
 
 Value: TypeAlias = float | Scored[float] | Undefined | Failed
@@ -571,26 +571,12 @@ def mean_of_ratios(
     return _mean(parts, metric, clusters=clusters, rng=rng, level=level, replicates=replicates, within=within)
 
 
-def _mean(
-    parts: RatioColumns,
-    metric: str,
-    *,
-    clusters: Clusters,
-    rng: np.random.Generator,
-    level: float,
-    replicates: int,
-    within: Range | None,
-) -> Ratio | Undefined:
+def _mean(parts: RatioColumns, metric: str, **how: Any) -> Ratio | Undefined:
     shared = common([column for part in parts for column in part])
-    if not shared.samples:
-        return shared.counts.none("no sample is scored")
-    value = float(_means(np.array([[math.fsum(column) for column in shared.values]]))[0])
-    if math.isnan(value):
-        return shared.counts.none("all samples are over 0")
-    members = memberships(shared.samples, clusters)
-    draws = resampled(shared.values.T, members, _means, rng=rng, replicates=replicates, level=level)
-    mean = _ratio(value, draws, fields={"metric": metric}, counts=shared.counts, level=level, within=within)
-    return replace(mean, totals=cluster_totals(shared.values[0], members)) if metric == "mean" else mean
+    mean = _ratio(shared, _means, without="no sample is scored", fields={"metric": metric}, **how)
+    if metric != "mean" or isinstance(mean, Undefined):
+        return mean
+    return replace(mean, totals=cluster_totals(shared.values[0], memberships(shared.samples, how["clusters"])))
 
 
 def ratio_change(
@@ -610,43 +596,54 @@ def ratio_change(
     if len(parts) < 2:
         raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")
     shared = common([column for part in parts for ratio in part for column in ratio])
-    if not shared.samples:
-        return shared.counts.none("no sample is scored clean and at every level")
     ends = np.cumsum([2 * len(part) for part in parts])[:-1]
 
     def changes(sums: Doubles) -> Doubles:
         clean, *levels = (_means(part) for part in np.split(sums, ends, axis=1))
         return np.asarray(np.mean(levels, axis=0) - clean)
 
-    value = float(changes(np.array([[math.fsum(column) for column in shared.values]]))[0])
-    if math.isnan(value):
-        return shared.counts.none("all samples are over 0")
-    members = memberships(shared.samples, clusters)
-    draws = resampled(shared.values.T, members, changes, rng=rng, replicates=replicates, level=level)
     of = "a ratio of sums" if all(len(part) == 1 for part in parts) else "a mean of ratios of sums"
-    fields = {"metric": f"apc of {of}", "levels": len(parts) - 1}
-    return _ratio(value, draws, fields=fields, counts=shared.counts, level=level, within=within)
+    return _ratio(
+        shared,
+        changes,
+        without="no sample is scored clean and at every level",
+        fields={"metric": f"apc of {of}", "levels": len(parts) - 1},
+        clusters=clusters,
+        rng=rng,
+        level=level,
+        replicates=replicates,
+        within=within,
+    )
 
 
 def _ratio(
-    value: float,
-    drawn: tuple[int, Doubles | None],
+    shared: Common,
+    statistic: FromSums,
     *,
+    without: str,
     fields: Mapping[str, object],
-    counts: Counts,
+    clusters: Clusters,
+    rng: np.random.Generator,
     level: float,
-    within: Range | None = None,
-) -> Ratio:
-    """A ratio with what ``resampled`` gave for it."""
-    clusters, draws = drawn
-    ends = None if draws is None else ends_of(draws, value=value, clusters=clusters, level=level, within=within)
+    replicates: int,
+    within: Range | None,
+) -> Ratio | Undefined:
+    """A statistic of added columns with its interval; ``without`` says why there is none of no sample."""
+    if not shared.samples:
+        return shared.counts.none(without)
+    value = float(statistic(np.array([[math.fsum(column) for column in shared.values]]))[0])
+    if math.isnan(value):
+        return shared.counts.none("all samples are over 0")
+    members = memberships(shared.samples, clusters)
+    total, draws = resampled(shared.values.T, members, statistic, rng=rng, replicates=replicates, level=level)
+    ends = None if draws is None else ends_of(draws, value=value, clusters=total, level=level, within=within)
     return Ratio(
         value=value,
         signature=Signature.of(**fields, **({} if ends is None else ends.fields)),
         low=None if ends is None else ends.low,
         high=None if ends is None else ends.high,
-        clusters=clusters,
-        counts=counts,
+        clusters=total,
+        counts=shared.counts,
     )
 
 
