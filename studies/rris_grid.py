@@ -4,13 +4,13 @@
     auscult make scenes --count 300 --seed 22 --size 128x228 --split test_s --expressions 12 --out test
     auscult make scenes --count 300 --seed 23 --size 128x228 --split test_u --expressions 12 --out unseen
     auscult stress negatives train --out train-neg                       # likewise test and unseen
-    auscult train rris --config mobile --data train-neg --out OUT
-    python studies/rris_grid.py --train train-neg --seen test-neg --unseen unseen-neg --out grid --start OUT/model
+    python studies/rris_grid.py --train train-neg --seen test-neg --unseen unseen-neg --out grid
     python studies/rris_grid.py --out grid --report
 
-`mobile.yaml` at a smaller size. All runs begin with the two encoders of OUT, as the paper's begin with a Swin and a
-BERT; OUT itself has blank tokens and the head. The rest is new, by seed. Every run takes the same number of steps. A
-run that was stopped goes on behind the last finished row; several processes may share the seeds (`--seeds`).
+`mobile.yaml` at a smaller size. All runs begin with the two encoders of refsegformer-small, which was trained on the
+same data with blank tokens and the head, as the paper's begin with a Swin and a BERT. The rest is new, by seed. Every
+run takes the same number of steps. A run that was stopped goes on behind the last finished row; several processes may
+share the seeds (`--seeds`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+import onnx
+import onnx.numpy_helper
 import torch
 
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
+from auscult.models.refsegformer import SHIPPED
 from auscult.nets.mobilenet import MobileStages
+from auscult.nets.refsegformer.answering import ANSWER, STEM, OnnxAnswering
 from auscult.nets.refsegformer.network import Segmentation, TwoStage, predicted
 from auscult.nets.refsegformer.settings import squeezed
 from auscult.nets.refsegformer.weights import read_model
@@ -108,6 +112,24 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "Table 3: regular referring segmentation": ("true sentences alone", LAVT, BASE),
     "The two-stage baseline": ("two-stage", "blank 0, head none", BASE),
 }
+TRENDS: Final = (
+    ("Table 4, vision as the query: 10 blank tokens above none by 4.1", BASE, "blank 0, head vision"),
+    ("Table 4, vision as the query: 10 blank tokens above 5 by .4", BASE, "blank 5, head vision"),
+    ("Table 4, 10 blank tokens: the head (vision) above none by 7.3", BASE, "blank 10, head none"),
+    ("Table 4, 10 blank tokens: vision as the query above tokens by 2.0", BASE, "blank 10, head tokens"),
+    ("Table 4: both above neither by 14.4", BASE, "blank 0, head none"),
+    ("Table 5: three VLTFs above one by 6.7", BASE, "1 VLTF"),
+    ("Table 5: three VLTFs above two by 2.8", BASE, "2 VLTFs"),
+    ("Fig. 5: 20 memory tokens above 5", BASE, "5 memory tokens"),
+    ("Fig. 5: 20 memory tokens above 10", BASE, "10 memory tokens"),
+    ("Fig. 5: 20 memory tokens, no fewer than 40", BASE, "40 memory tokens"),
+    ("Table 6: the deformable decoder above the FPN", "deformable", BASE),
+    ("Table 6: the text prompt above none", "FPN, text prompt", BASE),
+    ("Table 8: VLTF above PWAN + LP by 1.5", BASE, "PWAN + LP"),
+    ("Table 3: trained on true sentences alone, above LAVT", "true sentences alone", LAVT),
+    ("Sec. 4.1: above the two-stage baseline", BASE, "two-stage"),
+)
+"""What the paper has in rIoU (in Table 3, Table 6 and Fig. 5 in oIoU), and which row is to be above which."""
 SCORES: Final[Mapping[str, Callable[[Iterable[SentenceAreas]], ReferringScore | Undefined]]] = {
     "mIoU": referring_miou,
     "mRR": mrr,
@@ -152,19 +174,36 @@ def base() -> SegmenterPlan:
     return replace(plan, design=replace(plan.design, side=SIDE), vision=None, warmup=WARMUP, batch=BATCH)
 
 
-def segmenter(row: Row, references: list[Reference], *, seed: int, start: Path) -> Trainable:
-    """A new network, its encoders from ``start``."""
+def encoders(kind: str) -> dict[str, torch.Tensor]:
+    """The weights of refsegformer-small's ``vision`` or ``text``, from its ONNX files.
+
+    There the matrix of a linear layer is turned and has no name but that of the bias which is added to its product.
+    """
+    found: dict[str, torch.Tensor] = {}
+    for path in (SHIPPED / STEM, SHIPPED / ANSWER):
+        graph = onnx.load(path).graph
+        values = {one.name: torch.from_numpy(onnx.numpy_helper.to_array(one).copy()) for one in graph.initializer}
+        matrices = {node.output[0]: values.get(node.input[1]) for node in graph.node if node.op_type == "MatMul"}
+        for node in graph.node:
+            if node.op_type == "Add" and (matrix := matrices.get(node.input[1])) is not None:
+                values[node.input[0].replace(".bias", ".weight")] = matrix.T
+        begins = f"net.{kind}."
+        found |= {name.removeprefix(begins): one for name, one in values.items() if name.startswith(begins)}
+    return found
+
+
+def segmenter(row: Row, references: list[Reference], *, seed: int) -> Trainable:
+    """A new network, its encoders those of refsegformer-small."""
     plan = replace(base(), **row.plan)
     plan = replace(plan, design=replace(plan.design, **row.design))
     torch.manual_seed(int(generator(seed, "grid", "weights").integers(1 << 62)))
     made = build(row.model, plan, (text for one in references for text in (*one.true, *one.false)))
-    known = read_model(start)
-    if known.read.words != made.read.words:
-        raise RuntimeError("the start is of other data: its words are others")
+    if made.read.words != OnnxAnswering(SHIPPED).reading.words:
+        raise RuntimeError("refsegformer-small is of other data: its words are others")
     resting = Remembering(KEPT)
-    resting.load_state_dict(known.net.vision.state_dict())
+    resting.load_state_dict(encoders("vision"))
     made.net.vision = resting
-    made.net.text.load_state_dict(known.net.text.state_dict())
+    made.net.text.load_state_dict(encoders("text"))
     return made
 
 
@@ -216,7 +255,7 @@ def trained(name: str, references: list[Reference], *, options: argparse.Namespa
     row = ROWS[name]
     if row.drawn_by:
         return trained(row.drawn_by, references, options=options, seed=seed)
-    made = segmenter(row, references, seed=seed, start=options.start)
+    made = segmenter(row, references, seed=seed)
     folder = options.out / f"{name}, seed {seed}"
     if folder.exists():
         made.net.load_state_dict(read_model(folder).net.state_dict())
@@ -284,41 +323,76 @@ def over_seeds(
     return [one.value for one in scores], parts, over
 
 
+Runs = dict[str, list[list[SentenceAreas]]]
+Interval = tuple[float, float, float]
+"""Value, low, high."""
+
+
 def report(out: Path, part: str) -> None:
     """Print means over seeds, each seed, and the difference from the base with 95 % intervals over pictures."""
+    runs = {name: [read_areas(path, part) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in ROWS}
+    trends(runs, part)
     for title, names in TABLES.items():
-        runs = {name: [read_areas(path, part) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in names}
-        if not runs.get(BASE) or sum(bool(one) for one in runs.values()) < 2:
-            continue
         print(f"\n### {title}; {part}\n\n| | seeds | {' | '.join(SCORES)} |\n|---|---|{'---|' * len(SCORES)}")
-        clusters = {
-            key: one.picture
-            for mine in runs.values() for areas in mine for one in areas for key in (one.reference, (one.reference, one.id))
-        }  # fmt: skip
-        bases = {metric: over_seeds(metric, runs[BASE]) for metric in SCORES}
-        for name, mine in runs.items():
-            if mine:
-                cells = (
-                    cell(metric, over_seeds(metric, mine), None if name == BASE else bases[metric], clusters=clusters)
-                    for metric in SCORES
-                )
-                print(f"| {name} | {len(mine)} | {' | '.join(cells)} |")
+        for name in names:
+            if runs[name]:
+                cells = (said(metric, runs[name], runs[BASE] if name != BASE else []) for metric in SCORES)
+                print(f"| {name} | {len(runs[name])} | {' | '.join(cells)} |")
 
 
-def cell(metric: str, mine: Any, base: Any, *, clusters: Mapping[Hashable, Hashable]) -> str:
-    """A mean in percent, the seeds, and the difference from the base where that is another row."""
-    values, parts, over = mine
-    said = f"{100 * math.fsum(values) / len(values):.1f} ({', '.join(f'{100 * one:.1f}' for one in values)})"
-    if base is None:
-        return said
-    units = [unit for unit in parts if unit in base[1]]
+def trends(runs: Runs, part: str) -> None:
+    """Print which of the paper's orders hold: where interval and seeds are on one side."""
+    header = ("in the paper", "seeds", "rIoU", "mRR", "mIoU", "oIoU", "in rIoU")
+    print(f"\n### Orders of the paper; {part}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for paper, first, second in TRENDS:
+        if not (runs[first] and runs[second]):
+            continue
+        cells, verdict = [], ""
+        for metric in ("rIoU", "mRR", "mIoU", "oIoU"):
+            found, seeds = gap(metric, runs[first], runs[second])
+            each = f" ({', '.join(f'{100 * one:+.1f}' for one in seeds)})"
+            cells.append((shown(found) if found else f"{100 * math.fsum(seeds) / len(seeds):+.1f}") + each)
+            if found and metric == "rIoU":
+                above = found[1] > 0 and min(seeds) > 0
+                below = found[2] < 0 and max(seeds) < 0
+                verdict = "as in the paper" if above else "the other way round" if below else "not told apart"
+        print(f"| {paper} | {len(seeds)} | {' | '.join(cells)} | {verdict} |")
+
+
+def shown(found: Interval) -> str:
+    """A difference in percent with its interval."""
+    value, low, high = (100 * one for one in found)
+    return f"{value:+.1f} [{low:.1f}, {high:.1f}]"
+
+
+def gap(
+    metric: str, mine: list[list[SentenceAreas]], other: list[list[SentenceAreas]]
+) -> tuple[Interval | None, list[float]]:
+    """How far the first runs are above the second: the mean with an interval, which oIoU has none of, and by seed."""
+    (values, parts, over), (others, other_parts, other_over) = over_seeds(metric, mine), over_seeds(metric, other)
+    seeds = [one - two for one, two in zip(values, others, strict=False)]
+    units = [unit for unit in parts if unit in other_parts]
     if metric == "oIoU" or not units:
-        return said
-    gaps = {unit: parts[unit] / over[unit] - base[1][unit] / base[2][unit] for unit in units}
+        return None, seeds
+    clusters = {
+        key: one.picture
+        for areas in (*mine, *other)
+        for one in areas
+        for key in (one.reference, (one.reference, one.id))
+    }
+    gaps = {unit: parts[unit] / over[unit] - other_parts[unit] / other_over[unit] for unit in units}
     found = mean_ratio(gaps, clusters=clusters, rng=generator(0, "grid", metric))
     if not isinstance(found, Ratio) or found.low is None or found.high is None:
-        return said
-    return f"{said}; {100 * found.value:+.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+        return None, seeds
+    return (found.value, found.low, found.high), seeds
+
+
+def said(metric: str, mine: list[list[SentenceAreas]], base: list[list[SentenceAreas]]) -> str:
+    """A mean in percent, the seeds, and the difference from the base where that is another row."""
+    values = over_seeds(metric, mine)[0]
+    text = f"{100 * math.fsum(values) / len(values):.1f} ({', '.join(f'{100 * one:.1f}' for one in values)})"
+    found = gap(metric, mine, base)[0] if base else None
+    return f"{text}; {shown(found)}" if found else text
 
 
 def main() -> None:
@@ -328,7 +402,6 @@ def main() -> None:
     for part in PARTS:
         parser.add_argument(f"--{part}", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="folder model/ of a training")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--only", default="", help="rows, with | between")
