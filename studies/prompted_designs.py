@@ -85,8 +85,7 @@ def _run(material: Material, options: argparse.Namespace, *, name: str, seed: in
         if (step + 1) % SAVED_EVERY == 0:
             trainer.save(checkpoint)
 
-    with batches(pictures, plan, first=first, workers=1) as made:
-        train(trainer, made, until=float("inf"), heard=saved)
+    train(trainer, batches(pictures, plan, first=first, workers=1), until=float("inf"), heard=saved)
     trainer.save(checkpoint)
     minutes = (time.monotonic() - begun) / 60 * plan.steps / max(plan.steps - first, 1)
     net, _ = network_of(checkpoint)

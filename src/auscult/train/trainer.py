@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, ClassVar, Final, Protocol
@@ -183,15 +184,8 @@ class Trainer(ABC):
         """Continue from the state of the same plan; what differs in another one is named."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-            theirs, ours = state["settings"], self._settings()
-            differ = sorted(name for name in ours if theirs.get(name) != ours[name])
-            if differ:
-                raise InputError(
-                    "the state is of other settings: " + ", ".join(f"{name} {theirs.get(name)}" for name in differ),
-                    expected=", ".join(f"{name} {ours[name]}" for name in differ),
-                    hint="give the options it was begun with, or another folder with --out",
-                    path=path,
-                )
+            what = "the state is of other settings"
+            refuse_other_settings(state["settings"], self._settings(), what=what, path=path)
             if self._sharded:
                 self.accelerator.load_state(str(path.with_suffix("")))
             else:
@@ -206,24 +200,23 @@ class Trainer(ABC):
 class _Batches(Dataset[Any]):
     """Batches by number, for loader processes."""
 
-    def __init__(self, trainer: Trainer) -> None:
-        self._feed, self._first, self._steps = trainer.feed, trainer.step, trainer.steps
-        self._part = {"process": trainer.accelerator.process_index, "processes": trainer.accelerator.num_processes}
+    def __init__(self, make: Callable[[int], Any], numbers: range) -> None:
+        self._make, self._numbers = make, numbers
 
     def __len__(self) -> int:
-        return max(self._steps - self._first, 0)
+        return len(self._numbers)
 
     def __getitem__(self, at: int) -> Any:
         import cv2
 
         cv2.setNumThreads(1)
-        return self._feed.batch(self._first + at, **self._part)
+        return self._make(self._numbers[at])
 
 
-def batches(trainer: Trainer, *, workers: int) -> Iterator[Any]:
-    """The batches that are left, made ahead by other processes; 0 workers make them here."""
+def numbered_batches(make: Callable[[int], Any], numbers: range, *, workers: int) -> Iterator[Any]:
+    """Batches made by their numbers, ahead and by other processes; 0 workers make them here."""
     loader = DataLoader(
-        _Batches(trainer),
+        _Batches(make, numbers),
         batch_size=None,
         num_workers=workers,
         prefetch_factor=_AHEAD if workers else None,
@@ -231,6 +224,18 @@ def batches(trainer: Trainer, *, workers: int) -> Iterator[Any]:
         collate_fn=lambda batch: batch,
     )
     yield from loader
+
+
+def refuse_other_settings(theirs: Mapping[str, Any], ours: Mapping[str, Any], *, what: str, path: Path) -> None:
+    """Refuse to go on from a state of other settings; ``what`` it is, and what differs, are named."""
+    differ = sorted(name for name in ours if theirs.get(name) != ours[name])
+    if differ:
+        raise InputError(
+            f"{what}: " + ", ".join(f"{name} {theirs.get(name)}" for name in differ),
+            expected=", ".join(f"{name} {ours[name]}" for name in differ),
+            hint="give the options it was begun with, or another folder with --out",
+            path=path,
+        )
 
 
 def ends_at(options: TrainOptions) -> float:
@@ -257,7 +262,9 @@ def trained(
     path, saved = options.out / losses, time.monotonic()
     if trainer.accelerator.is_main_process:
         _cut(path, trainer.step)
-    for batch in batches(trainer, workers=options.workers):
+    process, processes = trainer.accelerator.process_index, trainer.accelerator.num_processes
+    make = partial(trainer.feed.batch, process=process, processes=processes)
+    for batch in numbered_batches(make, range(trainer.step, trainer.steps), workers=options.workers):
         if trainer.any_says(time.monotonic() >= until):
             break
         row = {"step": trainer.step, **{name: round(value, 6) for name, value in trainer.learn(batch).items()}}

@@ -47,8 +47,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
 
 @pytest.fixture(scope="module")
 def made(pictures: list[Picture]) -> list[Arrays]:
-    with batches(pictures, PLAN, first=0, workers=0) as found:
-        return list(found)
+    return list(batches(pictures, PLAN, first=0, workers=0))
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +83,14 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], c
 def test_another_seed_gives_other_weights_and_other_batches(pictures: list[Picture], made: list[Arrays]) -> None:
     plan = replace(PLAN, seed=1)
     assert not equal(*(MaskTrainer(one, weights=Path("nowhere")).net.state_dict() for one in (PLAN, plan)))
-    with batches(pictures, plan, first=2, workers=0) as found:
-        assert not np.array_equal(next(found)["crop"], made[2]["crop"])
+    found = batches(pictures, plan, first=2, workers=0)
+    assert not np.array_equal(next(found)["crop"], made[2]["crop"])
 
 
 @pytest.mark.slow
 def test_batches_are_the_same_whoever_makes_them(pictures: list[Picture], made: list[Arrays]) -> None:
-    with batches(pictures, PLAN, first=1, workers=1) as found:
-        for one, other in zip(found, made[1:], strict=True):
-            assert all(np.array_equal(one[name], other[name]) for name in other)
+    for one, other in zip(batches(pictures, PLAN, first=1, workers=1), made[1:], strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in other)
 
 
 def test_when_the_time_is_up_no_step_is_taken() -> None:

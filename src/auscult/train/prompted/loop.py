@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
@@ -19,7 +18,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.data import DataLoader, Dataset
 
 from auscult.errors import InputError
 from auscult.judge.masks.compact.view import scaled
@@ -29,7 +27,7 @@ from auscult.rng import generator
 from auscult.train.network_files import copy_kernels, read_kernels
 from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
-from auscult.train.trainer import write_state
+from auscult.train.trainer import numbered_batches, refuse_other_settings, write_state
 
 Start: TypeAlias = Literal["deeplab", "imagenet", "scratch"]
 FILES: Final[dict[str, str]] = {
@@ -55,7 +53,6 @@ def begin(net: PromptedNet, start: Start, folder: Path) -> None:
 
 
 SCHEMA: Final = 1
-_AHEAD: Final = 6
 _SPREAD: Final = 0.04
 """Standard deviation of the soft label of an IoU."""
 _TYPE_WEIGHTS: Final = (1.0, 1.0, 1.2, 1.2, 1.0, 1.5)
@@ -149,15 +146,8 @@ class MaskTrainer:
     def load(self, path: Path) -> None:
         """Continue from a checkpoint of the same plan; of another one both are named."""
         state = read_checkpoint(path)
-        theirs, ours = state["plan"], asdict(self.plan)
-        if theirs != ours:
-            differ = sorted(name for name in ours if theirs.get(name) != ours[name])
-            raise InputError(
-                "the checkpoint is of another plan: " + ", ".join(f"{name} {theirs.get(name)}" for name in differ),
-                expected=", ".join(f"{name} {ours[name]}" for name in differ),
-                hint="give the options it was begun with, or another folder with --out",
-                path=path,
-            )
+        what = "the checkpoint is of another plan"
+        refuse_other_settings(state["plan"], asdict(self.plan), what=what, path=path)
         try:
             self.net.load_state_dict(state["net"])
             for name, value in state["average"].items():
@@ -248,40 +238,10 @@ def mean_of(logits: Tensor) -> Tensor:
     return torch.softmax(logits, dim=1) @ centres
 
 
-class _Batches(Dataset[Arrays]):
-    """Batches by number, for loader processes."""
-
-    def __init__(self, feed: Feed, *, first: int, last: int, size: int) -> None:
-        self._feed, self._first, self._last, self._size = feed, first, last, size
-
-    def __len__(self) -> int:
-        return max(self._last - self._first, 0)
-
-    def __getitem__(self, at: int) -> Arrays:
-        import cv2
-
-        cv2.setNumThreads(1)
-        return self._feed.batch(self._first + at, self._size)
-
-
-@contextmanager
-def batches(pictures: Sequence[Picture], plan: TrainingPlan, *, first: int, workers: int) -> Iterator[Iterator[Arrays]]:
+def batches(pictures: Sequence[Picture], plan: TrainingPlan, *, first: int, workers: int) -> Iterator[Arrays]:
     """Batches of a plan from a step on, made ahead by other processes; 0 workers make them here."""
     feed = Feed(pictures, seed=plan.seed, lens=plan.lens)
-    loader = DataLoader(
-        _Batches(feed, first=first, last=plan.steps, size=plan.size),
-        batch_size=None,
-        shuffle=False,
-        num_workers=workers,
-        prefetch_factor=_AHEAD if workers else None,
-        multiprocessing_context="fork" if workers else None,
-        collate_fn=_as_is,
-    )
-    yield iter(loader)
-
-
-def _as_is(batch: Arrays) -> Arrays:
-    return batch
+    return numbered_batches(lambda number: feed.batch(number, plan.size), range(first, plan.steps), workers=workers)
 
 
 def train(

@@ -264,8 +264,8 @@ def _trained(
                     json.dumps({"step": step, **{name: round(value, 5) for name, value in parts.items()}}) + "\n"
                 )
 
-    with batches(pictures, plan, first=trainer.step, workers=options.workers) as made:
-        done = train(trainer, made, until=until, heard=heard)
+    made = batches(pictures, plan, first=trainer.step, workers=options.workers)
+    done = train(trainer, made, until=until, heard=heard)
     trainer.save(path)
     yield path
     return done
