@@ -115,14 +115,14 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
     return tuple(changes)
 
 
-def _followed(came: Sequence[int], edits: Sequence[Edit]) -> list[int]:
+def _followed(previous: Sequence[int], edits: Sequence[Edit]) -> list[int]:
     """For every character after the edits, its position in the input; -1 for an inserted one."""
     origins: list[int] = []
     position = 0
     for edit in edits:
-        origins += [*came[position : edit.start], *([-1] * len(edit.text))]
+        origins += [*previous[position : edit.start], *([-1] * len(edit.text))]
         position = edit.end
-    return [*origins, *came[position:]]
+    return [*origins, *previous[position:]]
 
 
 Drawn: TypeAlias = Params | Edits
@@ -179,7 +179,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Load what renders the steps, and lay out the clip; an InputError where a step's input is missing."""
-        self._whole()
+        self._check()
         parts, shown = self._laid_out()
         object.__setattr__(self, "_parts", parts)
         object.__setattr__(self, "_shown", shown)
@@ -306,14 +306,14 @@ class Plan:
             UsageError: The frame is invalid or of another size than was planned for, or ``index`` is out of range.
         """
         output = source = _frame(frame)
-        for part, params, number in self._at(index, source.shape[:2]):
+        for part, params, number in self._steps_at(index, source.shape[:2]):
             output = frame_of(part.stressor, output, params, index=number)
         return output if output is not source else source.copy()
 
     def mask(self, mask: Mask, index: int) -> Mask:
         """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W), as of ``frame``."""
         output = source = _mask(mask)
-        for part, params, number in self._at(index, source.shape):
+        for part, params, number in self._steps_at(index, source.shape):
             if isinstance(part.stressor, MovingStressor) and params.strength > 0.0:
                 output = part.stressor.move(output, params, index=number)
         return output if output is not source else source.copy()
@@ -382,10 +382,10 @@ class Plan:
                 shown = numbers if shown is None else numbers[shown]
         return tuple(reversed(parts)), shown
 
-    def _strengths(self, at: int, full: float) -> Strengths:
+    def _strengths(self, index: int, full: float) -> Strengths:
         """The strength of a step in every frame, under a schedule that moves."""
         frames = 1 if self.shot is None else self.shot.frames
-        return self.schedule.strengths(full, seed=seed_from(generator(self.seed, "step", at)), frames=frames)
+        return self.schedule.strengths(full, seed=seed_from(generator(self.seed, "step", index)), frames=frames)
 
     def _of(self, room: str) -> list[PlannedStep]:
         return [part for part in self._parts if part.room == room]
@@ -400,7 +400,7 @@ class Plan:
     def _rounds(self) -> list[Any]:
         return [part.params.edits for part in self._of("sentences")]
 
-    def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[PlannedStep, Params, int]]:
+    def _steps_at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[PlannedStep, Params, int]]:
         """The steps of the picture that act on a frame, each with its strength there and the frame's number for it."""
         parts = self._of("vision")
         if self.shot is not None and tuple(size) != (self.shot.height, self.shot.width):
@@ -422,7 +422,7 @@ class Plan:
             return None
         return self.schedule.types(count, seed=self.seed, frames=self.shot.frames)
 
-    def _whole(self) -> None:
+    def _check(self) -> None:
         needs = {"vision": self.shot, "sound": self.take, "sentences": self.text, "timing": self.reel}
         for name, params in self.steps:
             if needs[room_of(name)] is None:
@@ -514,7 +514,7 @@ def planned(
     kept = () if text is None else spans_of(text, keep, head=keep_head)
     steps: list[tuple[str, Drawn]] = []
     repeats: Counter[str] = Counter()
-    for step in _taken(recipe, stressors, rng=rng):
+    for step in _ordered_steps(recipe, stressors, rng=rng):
         stressor, strength = stressors[step.name], strength_of(step.strength)
         repeat = (repeats[step.name],) if repeats[step.name] else ()  # the same perturbation a second time draws anew
         draws = generator(seed, "stress", step.name, key, *repeat)
@@ -540,7 +540,7 @@ def planned(
     )
 
 
-def _taken(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
+def _ordered_steps(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
     """The steps that act, in order: all of them, or one of each room but of pictures where types are drawn."""
     steps = list(recipe.steps)
     if recipe.schedule.draws_types:

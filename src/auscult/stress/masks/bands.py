@@ -150,18 +150,18 @@ def _draw_anchors(
     return tuple(Anchor(float(u[i]), float(v[i]), float(rng.uniform(0.2, 0.5) * size)) for i in range(u.size))
 
 
-def find_width(frame: Posed, drawn: BandParams | Pattern, *, wanted: Wanted, side: Side) -> float | Undefined:
+def find_width(frame: Posed, band: BandParams | Pattern, *, wanted: Wanted, side: Side) -> float | Undefined:
     """The band's width in pixels for one frame; undefined where the window is missed or the object would fall apart."""
     piece = frame.piece
-    limits = (widest_px(piece.size_px),) if isinstance(drawn, BandParams) else _limits(piece, wanted.most, side)
+    limits = (widest_px(piece.size_px),) if isinstance(band, BandParams) else _limits(piece, wanted.most, side)
     if not limits:
         return undefined("no_boundary", area_px=piece.area_px)
     if side == "outside" and piece.mask.size - piece.area_px < wanted.fewest:
         return undefined("no_room", area_px=piece.area_px, fewest_px=wanted.fewest)
     for limit_px in limits:
-        rim, ratio = _ratios(frame, drawn, side=side, limit_px=limit_px)
+        rim, ratio = _ratios(frame, band, side=side, limit_px=limit_px)
         # version 1 lets a track's band thin out beyond the widest, but not a still's
-        width = last_taken(ratio[ratio <= widest_px(piece.size_px)] if isinstance(drawn, BandParams) else ratio, wanted)
+        width = last_taken(ratio[ratio <= widest_px(piece.size_px)] if isinstance(band, BandParams) else ratio, wanted)
         if width is not None and width <= limit_px:  # else pixels beyond the limit may come first
             break
     if width is None:
@@ -185,72 +185,72 @@ def _limits(piece: Workpiece, most: int, side: Side) -> tuple[float, ...]:
     return float(np.partition(in_range, enough)[enough]), widest
 
 
-def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: float) -> tuple[Mask, Floats]:
+def _ratios(frame: Posed, band: BandParams | Pattern, *, side: Side, limit_px: float) -> tuple[Mask, Floats]:
     """Pixels no farther than ``limit_px`` from the outline, and their distance over modulation, which is no less.
 
     Gives bool (h, w) over the side's window, and a float32 ratio for each pixel that is true, row by row. There may be
     pixels from farther away, with ratios above ``limit_px``.
     """
     cache = frame.piece.cache
-    key = (side, frame.body, replace(drawn, width_px=0.0) if isinstance(drawn, BandParams) else drawn)
+    key = (side, frame.body, replace(band, width_px=0.0) if isinstance(band, BandParams) else band)
     if key not in cache or cache[key][0] < limit_px:
         distance = frame.piece.distance(side)
         rim = (distance > 0) & (distance <= limit_px)
         cache.clear()
-        cache[key] = (limit_px, rim, distance[rim] / _modulation(frame, drawn, rim=rim, side=side))
+        cache[key] = (limit_px, rim, distance[rim] / _modulation(frame, band, rim=rim, side=side))
     cached: tuple[float, Mask, Floats] = cache[key]
     return cached[1:]
 
 
-def _modulation(frame: Posed, drawn: BandParams | Pattern, *, rim: Mask, side: Side) -> Floats:
+def _modulation(frame: Posed, band: BandParams | Pattern, *, rim: Mask, side: Side) -> Floats:
     """Share of its width that the band has at each pixel, above 0; version 1 has other noise in stills."""
     box = frame.piece.window(side)
     fading: Floats | None = None
-    if isinstance(drawn, BandParams):
-        noise = _frame_noise(box, drawn, rim)
-        if drawn.anchors:
-            fading = _frame_nearness(box, drawn.anchors)[rim]
+    if isinstance(band, BandParams):
+        noise = _frame_noise(box, band, rim)
+        if band.anchors:
+            fading = _frame_nearness(box, band.anchors)[rim]
     else:
         rows, columns = np.nonzero(rim)
         u, v = frame.body.uv_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
-        noise = _body_noise(drawn, u, v)
-        if drawn.anchors:
-            fading = _body_nearness(drawn.anchors, u, v)
-    field = np.float32(1.0) - np.float32(drawn.swing) * noise
+        noise = _body_noise(band, u, v)
+        if band.anchors:
+            fading = _body_nearness(band.anchors, u, v)
+    field = np.float32(1.0) - np.float32(band.swing) * noise
     if fading is not None:
         field *= fading
     bounded: Floats = np.maximum(field, np.float32(_LEAST))
     return bounded
 
 
-def _frame_noise(box: Box, drawn: BandParams, rim: Mask) -> Floats:
+def _frame_noise(box: Box, band: BandParams, rim: Mask) -> Floats:
     """Noise in [0, 1] with grains of ``grain_px``, which depends on the box and the seed only."""
     width, height = box[2] - box[0], box[3] - box[1]
-    grain = min(drawn.grain_px, 2 * max(width, height))
+    grain = min(band.grain_px, 2 * max(width, height))
     columns, rows = -(-width // grain) + 1, -(-height // grain) + 1
-    lattice = randomness.generator(drawn.noise_seed, "grain").random((rows, columns), dtype=np.float32)
-    interpolation = cv2.INTER_LINEAR if drawn.edge == "ragged" else cv2.INTER_CUBIC
+    lattice = randomness.generator(band.noise_seed, "grain").random((rows, columns), dtype=np.float32)
+    interpolation = cv2.INTER_LINEAR if band.edge == "ragged" else cv2.INTER_CUBIC
     fine = cv2.resize(lattice, (columns * grain, rows * grain), interpolation=interpolation)
-    return _contrasted(np.asarray(fine, dtype=np.float32)[:height, :width][rim], drawn.edge)
+    return _contrasted(np.asarray(fine, dtype=np.float32)[:height, :width][rim], band.edge)
 
 
-def _body_noise(drawn: Pattern, u: Doubles, v: Doubles) -> Floats:
+def _body_noise(band: Pattern, u: Doubles, v: Doubles) -> Floats:
     """Noise in [0, 1] that depends on body coordinates and the seed only."""
-    cells = max(2, int(np.ceil(2 * _EXTENT / drawn.grain)))
-    lattice = randomness.generator(drawn.noise_seed, "grain").random((cells + 1, cells + 1), dtype=np.float32)
+    cells = max(2, int(np.ceil(2 * _EXTENT / band.grain)))
+    lattice = randomness.generator(band.noise_seed, "grain").random((cells + 1, cells + 1), dtype=np.float32)
     last = np.float32(cells) * np.float32(1 - 1e-6)
-    x = np.clip(((u + _EXTENT) / drawn.grain).astype(np.float32), np.float32(0), last)
-    y = np.clip(((v + _EXTENT) / drawn.grain).astype(np.float32), np.float32(0), last)
+    x = np.clip(((u + _EXTENT) / band.grain).astype(np.float32), np.float32(0), last)
+    y = np.clip(((v + _EXTENT) / band.grain).astype(np.float32), np.float32(0), last)
     left, top = x.astype(np.intp), y.astype(np.intp)
     x -= left
     y -= top
-    if drawn.edge == "smooth":
+    if band.edge == "smooth":
         x, y = x * x * (3 - 2 * x), y * y * (3 - 2 * y)
     values, corner = lattice.ravel(), top * (cells + 1) + left
     upper, lower = values[corner], values[corner + cells + 1]
     upper += (values[corner + 1] - upper) * x
     lower += (values[corner + cells + 2] - lower) * x
-    return _contrasted(upper + (lower - upper) * y, drawn.edge)
+    return _contrasted(upper + (lower - upper) * y, band.edge)
 
 
 def _contrasted(noise: Floats, edge: Edge) -> Floats:
@@ -306,12 +306,12 @@ class _Band:
         frame = Posed(piece, FRAME)
         reason: Reason = "window_not_reached"
         for attempt in range(ATTEMPTS):
-            drawn = _draw_still(
+            band = _draw_still(
                 rng, frame, edge_pixels=edge_pixels, wanted=wanted.drawn, side=self.side, attempt=attempt
             )
-            width = find_width(frame, drawn, wanted=wanted, side=self.side)
+            width = find_width(frame, band, wanted=wanted, side=self.side)
             if not isinstance(width, Undefined):
-                return replace(drawn, width_px=width)
+                return replace(band, width_px=width)
             reason = "splits" if width.reason == "splits" else reason
         return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 

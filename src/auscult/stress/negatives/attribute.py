@@ -152,14 +152,14 @@ class _Attribute(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, parsed: Parse, /) -> NegativeParams | Undefined:
         """Draw among replacements; among additions of what is not said yet where there is none."""
-        things = _meant(subject, found)
+        things = _meant(subject, parsed)
         if isinstance(things, Undefined):
             return things
-        if found.negation:
+        if parsed.negation:
             return Undefined("something is denied in it: denied, a false attribute is true")
-        options = list(_replaced(subject, found, things)) or list(_added(subject, found, things))
+        options = list(_replaced(subject, parsed, things)) or list(_added(subject, parsed, things))
         if not options:
             return Undefined(_why(subject, things))
         sorts = sorted({option.proof.claim for option in options})
@@ -168,9 +168,9 @@ class _Attribute(Rewritten):
         return NegativeParams(edits=edits, proof=proof)
 
 
-def _meant(subject: Subject, found: Parse) -> Sequence[Seen] | Undefined:
+def _meant(subject: Subject, parsed: Parse) -> Sequence[Seen] | Undefined:
     """Every object that the head noun may mean."""
-    head = None if found.head is None else subject.known.mention_at(subject.sentence, found.head.end)
+    head = None if parsed.head is None else subject.known.mention_at(subject.sentence, parsed.head.end)
     if head is None or not head.closed:
         return Undefined("the head noun names no category of the table, or other things too")
     if not head.categories & subject.looked_for:
@@ -246,10 +246,10 @@ def false_size(things: Sequence[Seen]) -> Proof | None:
 # --- what is said instead ---
 
 
-def _replaced(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
+def _replaced(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
     text, colours = subject.sentence, false_colours(things)
     person = any(thing.category == _PERSON for thing in things)
-    for span, before in _colour_words(text, found):
+    for span, before in _colour_words(text, parsed):
         if person and before:
             continue
         old = text[span.start : span.end].lower()
@@ -257,7 +257,7 @@ def _replaced(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterato
             if word != old:
                 yield _Option(with_noun(text, span, word), proof)
     if subject.absolute and len(things) == 1 and not things[0].crowd:
-        for attribute in found.attributes:
+        for attribute in parsed.attributes:
             old = text[attribute.span.start : attribute.span.end].lower()
             side = _OPPOSITE.get(old, "")
             proof_of = false_position(things, side) if side else None
@@ -265,34 +265,34 @@ def _replaced(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterato
                 yield _Option(with_noun(text, attribute.span, side), proof_of)
 
 
-def _colour_words(text: str, found: Parse) -> Iterator[tuple[Span, bool]]:
+def _colour_words(text: str, parsed: Parse) -> Iterator[tuple[Span, bool]]:
     """The colour words that are said of the head, or of what it wears; whether they stand before the head."""
-    for attribute in found.attributes:
+    for attribute in parsed.attributes:
         if attribute.kind == "colour":
             yield attribute.span, attribute.before
-    relation = found.relation
+    relation = parsed.relation
     if relation is None or text[relation.words.start : relation.words.end].lower() not in _WORN:
         return
     if text[relation.noun.start : relation.noun.end].lower() in _CLOTHES:
-        for word in found.words:
+        for word in parsed.words:
             inside = relation.related.start <= word.start < relation.noun.start
             if inside and word.low in {*COLOURS, "gray"}:
                 yield Span(word.start, word.end), False
 
 
-def _added(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
+def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
     """What is not said yet: of what is replaced nothing was false, or it does not stand there."""
     text = subject.sentence
-    head = subject.noun_at(found.head or Span(0, 0))
-    kinds = {attribute.kind for attribute in found.attributes}
-    if "colour" not in kinds and not any(_colour_words(text, found)):
+    head = subject.noun_at(parsed.head or Span(0, 0))
+    kinds = {attribute.kind for attribute in parsed.attributes}
+    if "colour" not in kinds and not any(_colour_words(text, parsed)):
         person = any(thing.category == _PERSON for thing in things)
         for word, proof in false_colours(things).items():
             if person:
                 yield _Option((Edit(head.end, head.end, f" in {word}"),), proof)
             else:
                 yield _Option(with_noun(text, head, f"{word} {text[head.start : head.end]}"), proof)
-    if subject.absolute and not _is_placed(found.attributes):
+    if subject.absolute and not _is_placed(parsed.attributes):
         for side in ("left", "right", "top", "bottom"):
             proof_of = false_position(things, side)
             if proof_of is not None:

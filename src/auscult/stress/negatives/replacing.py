@@ -30,10 +30,10 @@ from auscult.types import Metadata
 _PLACED: Final = ("left of", "right of", "next to", "behind", "in front of", "near")
 
 
-def first_noun(found: Parse) -> Span | None:
+def first_noun(parsed: Parse) -> Span | None:
     """The first word that is a noun of the lexicon and nothing else, as a tagger finds it; None where none is."""
     lex = lexicon()
-    for word in found.words:
+    for word in parsed.words:
         if lex.singular(word.low) in lex.nouns and word.low not in lex.function_words | lex.adjectives:
             return Span(word.start, word.end)
     return None
@@ -52,17 +52,17 @@ class _Target(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, parsed: Parse, /) -> NegativeParams | Undefined:
         """Draw a category and put it in the place of the head noun."""
-        span = found.head if subject.noun == "head" else first_noun(found)
-        if span is None or found.noun is None:
+        span = parsed.head if subject.noun == "head" else first_noun(parsed)
+        if span is None or parsed.noun is None:
             return Undefined("there is no noun to replace")
-        if span.end != found.noun.end:
+        if span.end != parsed.noun.end:
             return Undefined("the first noun is not what the sentence is about")
         name = absent_category(rng, subject)
         if isinstance(name, Undefined):
             return name
-        noun = subject.known.noun(name, many=found.plural)
+        noun = subject.known.noun(name, many=parsed.plural)
         edits = with_noun(subject.sentence, subject.noun_at(span), noun)
         return NegativeParams(edits=edits, proof=subject.without(name))
 
@@ -80,18 +80,18 @@ class _Relation(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, parsed: Parse, /) -> NegativeParams | Undefined:
         """Draw a category, and put it in the place of the related object, or add it."""
         name = absent_category(rng, subject)
         if isinstance(name, Undefined):
             return name
-        if found.relation is not None and found.relation.negated:
+        if parsed.relation is not None and parsed.relation.negated:
             return Undefined("the relation is denied: beside something absent the denial is true")
-        if found.relation is not None and _is_object(subject, found.relation):
-            return NegativeParams(edits=_related(subject, found.relation, name), proof=subject.without(name))
-        if found.negation:
+        if parsed.relation is not None and _is_object(subject, parsed.relation):
+            return NegativeParams(edits=_related(subject, parsed.relation, name), proof=subject.without(name))
+        if parsed.negation:
             return Undefined("something is denied in it: what is added may be denied too")
-        sided = subject.absolute and all(attribute.kind != "position" for attribute in found.attributes)
+        sided = subject.absolute and all(attribute.kind != "position" for attribute in parsed.attributes)
         return NegativeParams(edits=_added(rng, subject, name, sided=sided), proof=subject.without(name))
 
 

@@ -213,7 +213,7 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
 
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
     """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too."""
-    patterns = [_whole(phrase) for phrase in _phrases(keep) if phrase]
+    patterns = [_pattern(phrase) for phrase in _phrases(keep) if phrase]
     spans = {
         match.span(1) for pattern in patterns for match in re.finditer(f"(?=({pattern}))", sentence, re.IGNORECASE)
     }
@@ -228,7 +228,7 @@ def _phrases(keep: object) -> tuple[str, ...]:
     return phrases
 
 
-def _whole(phrase: str) -> str:
+def _pattern(phrase: str) -> str:
     """A pattern of a phrase that is no part of a longer word, in scripts with spaces between words."""
     before = f"(?<!{_LETTER})" if re.match(_LETTER, phrase) else ""
     after = f"(?!{_LETTER})" if re.match(_LETTER, phrase[-1]) else ""

@@ -68,77 +68,77 @@ class SentenceWords:
     lows: Sequence[str]  # the words in small letters
     lexicon: Lexicon
 
-    def low(self, at: int) -> str:
+    def low(self, index: int) -> str:
         """A word in small letters; empty before the first, after the last, and across a mark or a line."""
-        return self.lows[at] if 0 <= at < len(self.lows) else ""
+        return self.lows[index] if 0 <= index < len(self.lows) else ""
 
-    def joined(self, at: int) -> bool:
+    def joined(self, index: int) -> bool:
         """Whether only a space lies between a word and the next."""
-        if at < 0 or at + 1 >= len(self.words):
+        if index < 0 or index + 1 >= len(self.words):
             return False
-        gap = self.sentence[self.words[at].end : self.words[at + 1].start]
+        gap = self.sentence[self.words[index].end : self.words[index + 1].start]
         return gap.isspace() and "\n" not in gap
 
-    def before(self, at: int) -> str:
+    def before(self, index: int) -> str:
         """The word before, where only a space lies between."""
-        return self.lows[at - 1] if self.joined(at - 1) else ""
+        return self.lows[index - 1] if self.joined(index - 1) else ""
 
-    def after(self, at: int) -> str:
+    def after(self, index: int) -> str:
         """The word after, where only a space lies between."""
-        return self.lows[at + 1] if self.joined(at) else ""
+        return self.lows[index + 1] if self.joined(index) else ""
 
-    def replaced(self, kind: str, at: int, made: str) -> Iterator[Fault]:
+    def replaced(self, kind: str, index: int, form: str) -> Iterator[Fault]:
         """The fault of replacing one word; none where the new word is the same."""
-        word = self.words[at]
-        if made and made != self.lows[at]:
-            yield Fault(kind, at, at, Edit(word.start, word.end, as_written(word.text, made)))
+        word = self.words[index]
+        if form and form != self.lows[index]:
+            yield Fault(kind, index, index, Edit(word.start, word.end, as_written(word.text, form)))
 
-    def noun_like(self, at: int) -> bool:
+    def noun_like(self, index: int) -> bool:
         """Whether a word can be a noun: one of the lexicon's, or an unknown one of three letters or more."""
-        low = self.low(at)
+        low = self.low(index)
         if low in self.lexicon.nouns or self.lexicon.singular(low) in self.lexicon.nouns:
             return True
         return len(low) > 2 and low.isascii() and low.isalpha() and low not in self.lexicon.known
 
-    def many(self, at: int) -> bool:
+    def many(self, index: int) -> bool:
         """Whether a word is a noun of the plural."""
-        return self.noun_like(at) and is_plural(self.lows[at])
+        return self.noun_like(index) and is_plural(self.lows[index])
 
 
 _ARTICLES = ("a", "an", "the")
 _ONE = ("a", "an", "one", "another", "each", "every", "this")
 
 
-def articles(view: SentenceWords, at: int) -> Iterator[Fault]:
+def articles(view: SentenceWords, index: int) -> Iterator[Fault]:
     """An article left out, written twice, or of the wrong form: ``a apple``, ``an dogs``."""
-    low, word = view.lows[at], view.words[at]
+    low, word = view.lows[index], view.words[index]
     if low not in _ARTICLES or len(view.lows) == 1:
         return
-    following = view.after(at)
+    following = view.after(index)
     if following:
-        yield Fault("article", at, at, Edit(word.start, view.words[at + 1].start, ""))
+        yield Fault("article", index, index, Edit(word.start, view.words[index + 1].start, ""))
         right = article(following).split(" ")[0]
-        yield from view.replaced("article", at, "an" if right == "a" else "a")
-    yield Fault("article", at, at, Edit(word.end, word.end, f" {low}"))
+        yield from view.replaced("article", index, "an" if right == "a" else "a")
+    yield Fault("article", index, index, Edit(word.end, word.end, f" {low}"))
 
 
-def prepositions(view: SentenceWords, at: int) -> Iterator[Fault]:
+def prepositions(view: SentenceWords, index: int) -> Iterator[Fault]:
     """Another preposition than the right one."""
-    infinitive = view.lows[at] == "to" and view.after(at) in view.lexicon.verbs
+    infinitive = view.lows[index] == "to" and view.after(index) in view.lexicon.verbs
     if not infinitive:
-        for other in tables().prepositions.get(view.lows[at], ()):
-            yield from view.replaced("preposition", at, other)
+        for other in tables().prepositions.get(view.lows[index], ()):
+            yield from view.replaced("preposition", index, other)
 
 
-def number(view: SentenceWords, at: int) -> Iterator[Fault]:
+def number(view: SentenceWords, index: int) -> Iterator[Fault]:
     """A noun of the wrong number after a word that says how many: ``two dog``, ``a dogs``."""
-    low = view.lows[at]
+    low = view.lows[index]
     if low == "this" or low in {"these", "those"}:
-        yield from view.replaced("agreement", at, tables().numbers_of[low])
+        yield from view.replaced("agreement", index, tables().numbers_of[low])
     digits = low.isdigit() and low not in {"0", "1"}
     if not (low in _ONE or low in view.lexicon.many or digits):
         return
-    noun = _noun_of(view, at)
+    noun = _noun_of(view, index)
     if noun is None:
         return
     name = view.lows[noun]
@@ -147,112 +147,112 @@ def number(view: SentenceWords, at: int) -> Iterator[Fault]:
         yield from view.replaced("agreement", noun, plural(name) if singular_count else view.lexicon.singular(name))
 
 
-def _noun_of(view: SentenceWords, at: int) -> int | None:
+def _noun_of(view: SentenceWords, index: int) -> int | None:
     """The noun that a determiner belongs to, at most four words on: the last of those that follow one another."""
     noun = None
-    for index in range(at + 1, min(at + 5, len(view.lows))):
-        if not view.joined(index - 1):
+    for position in range(index + 1, min(index + 5, len(view.lows))):
+        if not view.joined(position - 1):
             break
-        low = view.lows[index]
-        if view.noun_like(index) and low not in view.lexicon.thirds:
-            noun = index
+        low = view.lows[position]
+        if view.noun_like(position) and low not in view.lexicon.thirds:
+            noun = position
         elif noun is not None or (low not in view.lexicon.adjectives and low not in view.lexicon.adverbs):
             break
     return noun
 
 
-def order(view: SentenceWords, at: int) -> Iterator[Fault]:
+def order(view: SentenceWords, index: int) -> Iterator[Fault]:
     """Two words in the wrong order: ``dog black``, ``on left the``; never around a word that denies."""
-    if not view.joined(at) or view.lows[at] == view.lows[at + 1]:
+    if not view.joined(index) or view.lows[index] == view.lows[index + 1]:
         return
-    first, second = view.words[at], view.words[at + 1]
-    pair = {view.lows[at], view.lows[at + 1]}
+    first, second = view.words[index], view.words[index + 1]
+    pair = {view.lows[index], view.lows[index + 1]}
     if pair & view.lexicon.negations or pair <= view.lexicon.adjectives or not (first.spelt and second.spelt):
         return
     gap = view.sentence[first.end : second.start]
     left, right = second.text, first.text
     if first.text[:1].isupper() and not first.text[1:2].isupper() and second.text.islower() and first.text != "I":
         left, right = as_written(first.text, second.text), first.text.lower()
-    yield Fault("order", at, at + 1, Edit(first.start, second.end, left + gap + right))
+    yield Fault("order", index, index + 1, Edit(first.start, second.end, left + gap + right))
 
 
-def repeated(view: SentenceWords, at: int) -> Iterator[Fault]:
+def repeated(view: SentenceWords, index: int) -> Iterator[Fault]:
     """A word written twice: the fault of a sentence that has no room for another."""
-    word = view.words[at]
+    word = view.words[index]
     if word.spelt and word.text.isascii():
-        yield Fault("order", at, at, Edit(word.end, word.end, f" {word.text}"))
+        yield Fault("order", index, index, Edit(word.end, word.end, f" {word.text}"))
 
 
 _BE = ("is", "are", "was", "were", "be", "been", "being", "am")
 _CLAUSE = ("that", "which", "who")
 
 
-def agreement(view: SentenceWords, at: int) -> Iterator[Fault]:
+def agreement(view: SentenceWords, index: int) -> Iterator[Fault]:
     """``dog bark``, ``dogs barks``, ``the dog are``."""
-    low, before = view.lows[at], view.before(at)
+    low, before = view.lows[index], view.before(index)
     if low in view.lexicon.auxiliaries and low in tables().numbers_of:
         after_to = before == "to" or (low in {"do", "have"} and before in view.lexicon.auxiliaries)
         if not after_to:
-            yield from view.replaced("agreement", at, tables().numbers_of[low])
-    elif low in view.lexicon.thirds and (before in _CLAUSE or _subject(view, at - 1, many=False)):
-        yield from view.replaced("agreement", at, view.lexicon.thirds[low])
-    elif low in view.lexicon.verbs and _several_before(view, at):
-        yield from view.replaced("agreement", at, third(low))
+            yield from view.replaced("agreement", index, tables().numbers_of[low])
+    elif low in view.lexicon.thirds and (before in _CLAUSE or _subject(view, index - 1, many=False)):
+        yield from view.replaced("agreement", index, view.lexicon.thirds[low])
+    elif low in view.lexicon.verbs and _several_before(view, index):
+        yield from view.replaced("agreement", index, third(low))
 
 
-def _subject(view: SentenceWords, at: int, *, many: bool) -> bool:
+def _subject(view: SentenceWords, index: int, *, many: bool) -> bool:
     """Whether a word can be the subject of a verb right after it, and is of the number asked for."""
-    return view.joined(at) and view.noun_like(at) and view.many(at) == many
+    return view.joined(index) and view.noun_like(index) and view.many(index) == many
 
 
-def _several_before(view: SentenceWords, at: int) -> bool:
-    clause = view.before(at) in _CLAUSE
-    return _subject(view, at - 2, many=True) if clause else _subject(view, at - 1, many=True)
+def _several_before(view: SentenceWords, index: int) -> bool:
+    clause = view.before(index) in _CLAUSE
+    return _subject(view, index - 2, many=True) if clause else _subject(view, index - 1, many=True)
 
 
-def tense(view: SentenceWords, at: int) -> Iterator[Fault]:
+def tense(view: SentenceWords, index: int) -> Iterator[Fault]:
     """``is bark``, ``is sang``, ``to made``, ``was hold``, ``holded``, ``the dog be``."""
-    low, lexicon = view.lows[at], view.lexicon
+    low, lexicon = view.lows[index], view.lexicon
     if low in tables().tenses and low in lexicon.auxiliaries:
-        yield from view.replaced("tense", at, tables().tenses[low])
+        yield from view.replaced("tense", index, tables().tenses[low])
     elif low in lexicon.ings:
-        yield from _of_ing(view, at)
+        yield from _of_ing(view, index)
     elif low in lexicon.participles or low in lexicon.pasts:
-        yield from _of_past(view, at)
-    elif low in lexicon.verbs and view.before(at) == "to":
-        yield from view.replaced("tense", at, ing(third(low)))
-        yield from view.replaced("tense", at, lexicon.past_of[low] if low in lexicon.past_of else regular_past(low))
-    elif low in lexicon.thirds and view.before(at) in _CLAUSE:
-        yield from view.replaced("tense", at, ing(low))
+        yield from _of_past(view, index)
+    elif low in lexicon.verbs and view.before(index) == "to":
+        yield from view.replaced("tense", index, ing(third(low)))
+        yield from view.replaced("tense", index, lexicon.past_of[low] if low in lexicon.past_of else regular_past(low))
+    elif low in lexicon.thirds and view.before(index) in _CLAUSE:
+        yield from view.replaced("tense", index, ing(low))
 
 
-def _of_ing(view: SentenceWords, at: int) -> Iterator[Fault]:
+def _of_ing(view: SentenceWords, index: int) -> Iterator[Fault]:
     """A participle after ``is`` or a noun, not one before a noun: "the barking dog"."""
-    low, before = view.lows[at], view.before(at)
+    low, before = view.lows[index], view.before(index)
     verb = view.lexicon.ings[low]
     modifies = not before or before in view.lexicon.determiners or before in view.lexicon.adjectives
     if modifies or low in view.lexicon.nouns:
         return
-    yield from view.replaced("tense", at, verb)
+    yield from view.replaced("tense", index, verb)
     if before in _BE and verb in view.lexicon.past_of:
-        yield from view.replaced("tense", at, view.lexicon.past_of[verb])
+        yield from view.replaced("tense", index, view.lexicon.past_of[verb])
 
 
-def _of_past(view: SentenceWords, at: int) -> Iterator[Fault]:
+def _of_past(view: SentenceWords, index: int) -> Iterator[Fault]:
     """A past or its participle: its base after ``is`` or a noun, and an irregular one made by rule."""
-    low, before = view.lows[at], view.before(at)
+    low, before = view.lows[index], view.before(index)
     verb = view.lexicon.participles.get(low) or view.lexicon.pasts[low]
     if low in view.lexicon.nouns or low in view.lexicon.adjectives:
         return
-    if before in _BE or _subject(view, at - 1, many=False):
-        yield from view.replaced("tense", at, verb)
+    if before in _BE or _subject(view, index - 1, many=False):
+        yield from view.replaced("tense", index, verb)
     if verb in view.lexicon.irregular:
-        yield from view.replaced("tense", at, regular_past(verb))
+        yield from view.replaced("tense", index, regular_past(verb))
 
 
-_Way: TypeAlias = Callable[[SentenceWords, int], Iterator[Fault]]
+_Rule: TypeAlias = Callable[[SentenceWords, int], Iterator[Fault]]
 
-_WAYS: Final[Sequence[_Way]] = (articles, prepositions, number, agreement, tense, order)
+_RULES: Final[Sequence[_Rule]] = (articles, prepositions, number, agreement, tense, order)
 
 
 class GrammarError(Declared):
@@ -282,11 +282,11 @@ class GrammarError(Declared):
 
 def possible_faults(view: SentenceWords, guard: Guard) -> list[Fault]:
     """Every fault that the rules know for a sentence and that touches nothing that must stay."""
-    return _free(view, _WAYS, guard) or _free(view, (repeated,), guard)
+    return _free(view, _RULES, guard) or _free(view, (repeated,), guard)
 
 
-def _free(view: SentenceWords, ways: Sequence[_Way], guard: Guard) -> list[Fault]:
-    faults = (fault for at in range(len(view.words)) for way in ways for fault in way(view, at))
+def _free(view: SentenceWords, rules: Sequence[_Rule], guard: Guard) -> list[Fault]:
+    faults = (fault for index in range(len(view.words)) for rule in rules for fault in rule(view, index))
     return [fault for fault in faults if guard.free(fault.edit.start, fault.edit.end)]
 
 

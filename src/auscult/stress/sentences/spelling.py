@@ -94,15 +94,15 @@ def misspelt(word: str, draws: Sequence[float], rules: Typos) -> str:
     return word + letters[-1]
 
 
-def _no_word(made: str, kind: str, rules: Typos) -> bool:
-    return kind == "confusion" or made not in rules.words
+def _no_word(form: str, kind: str, rules: Typos) -> bool:
+    return kind == "confusion" or form not in rules.words
 
 
-def as_written(word: str, made: str) -> str:
+def as_written(word: str, form: str) -> str:
     """The new word in capitals, with a capital, or in small letters, as the old one was."""
     if word.isupper() and len(word) > 1:
-        return made.upper()
-    return made[:1].upper() + made[1:] if word[:1].isupper() else made
+        return form.upper()
+    return form[:1].upper() + form[1:] if word[:1].isupper() else form
 
 
 def _keyboard(letters: Letters, rules: Typos) -> Iterator[str]:

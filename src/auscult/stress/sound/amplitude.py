@@ -122,7 +122,7 @@ def quantile(sound: Samples, share: float) -> float:
     low = int(rank)
     high = min(low + 1, flat.size - 1)
     first, last = (int(bucket) for bucket in np.searchsorted(up_to, [low, high], side="right"))
-    magnitudes = _between(flat, first, last)
+    magnitudes = _in_buckets(flat, first, last)
     skipped = int(up_to[first - 1]) if first else 0
     below, above = float(magnitudes[low - skipped]), float(magnitudes[high - skipped])
     return below + (rank - low) * (above - below)
@@ -138,7 +138,7 @@ def _counts(flat: Samples) -> NDArray[np.intp]:
     return counts
 
 
-def _between(flat: Samples, first: int, last: int) -> Samples:
+def _in_buckets(flat: Samples, first: int, last: int) -> Samples:
     """The magnitudes that fall in some neighbouring buckets, from the least to the greatest."""
     bounds = np.array([first << _LOWER_BITS, ((last + 1) << _LOWER_BITS) - 1], dtype=np.uint32)
     least, most = bounds.view(np.float32)

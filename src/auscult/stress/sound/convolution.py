@@ -34,12 +34,12 @@ def sounds_of(spectra: Spectra) -> Samples:
     packed = np.empty((rows, 2 * (bins - 1)), dtype=np.float32)
     packed[:, 0] = parts[:, 0]
     packed[:, 1:] = parts[:, 2:-1]
-    return _turned(packed, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)
+    return _dft(packed, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)
 
 
 def spectra_of(sounds: Samples) -> Spectra:
     """The spectra (rows, size / 2 + 1) of real signals (rows, size); size is a power of two."""
-    packed = _turned(sounds, cv2.DFT_ROWS)
+    packed = _dft(sounds, cv2.DFT_ROWS)
     parts = np.zeros((packed.shape[0], packed.shape[1] + 2), dtype=np.float32)
     parts[:, 0] = packed[:, 0]
     parts[:, 2:-1] = packed[:, 1:]
@@ -61,14 +61,14 @@ def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
     kernels = np.zeros((len(parts), size), dtype=np.float32)
     for kernel, part in zip(kernels, parts, strict=True):
         kernel[: part.size] = part
-    kernels = _turned(kernels, cv2.DFT_ROWS)
+    kernels = _dft(kernels, cv2.DFT_ROWS)
     output = np.empty_like(sound)
     for channel, filtered in zip(sound, output, strict=True):
         _filter(channel, kernels, filtered, hop=hop, lead=lead)
     return output
 
 
-def _turned(rows: Samples, flags: int) -> Samples:
+def _dft(rows: Samples, flags: int) -> Samples:
     """Transforms of rows, packed as OpenCV does: both ends are real, and share the first and the last entry."""
     return np.asarray(cv2.dft(rows, flags=flags), dtype=np.float32)
 
@@ -87,7 +87,7 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
     for first in range(0, lead + filtered.size, _TOGETHER * hop):
         for index, block in enumerate(blocks):
             _fill(block, channel, first + (index + 1) * hop - size)
-        spectra = _turned(blocks, cv2.DFT_ROWS)
+        spectra = _dft(blocks, cv2.DFT_ROWS)
         for row in spectra:
             recent.rotate(1)
             recent[0][...] = row
@@ -97,7 +97,7 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
             np.multiply(_inner(recent[0]), inner[0], out=summed)
             for part in range(1, len(inner)):
                 np.add(summed, np.multiply(_inner(recent[part]), inner[part], out=product), out=summed)
-        output = _turned(spectra, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)[:, size - hop :].reshape(-1)
+        output = _dft(spectra, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)[:, size - hop :].reshape(-1)
         start = first - lead
         output = output[max(0, -start) : filtered.size - start]
         filtered[max(0, start) :][: output.size] = output

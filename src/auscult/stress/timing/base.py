@@ -110,11 +110,11 @@ def retimed(sound: Samples, heard: Heard, *, rate_hz: int) -> Samples:
     for start in range(0, samples, _CHUNK):
         stop = min(start + _CHUNK, samples)
         positions = heard(np.arange(start, stop) / rate_hz) * rate_hz
-        output[:, start:stop] = _taken(padded, positions, table=table)
+        output[:, start:stop] = _interpolated(padded, positions, table=table)
     return output
 
 
-def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> Samples:
+def _interpolated(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> Samples:
     samples = padded.shape[1] - 2 * _TAPS
     inside = (positions >= -_WHOLE) & (positions <= samples - 1 + _WHOLE)
     positions = np.clip(positions, 0.0, samples - 1.0)

@@ -148,7 +148,7 @@ def perturb(
     params = chosen(stressor, mixture, severity=severity, seed=seed, key=key)
     if reason := _why_not(stressor, mixture):
         return Undefined(reason)
-    parts, output = _made(stressor, mixture, params)
+    parts, output = _rendered(stressor, mixture, params)
     truth = _truth_of(parts, output, mixture.target)
     return Stressed(output=output.reshape(stems[target].shape), params=params.as_json(), truth=truth)
 
@@ -167,7 +167,7 @@ def render(
     params = stressor.params.from_json(params_json)
     if reason := _why_not(stressor, mixture):
         raise UsageError(f"nothing can be made: {reason}", expected="the stems that the parameters were drawn for")
-    return _made(stressor, mixture, params)[1].reshape(stems[target].shape)
+    return _rendered(stressor, mixture, params)[1].reshape(stems[target].shape)
 
 
 def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
@@ -195,7 +195,7 @@ def _why_not(stressor: SeparationStressor, stems: Stems) -> str:
     return "no_other_source" if needs_others and not stems.others else ""
 
 
-def _made(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[Parts, Samples]:
+def _rendered(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[Parts, Samples]:
     """The parts of an output, and the output, a new array."""
     parts = Parts(kept=stems.target)
     if params.strength > 0.0:
@@ -209,8 +209,8 @@ def _made(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[P
     return parts, output
 
 
-def _product(one: Samples, two: Samples) -> float:
-    return float(np.einsum("ij,ij->", one, two, dtype=np.float64))
+def _product(first: Samples, second: Samples) -> float:
+    return float(np.einsum("ij,ij->", first, second, dtype=np.float64))
 
 
 def energy(sound: Samples) -> float:

@@ -46,12 +46,12 @@ def _level(*values: float) -> Constant:
     return Constant("level of what is added, relative to the target", (-60.0, *values), unit="dB")
 
 
-def _solved(rising: Callable[[float], float], wanted: float) -> float:
+def _bisect(rising: Callable[[float], float], target: float) -> float:
     """Where a rising function of 0..1 reaches what is wanted."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if rising(middle) < wanted else (low, middle)
+        low, high = (middle, high) if rising(middle) < target else (low, middle)
     return high
 
 
@@ -62,7 +62,7 @@ def _without(powers: Doubles, blocks: NDArray[np.intp], params: SeedParams, *, s
     def kept(x: float) -> Doubles:
         return np.asarray(1.0 - np.clip(x * ranks.size - ranks[blocks], 0.0, 1.0))
 
-    return kept(_solved(lambda x: float(np.sum(powers * (1.0 - kept(x)) ** 2) / np.sum(powers)), share))
+    return kept(_bisect(lambda x: float(np.sum(powers * (1.0 - kept(x)) ** 2) / np.sum(powers)), share))
 
 
 def _mel(hz: Any, rate_hz: int) -> Any:
@@ -138,7 +138,7 @@ def band_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
     places = _mel(np.linspace(0.0, stems.rate_hz / 2.0, powers.size), stems.rate_hz)
     blocks = np.minimum(places * _BANDS, _BANDS - 1).astype(np.intp)
     gains = _without(powers, blocks, params, share=amount)
-    return Parts(kept=_in_bands(stems, lambda at: np.asarray(np.interp(at, places, gains))))
+    return Parts(kept=_in_bands(stems, lambda place: np.asarray(np.interp(place, places, gains))))
 
 
 @makes("lost_share", "the target lacks everything above a cut-off", _CUTOFF)
@@ -176,9 +176,9 @@ def _spans(params: SeedParams, length: float) -> list[tuple[float, float]]:
     return [(place * (1.0 - length), place * (1.0 - length) + length) for place in params.stream("places").random(2)]
 
 
-def _outside(spans: list[tuple[float, float]], at: Any, *, fade: float) -> Doubles:
+def _outside(spans: list[tuple[float, float]], positions: Any, *, fade: float) -> Doubles:
     """1 outside of spans, 0 within them, on straight lines over a fade inside their ends."""
-    inside = [np.clip(np.minimum(at - start, end - at) / fade, 0.0, 1.0) for start, end in spans]
+    inside = [np.clip(np.minimum(positions - start, end - positions) / fade, 0.0, 1.0) for start, end in spans]
     return np.asarray(1.0 - np.maximum(*inside))
 
 
@@ -195,7 +195,7 @@ def temporal_mask(stems: Stems, params: SeedParams, amount: float) -> Parts:
 def frequency_mask(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Takes two bands out; stronger ones contain weaker ones."""
     bands = _spans(params, amount)
-    return Parts(kept=_in_bands(stems, lambda at: _outside(bands, at, fade=0.01)))
+    return Parts(kept=_in_bands(stems, lambda place: _outside(bands, place, fade=0.01)))
 
 
 # --- other sources left in ---
@@ -255,7 +255,7 @@ def clipping(stems: Stems, _: NoDraws, amount: float) -> Parts:
         height = np.float32(peak * (1.0 - x))
         return np.clip(target, -height, height) - target
 
-    x = _solved(lambda x: energy(beyond(x)) / total, 10.0 ** (amount / 10.0))
+    x = _bisect(lambda x: energy(beyond(x)) / total, 10.0 ** (amount / 10.0))
     return Parts(kept=target, artefacts=beyond(x))
 
 
@@ -294,8 +294,8 @@ def equalisation(stems: Stems, params: SeedParams, amount: float) -> Parts:
     rng = params.stream("bands")
     centres, heights = rng.random(3), rng.choice((-1.0, 1.0)) * np.array((1.0, -0.8, 0.6))
 
-    def gain(at: Any) -> Doubles:
-        curve = np.exp(-0.5 * ((np.asarray(at)[..., None] - centres) / 0.1) ** 2) @ heights
+    def gain(places: Any) -> Doubles:
+        curve = np.exp(-0.5 * ((np.asarray(places)[..., None] - centres) / 0.1) ** 2) @ heights
         return np.asarray(10.0 ** (amount * curve / 20.0))
 
     return Parts(kept=stems.target, artefacts=_in_bands(stems, gain) - stems.target)
