@@ -67,7 +67,7 @@ def test_the_text_of_a_question_does_not_depend_on_its_answer(kind: FamiliarKind
 @pytest.mark.parametrize("name", ["made_sounds_wanted", "made_pictures_wanted"])
 def test_candidates_of_retrieval_are_right_equally_often(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(understanding, "played", lambda *_, **__: np.zeros(1, np.float32))
-    monkeypatch.setattr(understanding, "_drawn", lambda *_: SimpleNamespace(file=(".jpg", b""), made_of=[]))
+    monkeypatch.setattr(understanding, "_scene", lambda *_: SimpleNamespace(file=(".jpg", b""), made_of=[]))
     truths = [draw(KINDS[name], at, seed=0, world=WORLD).truth for at in range(120)]
     sets: list[tuple[int, ...]] = [tuple(int(str(one)) for one in truth) for truth in truths]  # type: ignore[union-attr]
     assert [len(one) for one in sets].count(2) == 40

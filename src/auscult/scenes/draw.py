@@ -83,11 +83,11 @@ class Stage:
         key = self._height_px(index, pose.height), round(pose.turn_deg, 2)
         cached = self._sprites.get(index)
         if cached is None or cached[0] != key:
-            cached = key, self._drawn(index, *key)
+            cached = key, self._draw_sprite(index, *key)
             self._sprites[index] = cached
         return cached[1]
 
-    def _drawn(self, index: int, height_px: int, turn_deg: float) -> Sprite:
+    def _draw_sprite(self, index: int, height_px: int, turn_deg: float) -> Sprite:
         path, look = self._plan.layout.paths[index], self._plan.objects[index].look
         start, end = path.start, path.end
         turns = start.turn_deg != end.turn_deg

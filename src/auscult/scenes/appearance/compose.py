@@ -150,7 +150,7 @@ def lay(placed: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | 
         soft = _softened(body, blur_px=blur_px, speed_px=(speed[0], speed[1]))
     if after is not None and after.soft is soft and after.corner == corner:
         return after
-    return _placed(soft, corner, stage=stage, region=region, crop=crop)
+    return _layer(soft, corner, stage=stage, region=region, crop=crop)
 
 
 def _body(sprite: Sprite, room: tuple[int, int], *, stage: Stage) -> Body:
@@ -183,7 +183,7 @@ def _softened(body: Body, *, blur_px: float, speed_px: tuple[float, float]) -> S
     return SoftBody(body, blur_px, speed_px, np.asarray(sharpened, np.float32), colour)
 
 
-def _placed(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, region: Window, crop: Window) -> Layer:
+def _layer(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, region: Window, crop: Window) -> Layer:
     body = soft.body
     around = stage.around(region, body.inside[crop])
     tone = np.zeros((3, 4), np.float32)  # of the four channels, alpha adds nothing
@@ -231,7 +231,7 @@ def put_together(stage: Stage, layers: Sequence[Layer | None]) -> ComposedPictur
     A pixel belongs to the front-most thing that covers at least half of it.
     """
     frame = stage.canvas.copy()
-    whole = tuple(_over(frame, layer) for layer in layers)
+    whole = tuple(_paint(frame, layer) for layer in layers)
     return ComposedPicture(frame, visible_of(whole), whole)
 
 
@@ -245,7 +245,7 @@ def visible_of(whole: Sequence[Mask]) -> tuple[Mask, ...]:
     return tuple(reversed(visible))
 
 
-def _over(frame: NDArray[np.uint8], layer: Layer | None) -> Mask:
+def _paint(frame: NDArray[np.uint8], layer: Layer | None) -> Mask:
     """Lay one thing over what is there; gives its whole mask."""
     mask: Mask = np.zeros(frame.shape[:2], np.bool_)
     if layer is None:

@@ -46,14 +46,14 @@ def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sp
     weighted[..., :3] *= weighted[..., 3:] / np.float32(255)
     scale = height_px / (box[3] - box[1])
     middle = ((box[0] + box[2]) / 2 - soft[0], (box[1] + box[3]) / 2 - soft[1])
-    placed = _placed(weighted, scale=scale, middle=middle, turn_deg=turn_deg)
+    placed = _transformed(weighted, scale=scale, middle=middle, turn_deg=turn_deg)
     alpha = np.clip(placed[..., 3], 0, 255)
     straight = spread(np.maximum(placed[..., :3], 0), alpha / np.float32(255), reach_px=_BLEED_PX)
     opacity = with_a_pixel(np.rint(alpha).astype(np.uint8))
     return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), opacity)
 
 
-def _placed(
+def _transformed(
     weighted: NDArray[np.float32], *, scale: float, middle: tuple[float, float], turn_deg: float
 ) -> NDArray[np.float32]:
     """Scale and turn about the middle: first smaller by area, then by one mapping at twice the size, then by half."""

@@ -71,7 +71,7 @@ def _mix(under: NDArray[Any], over: NDArray[Any], share: NDArray[Any]) -> NDArra
     return np.asarray(cv2.blendLinear(over, under, part, 1 - part), dtype=np.float32)
 
 
-def _times(picture: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
+def _shaded(picture: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
     """A picture, (H, W, 3), made brighter or darker from place to place, (H, W)."""
     plane = np.asarray(np.broadcast_to(factor, picture.shape[:2]), dtype=np.float32)
     return np.asarray(cv2.multiply(picture, cv2.merge([plane, plane, plane])), dtype=np.float32)
@@ -92,7 +92,7 @@ def _ground(rng: np.random.Generator, size: Size, base: NDArray[Any], *, depth: 
     share = np.clip(_down(size) * 1.6 - 0.6, 0, 1)
     field = near * share + far * (1 - share)
     patches = noise(rng, size, cell=140, stretch=2.0)
-    return _times(base, 1 + np.float32(depth) * field + np.float32(0.1) * patches)
+    return _shaded(base, 1 + np.float32(depth) * field + np.float32(0.1) * patches)
 
 
 def _open_air(rng: np.random.Generator, size: Size, *, ground: tuple[Rgb, Rgb]) -> NDArray[Any]:
@@ -102,7 +102,7 @@ def _open_air(rng: np.random.Generator, size: Size, *, ground: tuple[Rgb, Rgb]) 
     picture = _sky(rng, size)
     hills = horizon - np.float32(0.05) - np.float32(0.05) * _line(rng, size, cell=180, roughness=0.6)
     trees = _flat(rng, size, ((50, 66, 46), (110, 124, 108)))
-    trees = _times(trees, 1 + 0.28 * noise(rng, size, cell=22, roughness=0.8))
+    trees = _shaded(trees, 1 + 0.28 * noise(rng, size, cell=22, roughness=0.8))
     picture = _mix(picture, trees, (_down(size) - hills) * np.float32(size[0] / 2.5))
     edge = horizon + np.float32(0.012) * _line(rng, size, cell=90)
     return _mix(picture, _ground(rng, size, base, depth=0.24), (_down(size) - edge) * np.float32(size[0] / 2.0))
@@ -130,13 +130,13 @@ def _bricks(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     tones = table[np.floor(rows).astype(int) % 64, np.floor(shifted).astype(int) % 64]
     mortar = ((rows % 1 < 0.1) | (shifted % 1 < 0.05)).astype(np.float32)
     wall = _flat(rng, size, ((108, 66, 52), (190, 160, 140)))
-    wall = _times(wall, 1 + tones + 0.1 * noise(rng, size, cell=8, roughness=0.8))
+    wall = _shaded(wall, 1 + tones + 0.1 * noise(rng, size, cell=8, roughness=0.8))
     return _mix(wall, _flat(rng, size, ((140, 134, 126), (196, 190, 182))), 0.8 * mortar)
 
 
 def _room(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """A wall, a floor of boards, a shadow in the corner and a few frames on the wall."""
-    wall = _times(_flat(rng, size, ((140, 130, 118), (226, 220, 206))), 1 + 0.03 * noise(rng, size, cell=12))
+    wall = _shaded(_flat(rng, size, ((140, 130, 118), (226, 220, 206))), 1 + 0.03 * noise(rng, size, cell=12))
     for _ in range(int(rng.integers(1, 5))):
         x, y = rng.uniform((0.02, 0.04), (0.85, 0.4)) * size[::-1]
         width, height = rng.uniform((0.05, 0.1), (0.2, 0.3)) * size[::-1]
@@ -147,20 +147,20 @@ def _room(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     boards = np.floor(_across(size) * 9 + (_down(size) - 0.5) * (_across(size) - 0.5) * 12)
     tones = rng.normal(0, 0.09, 64).astype(np.float32)[boards.astype(int) % 64]
     wood = _flat(rng, size, ((100, 72, 48), (176, 134, 92)))
-    wood = _times(wood, 1 + tones + 0.08 * noise(rng, size, cell=40, roughness=0.8, stretch=0.2))
+    wood = _shaded(wood, 1 + tones + 0.08 * noise(rng, size, cell=40, roughness=0.8, stretch=0.2))
     picture = _mix(wall, wood, (_down(size) - floor) * np.float32(size[0] / 1.5))
     lamp = (_across(size) - np.float32(rng.uniform(0.1, 0.9))) ** 2 + (
         _down(size) - np.float32(rng.uniform(0, 0.4))
     ) ** 2
-    return _times(picture, 1.12 - 0.5 * np.minimum(lamp, 1))
+    return _shaded(picture, 1.12 - 0.5 * np.minimum(lamp, 1))
 
 
 def _foliage(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """Leaves in several depths."""
-    picture = _times(_flat(rng, size, ((22, 34, 18), (62, 80, 52))), 1 + 0.3 * noise(rng, size, cell=60))
+    picture = _shaded(_flat(rng, size, ((22, 34, 18), (62, 80, 52))), 1 + 0.3 * noise(rng, size, cell=60))
     for depth in range(3):
         leaf = _flat(rng, size, ((40, 70, 26), (100, 140, 70))) * np.float32(0.7 + 0.2 * depth)
-        leaf = _times(leaf, 1 + 0.2 * noise(rng, size, cell=10, roughness=0.8))
+        leaf = _shaded(leaf, 1 + 0.2 * noise(rng, size, cell=10, roughness=0.8))
         share = noise(rng, size, cell=18 + 16 * depth, roughness=0.55) * 5 - np.float32(1 + depth)
         picture = _mix(picture, leaf, share)
     return np.asarray(picture, dtype=np.float32)
@@ -168,7 +168,7 @@ def _foliage(rng: np.random.Generator, size: Size) -> NDArray[Any]:
 
 def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """Blurred shapes without names, many over one another, as a full shelf out of focus."""
-    picture = _times(_flat(rng, size, ((60, 56, 52), (190, 186, 180))), 1 + 0.08 * noise(rng, size, cell=60))
+    picture = _shaded(_flat(rng, size, ((60, 56, 52), (190, 186, 180))), 1 + 0.08 * noise(rng, size, cell=60))
     for _ in range(int(rng.integers(70, 140))):
         centre = rng.uniform(0, 1, 2) * size[::-1]
         reach = float(rng.uniform(0.02, 0.14) * size[0])
@@ -179,7 +179,7 @@ def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
         tone = rng.uniform(40, 210) + rng.normal(0, 26, 3)
         cv2.fillPoly(picture, [np.rint(corners * 16).astype(np.int32)], tuple(map(float, tone)), cv2.LINE_8, 4)
     soft = cv2.GaussianBlur(picture, (0, 0), float(rng.uniform(0.8, 3.0)) * size[0] / _UNIT + 0.3)
-    return _times(soft, 1 + 0.06 * noise(rng, size, cell=6, roughness=0.9))
+    return _shaded(soft, 1 + 0.06 * noise(rng, size, cell=6, roughness=0.9))
 
 
 _PAINTERS: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDArray[Any]]](
@@ -202,7 +202,7 @@ def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
     """Paint a background of one of ``KINDS``, uint8 RGB (height, width, 3), as soft and noisy as a camera's."""
     picture = _PAINTERS[kind](rng, size)
     slope = 1 + np.float32(rng.uniform(-0.15, 0.15)) * (_across(size) - np.float32(0.5))
-    blurred: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
+    blurred: NDArray[Any] = cv2.GaussianBlur(_shaded(picture, slope), (0, 0), 0.6)
     grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(0.8, 2.5))
     return np.asarray(cv2.add(blurred, cv2.merge([grain, grain, grain]), dtype=cv2.CV_8U), dtype=np.uint8)
 

@@ -108,13 +108,13 @@ class Sharpness:
         )
         return cls(np.asarray(fine, np.float32), np.asarray(coarse, np.float32))
 
-    def around(self, there: tuple[slice, slice]) -> float | None:
+    def around(self, region: tuple[slice, slice]) -> float | None:
         """Fineness of a region as ``fineness_of`` measures it, by whole cells; None in pictures without a cell."""
         if self.fine.size == 0:
             return None
         rows, columns = (
             slice(min(side.start // _CELL_PX, cells - 1), min(-(-side.stop // _CELL_PX), cells))
-            for side, cells in zip(there, self.fine.shape, strict=True)
+            for side, cells in zip(region, self.fine.shape, strict=True)
         )
         fine, coarse = float(self.fine[rows, columns].sum()), float(self.coarse[rows, columns].sum())
         return float(np.clip(fine / coarse, *_FINENESS)) if coarse > 0 else _FINENESS[0]
@@ -132,9 +132,9 @@ def fineness_of(*regions: Floats) -> float:
     return float(np.clip(fine / coarse, *_FINENESS)) if coarse > 0 else _FINENESS[0]
 
 
-def blur_between(own: float, wanted: float) -> float:
+def blur_between(fineness: float, target: float) -> float:
     """The Gaussian blur that takes a region from one fineness to another, pixels; 0 where it is soft enough."""
-    return float(np.interp(-math.log(min(wanted / own, 1.0)), _LOSSES, _BLURS))
+    return float(np.interp(-math.log(min(target / fineness, 1.0)), _LOSSES, _BLURS))
 
 
 def _gradient(luma: Floats) -> Floats:
@@ -226,17 +226,17 @@ class Stage:
             sharpness=Sharpness.of(background),
         )
 
-    def fineness(self, there: Window) -> float:
+    def fineness(self, region: Window) -> float:
         """How sharp a thing is here: as the photograph, softer where it is out of focus."""
-        rows, columns = (_middle(side) for side in there)
+        rows, columns = (_middle(side) for side in region)
         local, overall = self.sharpness.around((rows, columns)), self.camera.fineness
         if local is None:
             return _SOFTER * overall
         return float(_SOFTER * overall * np.clip(local / overall, *_FOCUS) ** _FOCUS_WAY)
 
-    def around(self, there: Window, inside: Mask) -> Tones:
+    def around(self, region: Window, inside: Mask) -> Tones:
         """Tones of the background round a thing, on every third pixel each way."""
-        pixels = self.background[there][::3, ::3]
+        pixels = self.background[region][::3, ::3]
         outside = pixels[~inside[::3, ::3]]
         return tones_of(outside if len(outside) >= 16 else pixels.reshape(-1, 3))
 

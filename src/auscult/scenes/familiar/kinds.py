@@ -80,13 +80,13 @@ def sample(kind: FamiliarKind, index: int, *, seed: int, world: World) -> Famili
     return FamiliarSample(entry=entry, files=files, proof=drawn.proof)
 
 
-def sample_row(made: FamiliarSample) -> dict[str, Any]:
+def sample_row(item: FamiliarSample) -> dict[str, Any]:
     """A sample as a line of ``samples.jsonl``."""
-    return {"id": made.entry.id, "entry": entry_json(made.entry), "proof": codec.to_json(made.proof)}
+    return {"id": item.entry.id, "entry": entry_json(item.entry), "proof": codec.to_json(item.proof)}
 
 
-def _numbered(name: str, at: int, every: tuple[object, ...]) -> str:
-    return name if len(every) == 1 else f"{name}_{at:02d}"
+def _numbered(name: str, index: int, group: tuple[object, ...]) -> str:
+    return name if len(group) == 1 else f"{name}_{index:02d}"
 
 
 def _video(drawn: Drawn, file: str) -> dict[str, bytes]:

@@ -228,7 +228,7 @@ def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) 
         }
         usable = {name: group for name, group in boxes.items() if 0 < len(group) <= MOST_THINGS}
         try:
-            path = _there(home / place[1], image.file_name)
+            path = _existing(home / place[1], image.file_name)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
             continue
@@ -236,7 +236,7 @@ def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) 
             yield Photograph(path=path, size=(image.width, image.height), boxes=usable, shown=shown)
 
 
-def _there(folder: Path, name: str) -> Path:
+def _existing(folder: Path, name: str) -> Path:
     path = inside(folder, name)
     if not is_file(path):
         raise InputError("the photograph is not there", expected="the file that instances.json names", path=path)

@@ -121,7 +121,7 @@ def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn
     elsewhere = [_once(rng, world.voice(rng, name)) for name in unseen]
     question = _Question(text="How many of the things that are shown are heard?", answer=answer, options=NUMBERS)
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=elsewhere)
-    return _asked(rng, world, question, cast=cast)
+    return _sample(rng, world, question, cast=cast)
 
 
 def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -130,24 +130,24 @@ def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     first = SIDES.index(answer)
     later = [index for index in rng.permutation(len(SIDES)).tolist() if index != first][: int(rng.integers(1, 3))]
     start_s = float(rng.uniform(0.2, 2.0))
-    voices = {first: _at(rng, world.voice(rng, looks[first].category), start_s)}
+    voices = {first: _starting_at(rng, world.voice(rng, looks[first].category), start_s)}
     for number in later:
         after_s = float(rng.uniform(start_s + _FIRST_LATER_S, SECONDS - 2.0))
-        voices[number] = _at(rng, world.voice(rng, looks[number].category), after_s)
+        voices[number] = _starting_at(rng, world.voice(rng, looks[number].category), after_s)
     text = "Three things are shown. Where in the picture is the one that is heard first?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
-    return _asked(rng, world, _Question(text=text, answer=answer, options=SIDES), cast=cast)
+    return _sample(rng, world, _Question(text=text, answer=answer, options=SIDES), cast=cast)
 
 
 def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """Three things, of which one moves and one or two are heard, the one that moves among them or not."""
     looks = [world.look(rng, name) for name in some_of(rng, world.things, len(SIDES))]
-    mover, *others = (int(at) for at in rng.permutation(len(SIDES)))
+    mover, *others = (int(index) for index in rng.permutation(len(SIDES)))
     heard = ([mover] * (answer == "yes") + others)[: int(rng.integers(1, 3))]
     voices = {index: _once(rng, world.voice(rng, looks[index].category)) for index in heard}
     paths = in_columns(rng, looks, moving=[index == mover for index in range(len(SIDES))])
     question = _Question(text="Is the thing that moves heard?", answer=answer, options=("yes", "no"))
-    return _asked(rng, world, question, cast=Cast(looks=looks, paths=paths, tracks=voices))
+    return _sample(rng, world, question, cast=Cast(looks=looks, paths=paths, tracks=voices))
 
 
 def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -155,10 +155,10 @@ def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     looks = [world.look(rng, name) for name in some_of(rng, world.things, 2)]
     few, many = sorted(int(count) for count in rng.choice(np.arange(1, 5), 2, replace=False))
     counts = {"left": (many, few), "right": (few, many), "equally often": (few, few)}[answer]
-    voices = {index: _times(rng, world.voice(rng, looks[index].category), count) for index, count in enumerate(counts)}
+    voices = {side: _repeated(rng, world.voice(rng, looks[side].category), count) for side, count in enumerate(counts)}
     text = "Two things are shown, one on the left and one on the right. Which of them is heard more often?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
-    return _asked(rng, world, _Question(text=text, answer=answer, options=MORE_OFTEN), cast=cast)
+    return _sample(rng, world, _Question(text=text, answer=answer, options=MORE_OFTEN), cast=cast)
 
 
 def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -173,7 +173,7 @@ def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> D
         free.remove(looks[-1].category)
     voices = {meant: _once(rng, world.voice(rng, looks[meant].category))}
     question = _Question(text="Which colour has the thing that is heard?", answer=answer, options=COLOURS)
-    return _asked(rng, world, question, cast=Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices))
+    return _sample(rng, world, question, cast=Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices))
 
 
 def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look | None:
@@ -196,7 +196,7 @@ class _Question:
     options: tuple[str, ...]
 
 
-def _asked(rng: np.random.Generator, world: World, question: _Question, *, cast: Cast) -> Drawn:
+def _sample(rng: np.random.Generator, world: World, question: _Question, *, cast: Cast) -> Drawn:
     """The sample of a question about a scene."""
     plan = stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
     return Drawn(
@@ -213,11 +213,11 @@ def _once(rng: np.random.Generator, source: SoundSource) -> SoundTrack:
     return heard_once(rng, [source], seconds=SECONDS)[0]
 
 
-def _at(rng: np.random.Generator, source: SoundSource, start_s: float) -> SoundTrack:
+def _starting_at(rng: np.random.Generator, source: SoundSource, start_s: float) -> SoundTrack:
     return track(rng, source, [(round(start_s, 3), round(start_s + float(rng.uniform(1.0, 1.8)), 3))])
 
 
-def _times(rng: np.random.Generator, source: SoundSource, count: int) -> SoundTrack:
+def _repeated(rng: np.random.Generator, source: SoundSource, count: int) -> SoundTrack:
     starts_s = spread_s(rng, count, least_s=_EVENT_S + _APART_S, within=(0.2, SECONDS - 0.2 - _EVENT_S))
     spans: list[TimeSpan] = [(round(start_s, 3), round(start_s + _EVENT_S, 3)) for start_s in starts_s]
     return track(rng, source, spans)

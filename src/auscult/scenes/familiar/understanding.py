@@ -157,7 +157,7 @@ def _clause(rng: np.random.Generator, proof: Proof, thing: SceneObject) -> Claus
         does.append({"op": "voice", "noun": thing.voice.noun, "verb": thing.voice.verb})
     elif not does or rng.random() < 0.3:
         does.append(no(SOUNDS))
-    predicate = " and ".join(_said(rng, form) for form in does)
+    predicate = " and ".join(_wording(rng, form) for form in does)
     return Clause(text=f"{indefinite(' '.join(words))} {predicate}", form=both(*looks, *does), thing=thing.id)
 
 
@@ -170,9 +170,9 @@ def _motion(rng: np.random.Generator, proof: Proof, thing: SceneObject) -> list[
     return [clear[int(rng.integers(len(clear)))]] if clear and rng.random() < 0.5 else []
 
 
-def _said(rng: np.random.Generator, form: Form) -> str:
+def _wording(rng: np.random.Generator, form: Form) -> str:
     """One way to say a predicate of one thing, as a clause."""
-    clauses = [way.text for way in ways(form) if way.slot == "that" and "{to}" not in way.text]
+    clauses = [phrase.text for phrase in ways(form) if phrase.slot == "that" and "{to}" not in phrase.text]
     return clauses[int(rng.integers(len(clauses)))]
 
 
@@ -194,12 +194,12 @@ _SOUND_ASKS: Final = "Which of the pictures show what is heard? One to three of 
 
 def made_sounds_wanted(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """VAR: a picture of a made thing, and generated sounds."""
-    return _sounds_wanted(rng, _made(world), answer)
+    return _sounds_wanted(rng, _generated(world), answer)
 
 
 def made_pictures_wanted(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """AVR: a generated sound, and pictures of made things."""
-    return _pictures_wanted(rng, _made(world), answer)
+    return _pictures_wanted(rng, _generated(world), answer)
 
 
 def recordings_wanted(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -230,8 +230,8 @@ class _Pairs:
     legend: str = ""
 
 
-def _made(world: World) -> _Pairs:
-    return _Pairs(labels=world.things, sounds=world.voices, picture=partial(_drawn, world), legend=f" {world.legend}")
+def _generated(world: World) -> _Pairs:
+    return _Pairs(labels=world.things, sounds=world.voices, picture=partial(_scene, world), legend=f" {world.legend}")
 
 
 def _real(world: World) -> _Pairs:
@@ -277,7 +277,7 @@ def _candidates(rng: np.random.Generator, labels: tuple[str, ...], count: str) -
     return chosen, tuple(sorted(int(index) for index in rng.permutation(CANDIDATES)[: int(count)]))
 
 
-def _drawn(world: World, rng: np.random.Generator, categories: Sequence[str]) -> _Picture:
+def _scene(world: World, rng: np.random.Generator, categories: Sequence[str]) -> _Picture:
     looks = [world.look(rng, str(category)) for category in rng.permutation(categories)]
     size = ALONE[0], ALONE[1] * len(looks)
     plan = stage(rng, world, Cast(looks=looks, paths=in_row(rng, looks, size=size)), size=size, seconds=STILL_S)

@@ -144,10 +144,10 @@ def choose(
         for _ in range(_TRIES):
             path = _draw(rng, wish, beside=boxes[0] if index == partner and index else None)
             box = _boxes(path, wish.aspect)
-            fault = _fault(box, boxes, nearer, wanted=index == partner and index > 0)
-            if fault < least:
-                best, least = (path, box), fault
-            if not fault:
+            penalty = _penalty(box, boxes, nearer, wanted=index == partner and index > 0)
+            if penalty < least:
+                best, least = (path, box), penalty
+            if not penalty:
                 break
         if best is not None:
             paths.append(best[0])
@@ -181,8 +181,8 @@ def _draw(rng: np.random.Generator, wish: _Wish, *, beside: Boxes | None) -> Pat
         middle = beside[int(rng.integers(len(beside)))]
         x = float((middle[0] + middle[2]) / 2 + rng.choice((-1, 1)) * rng.uniform(0.3, 0.7) * (middle[2] - middle[0]))
         y = float((middle[1] + middle[3]) / 2 + rng.uniform(-0.35, 0.35) * (middle[3] - middle[1]))
-        x, y = _kept(x, wide), _kept(y, tall)
-    (x0, x1), (y0, y1) = _ways(rng, wish.motion, centre=(x, y), extent=(wide, tall))
+        x, y = _clamped(x, wide), _clamped(y, tall)
+    (x0, x1), (y0, y1) = _ends(rng, wish.motion, centre=(x, y), extent=(wide, tall))
     turn = float(rng.normal(0, 5))
     roll = float(rng.uniform(15, 50)) * (1 if x1 > x0 else -1)
     rolls = wish.motion in {"left", "right", "to_and_fro"} and rng.random() < _ROLLS
@@ -209,29 +209,29 @@ def _inside(rng: np.random.Generator, length: float) -> float:
     return float(rng.uniform(margin, 1 - margin))
 
 
-def _kept(centre: float, length: float) -> float:
+def _clamped(centre: float, length: float) -> float:
     margin = min(0.5, length / 2)
     return min(1 - margin, max(margin, centre))
 
 
-def _ways(
+def _ends(
     rng: np.random.Generator, motion: Motion, *, centre: tuple[float, float], extent: tuple[float, float]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """First and last x, first and last y of a thing that passes about ``place``."""
+    """First and last x, first and last y of a thing that passes about ``centre``."""
     x, y = centre
     if motion in {"left", "right"}:
         ends = _across(rng, x, extent[0])
         return (ends if motion == "right" else ends[::-1]), (y, y)
     if motion in {"up", "down"}:
-        ends = _along(rng, y, extent[1], shift=(0.30, 0.60))
+        ends = _shifted(rng, y, extent[1], shift=(0.30, 0.60))
         return (x, x), (ends if motion == "down" else ends[::-1])
     if motion == "to_and_fro":
-        ends = _along(rng, x, extent[0], shift=(0.20, 0.45))
+        ends = _shifted(rng, x, extent[0], shift=(0.20, 0.45))
         return (ends if rng.random() < 0.5 else ends[::-1]), (y, y)
     return (x, x), (y, y)
 
 
-def _along(
+def _shifted(
     rng: np.random.Generator, centre: float, length: float, *, shift: tuple[float, float]
 ) -> tuple[float, float]:
     """Two positions, the smaller first, ``shift`` apart, with ``centre`` between them; in the picture if they fit."""
@@ -243,8 +243,8 @@ def _along(
 
 
 def _across(rng: np.random.Generator, centre: float, length: float) -> tuple[float, float]:
-    """As ``_along``, but now and then one end lies outside the picture."""
-    low, high = _along(rng, centre, length, shift=(0.30, 0.65))
+    """As ``_shifted``, but now and then one end lies outside the picture."""
+    low, high = _shifted(rng, centre, length, shift=(0.30, 0.65))
     if rng.random() < _CROSSES_EDGE:
         outside = length / 2 + float(rng.uniform(0.0, 0.08))
         if rng.random() < 0.5:
@@ -268,23 +268,23 @@ def _boxes(path: Path, aspect: float) -> Boxes:
     return np.array(rows, np.float64)
 
 
-def _fault(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wanted: bool) -> float:
+def _penalty(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wanted: bool) -> float:
     """Penalty of a path, 0 is best: its boxes (times, 4) against those already placed, of which some are ``nearer``.
 
     Where ``wanted``, it and the first of them shall hide one another in part.
     """
     inside = _shared(box, np.array([0.0, 0.0, 1.0, 1.0])[None]) / _areas(box)
-    fault = max(0.0, 6.0 - float(np.count_nonzero(inside > 0.6)))
+    penalty = max(0.0, 6.0 - float(np.count_nonzero(inside > 0.6)))
     for index, other in enumerate(others):
         behind = box if nearer[index] else other
         hidden = _shared(box, other) / _areas(behind)
         worst = float(hidden.max())
         if wanted and index == 0:
             low, high = _HALF_HIDDEN
-            fault += max(0.0, low - worst) + max(0.0, worst - high)
+            penalty += max(0.0, low - worst) + max(0.0, worst - high)
         else:
-            fault += max(0.0, worst - _APART)
-    return fault
+            penalty += max(0.0, worst - _APART)
+    return penalty
 
 
 def _shared(first: Boxes, second: Boxes) -> Boxes:

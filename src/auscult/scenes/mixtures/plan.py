@@ -181,7 +181,7 @@ class Planner:
         text, specific, labels = self._labels(rng, shelf, setting, similarity=similarity)
         members = named(text, labels)
         overlap = round(float(rng.random()), 3)
-        spans = _placed(rng, [label in members for label in labels], seconds=seconds, overlap=overlap)
+        spans = _spans(rng, [label in members for label in labels], seconds=seconds, overlap=overlap)
         sources = tuple(
             _source(rng, shelf.clips[label], name=name, spans=span)
             for name, label, span in zip(_names(labels), labels, spans, strict=True)
@@ -280,7 +280,7 @@ def _names(labels: Sequence[str]) -> list[str]:
     return [f"{name}-{plain[:i].count(name) + 1}" if plain.count(name) > 1 else name for i, name in enumerate(plain)]
 
 
-def _placed(
+def _spans(
     rng: np.random.Generator, member: Sequence[bool], *, seconds: float, overlap: float
 ) -> list[tuple[TimeSpan, ...]]:
     """When each source sounds: the target's sources together, each other one over a share of their time."""
@@ -291,12 +291,12 @@ def _placed(
         span = (start, start + length)
         if not is_target:
             long = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
-            span = _beside(rng, span, share=overlap, long=long, seconds=seconds)
+            span = _overlapping(rng, span, share=overlap, long=long, seconds=seconds)
         spans.append(_broken(rng, span))
     return spans
 
 
-def _beside(rng: np.random.Generator, span: TimeSpan, *, share: float, long: float, seconds: float) -> TimeSpan:
+def _overlapping(rng: np.random.Generator, span: TimeSpan, *, share: float, long: float, seconds: float) -> TimeSpan:
     """A span that covers a share of another one, before or after it, as far as there is room."""
     covered = share * (span[1] - span[0])
     before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)

@@ -214,9 +214,9 @@ def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
     return active
 
 
-def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[TimeSpan, ...]:
+def spans_of(active: NDArray[np.bool_], *, until_s: float) -> tuple[TimeSpan, ...]:
     """The spans in seconds of frames of 10 ms in which something is heard; pauses under 0.25 s count as heard."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], heard.astype(np.int8), [0]])))
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], active.astype(np.int8), [0]])))
     spans: list[tuple[float, float]] = []
     for start, end in zip(edges[::2] * _FRAME_S, edges[1::2] * _FRAME_S, strict=True):
         if spans and start - spans[-1][1] < _PAUSE_S:

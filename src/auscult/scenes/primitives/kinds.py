@@ -98,23 +98,23 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
     )
 
 
-def question_row(asked: PriseQuestion) -> dict[str, Any]:
+def question_row(item: PriseQuestion) -> dict[str, Any]:
     """A question and its confirmation as a line of ``questions.jsonl``."""
-    entry = asked.entry
-    return {"id": entry.id, "formal": entry_json(entry), "pre": entry_json(asked.confirmation)}
+    entry = item.entry
+    return {"id": entry.id, "formal": entry_json(entry), "pre": entry_json(item.confirmation)}
 
 
-def _files(made: Stimulus, name: str) -> dict[str, bytes]:
+def _files(sample: Stimulus, name: str) -> dict[str, bytes]:
     """The media, by name within the task's folder."""
     coded: dict[tuple[Medium, str], bytes] = {}
-    if made.picture is not None:
-        coded["images", ".png"] = encode_png(made.picture)
-    if made.video is not None:
+    if sample.picture is not None:
+        coded["images", ".png"] = encode_png(sample.picture)
+    if sample.video is not None:
         from auscult.media.video_write import encode_video
 
-        coded["videos", ".mp4"] = encode_video(made.video, fps=FPS, samples=made.sound, rate_hz=RATE_HZ)
-    if made.sound is not None:
-        coded["wavs", ".wav"] = encode_wav(made.sound, RATE_HZ)
+        coded["videos", ".mp4"] = encode_video(sample.video, fps=FPS, samples=sample.sound, rate_hz=RATE_HZ)
+    if sample.sound is not None:
+        coded["wavs", ".wav"] = encode_wav(sample.sound, RATE_HZ)
     return {media_name(medium, name + suffix): data for (medium, suffix), data in coded.items()}
 
 

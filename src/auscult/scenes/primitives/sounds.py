@@ -82,7 +82,7 @@ def presence(rng: np.random.Generator, answer: str) -> Stimulus:
     within, start = beep(rng, float(rng.uniform(0.8, 1.4))), round(float(rng.uniform(0.4, 2.2)) * RATE_HZ)
     if answer == "yes":
         sound[start : start + len(within)] += within
-    return Stimulus(sound=_whole(sound))
+    return Stimulus(sound=_loud(sound))
 
 
 def beats(rng: np.random.Generator, answer: str) -> Stimulus:
@@ -94,7 +94,7 @@ def beats(rng: np.random.Generator, answer: str) -> Stimulus:
     for start_s in spread_s(rng, count, least_s=0.25, within=(0.15, SECONDS - 0.2)):
         start = round(start_s * RATE_HZ)
         sound[start : start + len(click)] += click
-    return Stimulus(sound=_whole(sound * np.float32(2.0)), empty=count == 0)
+    return Stimulus(sound=_loud(sound * np.float32(2.0)), empty=count == 0)
 
 
 def spread_s(rng: np.random.Generator, count: int, *, least_s: float, within: tuple[float, float]) -> tuple[float, ...]:
@@ -125,8 +125,8 @@ def _in_turn(rng: np.random.Generator, parts: list[Samples]) -> Samples:
     """Two sounds of RMS 1 at most, the same pause before, between and about as much after, of 4 s."""
     pause = silence(_PAUSE_S)
     sound = np.concatenate([silence(float(rng.uniform(0.1, 0.3))), parts[0], pause, parts[1], silence()])
-    return _whole(sound[: round(SECONDS * RATE_HZ)])
+    return _loud(sound[: round(SECONDS * RATE_HZ)])
 
 
-def _whole(sound: Samples) -> Samples:
+def _loud(sound: Samples) -> Samples:
     return np.asarray(np.clip(sound * np.float32(_LOUD), -1, 1), np.float32)

@@ -142,145 +142,146 @@ def _kind(verb: str, **ranges: tuple[float, float]) -> Callable[[_Draw], _Draw]:
 
 
 @_kind("beeps", pitch_hz=(850, 1100), beats_hz=(4.5, 6))
-def _beep(own: Numbers, canvas: Canvas) -> Wave:
-    smooth = np.clip(5.0 * swing(canvas, own["beats_hz"]) + 2.0, 0.0, 1.0)
-    return np.asarray(tone(own["pitch_hz"], canvas, partials=(1.0, 0.0, 0.3, 0.0, 0.15)) * smooth)
+def _beep(numbers: Numbers, canvas: Canvas) -> Wave:
+    smooth = np.clip(5.0 * swing(canvas, numbers["beats_hz"]) + 2.0, 0.0, 1.0)
+    return np.asarray(tone(numbers["pitch_hz"], canvas, partials=(1.0, 0.0, 0.3, 0.0, 0.15)) * smooth)
 
 
 @_kind("rings", pitch_hz=(620, 900), ring_s=(0.3, 0.5), beats_hz=(4, 6))
-def _bell(own: Numbers, canvas: Canvas) -> Wave:
+def _bell(numbers: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.9 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     strike = np.zeros(short.count, dtype=np.float32)
     # Hum, prime, tierce, quint and nominal of a church bell, and two partials over them.
     for ratio, size in ((0.5, 0.5), (1.0, 1.0), (1.2, 0.7), (1.5, 0.5), (2.0, 0.9), (2.74, 0.5), (3.76, 0.3)):
-        half_s = own["ring_s"] / (1.0 + 0.6 * ratio)
-        strike += size * tone(own["pitch_hz"] * ratio, short) * dying(short.count, short.rate_hz, half_s=half_s)
-    return repeated((strike,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.06)
+        half_s = numbers["ring_s"] / (1.0 + 0.6 * ratio)
+        strike += size * tone(numbers["pitch_hz"] * ratio, short) * dying(short.count, short.rate_hz, half_s=half_s)
+    return repeated((strike,), canvas, each_s=1.0 / numbers["beats_hz"], jitter=0.06)
 
 
 @_kind("buzzes", pitch_hz=(150, 230), flutter_hz=(7, 12))
-def _buzz(own: Numbers, canvas: Canvas) -> Wave:
-    pitch = own["pitch_hz"] * (1.0 + 0.02 * swing(canvas, own["flutter_hz"]))
+def _buzz(numbers: Numbers, canvas: Canvas) -> Wave:
+    pitch = numbers["pitch_hz"] * (1.0 + 0.02 * swing(canvas, numbers["flutter_hz"]))
     saw = tone(pitch.astype(np.float32), canvas, partials=[1.0 / order**0.6 for order in range(1, 31)])
-    return saw * (1.0 + 0.35 * swing(canvas, own["flutter_hz"] * 2.3))
+    return saw * (1.0 + 0.35 * swing(canvas, numbers["flutter_hz"] * 2.3))
 
 
 @_kind("chirps", pitch_hz=(2600, 3600), rise=(0.4, 0.8), beats_hz=(5, 8))
-def _chirp(own: Numbers, canvas: Canvas) -> Wave:
-    short = Canvas(round(0.72 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+def _chirp(numbers: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.72 / numbers["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
-    sweep = tone(own["pitch_hz"] * (1.0 + own["rise"] * share**2), short, partials=(1.0, 0.12))
-    return repeated(
-        (sweep * np.sqrt(np.maximum(np.sin(np.pi * share), 0.0)),), canvas, each_s=1.0 / own["beats_hz"], jitter=0.08
-    )
+    sweep = tone(numbers["pitch_hz"] * (1.0 + numbers["rise"] * share**2), short, partials=(1.0, 0.12))
+    chirp = sweep * np.sqrt(np.maximum(np.sin(np.pi * share), 0.0))
+    return repeated((chirp,), canvas, each_s=1.0 / numbers["beats_hz"], jitter=0.08)
 
 
 @_kind("clicks", pitch_hz=(2000, 2800), beats_hz=(7, 11))
-def _click(own: Numbers, canvas: Canvas) -> Wave:
+def _click(numbers: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.03 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
-    ring = tone(own["pitch_hz"], short, partials=(1.0, 0.5)) + 0.5 * canvas.rng.standard_normal(short.count)
+    ring = tone(numbers["pitch_hz"], short, partials=(1.0, 0.5)) + 0.5 * canvas.rng.standard_normal(short.count)
     return repeated(
         (ring.astype(np.float32) * dying(short.count, short.rate_hz, half_s=0.003),),
         canvas,
-        each_s=1.0 / own["beats_hz"],
+        each_s=1.0 / numbers["beats_hz"],
     )
 
 
 @_kind("growls", pitch_hz=(65, 95), rough_hz=(22, 32))
-def _growl(own: Numbers, canvas: Canvas) -> Wave:
-    pitch = own["pitch_hz"] * (1.0 + 0.08 * swing(canvas, 0.7) + 0.04 * swing(canvas, 3.1))
-    throat = tone(pitch.astype(np.float32), canvas, partials=_vowel(own["pitch_hz"], (450.0, 900.0), count=24))
-    rough = 1.0 + 0.8 * swing(canvas, own["rough_hz"])
+def _growl(numbers: Numbers, canvas: Canvas) -> Wave:
+    pitch = numbers["pitch_hz"] * (1.0 + 0.08 * swing(canvas, 0.7) + 0.04 * swing(canvas, 3.1))
+    throat = tone(pitch.astype(np.float32), canvas, partials=_vowel(numbers["pitch_hz"], (450.0, 900.0), count=24))
+    rough = 1.0 + 0.8 * swing(canvas, numbers["rough_hz"])
     return np.asarray((throat + 0.15 * noise(canvas, centre_hz=600.0, octaves=0.5)) * rough)
 
 
 @_kind("hisses", centre_hz=(4500, 6500), flutter_hz=(1, 3))
-def _hiss(own: Numbers, canvas: Canvas) -> Wave:
-    return noise(canvas, centre_hz=own["centre_hz"], octaves=0.35) * (1.0 + 0.2 * swing(canvas, own["flutter_hz"]))
+def _hiss(numbers: Numbers, canvas: Canvas) -> Wave:
+    hiss = noise(canvas, centre_hz=numbers["centre_hz"], octaves=0.35)
+    return hiss * (1.0 + 0.2 * swing(canvas, numbers["flutter_hz"]))
 
 
 @_kind("honks", pitch_hz=(300, 420), interval=(1.19, 1.34))
-def _honk(own: Numbers, canvas: Canvas) -> Wave:
+def _honk(numbers: Numbers, canvas: Canvas) -> Wave:
     brass = (0.6, 1.0, 0.9, 0.8, 0.55, 0.4, 0.3, 0.2, 0.12)
-    low = tone(own["pitch_hz"], canvas, partials=brass)
-    return low + 0.8 * tone(own["pitch_hz"] * own["interval"], canvas, partials=brass)
+    low = tone(numbers["pitch_hz"], canvas, partials=brass)
+    return low + 0.8 * tone(numbers["pitch_hz"] * numbers["interval"], canvas, partials=brass)
 
 
 @_kind("howls", pitch_hz=(300, 420), lift=(0.7, 1.1), glide_hz=(0.8, 1.2))
-def _howl(own: Numbers, canvas: Canvas) -> Wave:
-    lift = 1.0 + own["lift"] * (0.5 - 0.5 * swing(canvas, own["glide_hz"], phase=0.25)) + 0.01 * swing(canvas, 5.5)
-    return tone(
-        (own["pitch_hz"] * lift).astype(np.float32), canvas, partials=_vowel(own["pitch_hz"], (420.0, 850.0), count=8)
-    )
+def _howl(numbers: Numbers, canvas: Canvas) -> Wave:
+    glide = 0.5 - 0.5 * swing(canvas, numbers["glide_hz"], phase=0.25)
+    lift = 1.0 + numbers["lift"] * glide + 0.01 * swing(canvas, 5.5)
+    voice = _vowel(numbers["pitch_hz"], (420.0, 850.0), count=8)
+    return tone((numbers["pitch_hz"] * lift).astype(np.float32), canvas, partials=voice)
 
 
 @_kind("hums", pitch_hz=(90, 150), flutter_hz=(1, 3))
-def _hum(own: Numbers, canvas: Canvas) -> Wave:
-    body = tone(own["pitch_hz"], canvas, partials=(1.0, 0.45, 0.2, 0.08))
-    return body * (1.0 + 0.15 * swing(canvas, own["flutter_hz"]))
+def _hum(numbers: Numbers, canvas: Canvas) -> Wave:
+    body = tone(numbers["pitch_hz"], canvas, partials=(1.0, 0.45, 0.2, 0.08))
+    return body * (1.0 + 0.15 * swing(canvas, numbers["flutter_hz"]))
 
 
 @_kind("knocks", pitch_hz=(160, 300), ring_s=(0.02, 0.03), beats_hz=(5, 7))
-def _knock(own: Numbers, canvas: Canvas) -> Wave:
+def _knock(numbers: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.15 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     wood = (
-        tone(own["pitch_hz"], short)
-        + 0.5 * tone(own["pitch_hz"] * 1.59, short)
-        + 0.3 * tone(own["pitch_hz"] * 2.4, short)
+        tone(numbers["pitch_hz"], short)
+        + 0.5 * tone(numbers["pitch_hz"] * 1.59, short)
+        + 0.3 * tone(numbers["pitch_hz"] * 2.4, short)
     )
-    wood *= dying(short.count, short.rate_hz, half_s=own["ring_s"])
+    wood *= dying(short.count, short.rate_hz, half_s=numbers["ring_s"])
     slap = noise(short, centre_hz=900.0, octaves=0.8) * dying(short.count, short.rate_hz, half_s=0.004)
-    return repeated((wood + 0.5 * slap,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.12)
+    return repeated((wood + 0.5 * slap,), canvas, each_s=1.0 / numbers["beats_hz"], jitter=0.12)
 
 
 @_kind("quacks", pitch_hz=(180, 250), nose_hz=(1100, 1500), beats_hz=(4, 5))
-def _quack(own: Numbers, canvas: Canvas) -> Wave:
-    short = Canvas(round(0.8 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+def _quack(numbers: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.8 / numbers["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
-    nose = _vowel(own["pitch_hz"], (own["nose_hz"], 2.1 * own["nose_hz"]), count=24)
-    call = tone(own["pitch_hz"] * (1.15 - 0.3 * share), short, partials=nose)
+    nose = _vowel(numbers["pitch_hz"], (numbers["nose_hz"], 2.1 * numbers["nose_hz"]), count=24)
+    call = tone(numbers["pitch_hz"] * (1.15 - 0.3 * share), short, partials=nose)
     call *= np.minimum(1.0, 12.0 * share + 0.05) * (1.0 - share) ** 0.5
-    return repeated((call,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.08)
+    return repeated((call,), canvas, each_s=1.0 / numbers["beats_hz"], jitter=0.08)
 
 
 @_kind("rattles", centre_hz=(3000, 4500), beats_hz=(13, 18))
-def _rattle(own: Numbers, canvas: Canvas) -> Wave:
+def _rattle(numbers: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.06 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     beans = [
-        noise(short, centre_hz=own["centre_hz"], octaves=0.5) * dying(short.count, short.rate_hz, half_s=0.009)
+        noise(short, centre_hz=numbers["centre_hz"], octaves=0.5) * dying(short.count, short.rate_hz, half_s=0.009)
         for _ in range(5)
     ]
-    return repeated(beans, canvas, each_s=1.0 / own["beats_hz"], jitter=0.35)
+    return repeated(beans, canvas, each_s=1.0 / numbers["beats_hz"], jitter=0.35)
 
 
 @_kind("rumbles", centre_hz=(80, 140), flutter_hz=(2, 5))
-def _rumble(own: Numbers, canvas: Canvas) -> Wave:
-    return noise(canvas, centre_hz=own["centre_hz"], octaves=0.6) * (1.0 + 0.3 * swing(canvas, own["flutter_hz"]))
+def _rumble(numbers: Numbers, canvas: Canvas) -> Wave:
+    rumble = noise(canvas, centre_hz=numbers["centre_hz"], octaves=0.6)
+    return rumble * (1.0 + 0.3 * swing(canvas, numbers["flutter_hz"]))
 
 
 @_kind("wails", pitch_hz=(700, 950), octaves=(0.9, 1.2), glide_hz=(0.7, 1.4))
-def _siren(own: Numbers, canvas: Canvas) -> Wave:
-    pitch = own["pitch_hz"] * np.exp2(own["octaves"] * swing(canvas, own["glide_hz"], phase=-0.25) / 2.0)
+def _siren(numbers: Numbers, canvas: Canvas) -> Wave:
+    pitch = numbers["pitch_hz"] * np.exp2(numbers["octaves"] * swing(canvas, numbers["glide_hz"], phase=-0.25) / 2.0)
     return tone(pitch.astype(np.float32), canvas, partials=(1.0, 0.5, 0.35, 0.2, 0.1))
 
 
 @_kind("trills", pitch_hz=(1100, 1400), interval=(1.26, 1.5), beats_hz=(6, 10))
-def _trill(own: Numbers, canvas: Canvas) -> Wave:
-    high = swing(canvas, own["beats_hz"]) > 0.0
-    pitch = np.where(high, own["pitch_hz"] * own["interval"], own["pitch_hz"]).astype(np.float32)
+def _trill(numbers: Numbers, canvas: Canvas) -> Wave:
+    high = swing(canvas, numbers["beats_hz"]) > 0.0
+    pitch = np.where(high, numbers["pitch_hz"] * numbers["interval"], numbers["pitch_hz"]).astype(np.float32)
     return tone(pitch, canvas, partials=(1.0, 0.35, 0.12))
 
 
 @_kind("twangs", pitch_hz=(180, 300), interval=(1.25, 1.5), beats_hz=(4, 5))
-def _twang(own: Numbers, canvas: Canvas) -> Wave:
-    notes = [pluck(canvas, pitch_hz=own["pitch_hz"] * step, seconds=0.7) for step in (1.0, own["interval"])]
-    return repeated(notes, canvas, each_s=1.0 / own["beats_hz"])
+def _twang(numbers: Numbers, canvas: Canvas) -> Wave:
+    notes = [pluck(canvas, pitch_hz=numbers["pitch_hz"] * step, seconds=0.7) for step in (1.0, numbers["interval"])]
+    return repeated(notes, canvas, each_s=1.0 / numbers["beats_hz"])
 
 
 @_kind("whistles", pitch_hz=(1900, 2600), vibrato_hz=(4, 7))
-def _whistle(own: Numbers, canvas: Canvas) -> Wave:
-    pitch = own["pitch_hz"] * (1.0 + 0.012 * swing(canvas, own["vibrato_hz"]))
-    breath = noise(canvas, centre_hz=own["pitch_hz"], octaves=0.25)
+def _whistle(numbers: Numbers, canvas: Canvas) -> Wave:
+    pitch = numbers["pitch_hz"] * (1.0 + 0.012 * swing(canvas, numbers["vibrato_hz"]))
+    breath = noise(canvas, centre_hz=numbers["pitch_hz"], octaves=0.25)
     return tone(pitch.astype(np.float32), canvas) + 0.06 * breath
 
 
