@@ -227,9 +227,9 @@ def rasterize(polygons: Sequence[Any], *, size: tuple[int, int], limits: Limits 
             f"the polygons' outlines are {samples / _SCALE:,.0f} pixels long",
             expected=f"at most {_MAX_SAMPLES / _SCALE:,.0f}",
         )
-    mask = _drawn(corners[0], size)
+    mask = _filled(corners[0], size)
     for points in itertools.islice(corners, 1, None):
-        mask |= _drawn(points, size)
+        mask |= _filled(points, size)
     return mask
 
 
@@ -270,7 +270,7 @@ def _outline(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     return np.where(wide[edge], along, across), np.where(wide[edge], across, along)
 
 
-def _drawn(points: NDArray[np.int64], size: tuple[int, int]) -> Mask:
+def _filled(points: NDArray[np.int64], size: tuple[int, int]) -> Mask:
     height, width = size
     x, y = _outline(points)
     turn = np.flatnonzero(x[1:] != x[:-1]) + 1
@@ -500,9 +500,9 @@ def _is_plain_png(path: Path, limits: Limits) -> bool:
 _WITHOUT_PALETTE = (0, 2, 4, 6)  # grey and colour, without and with alpha
 
 
-def _only_indices(found: tuple[int, ...], largest: int) -> tuple[int, ...] | None:
+def _only_indices(indices: tuple[int, ...], largest: int) -> tuple[int, ...] | None:
     """Values that ``read_mask`` would refuse as a soft mask, since none reaches the half; None for what it reads."""
-    return found if len(found) > 1 and max(found) <= largest // 2 else None
+    return indices if len(indices) > 1 and max(indices) <= largest // 2 else None
 
 
 def write_mask(path: Path, mask: Mask) -> None:

@@ -257,10 +257,10 @@ def read_frames(
         raise ValueError(f"fps is {_SLOWEST} to {_FASTEST}, not {fps}")
     if times_s is not None:
         _check_times(times_s)
-        return _shown(path, map(Fraction, times_s), endless=False, limits=limits)
+        return _frames_at(path, map(Fraction, times_s), endless=False, limits=limits)
     if fps is not None:
         rate = Fraction(fps).limit_denominator(100_000)
-        return _shown(path, _evenly(rate, path, limits), endless=True, limits=limits)
+        return _frames_at(path, _evenly(rate, path, limits), endless=True, limits=limits)
     return _every(path, limits=limits)
 
 
@@ -329,12 +329,12 @@ class _Showing:
         return self.time + (1 / Fraction(stream.average_rate) if stream.average_rate else 0)
 
 
-def _shown(path: Path, wanted: Iterator[Fraction], *, endless: bool, limits: Limits) -> Iterator[TimedFrame]:
+def _frames_at(path: Path, times: Iterator[Fraction], *, endless: bool, limits: Limits) -> Iterator[TimedFrame]:
     """Give the frame shown at each wanted time; times are ``endless`` where they may stop at the end of the video.
 
     A time within half a tick of the file's clock before a frame counts as that frame's: files round their times.
     """
-    time, showing, fault = next(wanted, None), None, None
+    time, showing, fault = next(times, None), None, None
     with opened_video(path, limits=limits) as container:
         stream = video_stream(container, path=path, limits=limits)
         slack = min(Fraction(stream.time_base or 0) / 2, _MOST_SLACK)
@@ -345,7 +345,7 @@ def _shown(path: Path, wanted: Iterator[Fraction], *, endless: bool, limits: Lim
                 end = following.time if following else showing.end(stream) + (0 if endless else 2 * slack)
                 while time is not None and time + slack < end:
                     yield showing.timed()
-                    time = next(wanted, None)
+                    time = next(times, None)
             if following is None:
                 break
             showing = following

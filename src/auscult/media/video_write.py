@@ -293,6 +293,6 @@ class _SoundCoder:
         self._code(None)
         self._container.mux(self._stream.encode(None))
 
-    def _code(self, heard: Any) -> None:
-        for piece in self._resampler.resample(heard):
+    def _code(self, frame: Any) -> None:
+        for piece in self._resampler.resample(frame):
             self._container.mux(self._stream.encode(piece))

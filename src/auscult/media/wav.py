@@ -193,17 +193,17 @@ def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
     length = file.seek(0, io.SEEK_END)
     offset, form = 12, b""
     while offset + 8 <= length:
-        head = _at(file, offset, 8)
+        head = _read_at(file, offset, 8)
         name, size = head[:4], int.from_bytes(head[4:], "little")
         offset += 8
         if name == b"fmt ":
-            form = _at(file, offset, min(size, _MOST_FORM_BYTES))
+            form = _read_at(file, offset, min(size, _MOST_FORM_BYTES))
         elif name == b"data":
             if len(form) < 16:
                 raise _broken(path, "no whole format chunk stands before its data")
             remaining = length - offset
             # A program that wrote to a pipe could not go back to fill in the size.
-            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(_at(file, offset, 8), length - offset))
+            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(_read_at(file, offset, 8), length - offset))
             declared = remaining if unknown else size
             file.seek(offset)
             return form, min(declared, remaining), declared
@@ -211,16 +211,16 @@ def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
     raise _broken(path, "it has no data chunk")
 
 
-def _at(file: BinaryIO, offset: int, size: int) -> bytes:
+def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     return file.read(size)
 
 
-def _chunk_at(head: bytes, rest: int) -> bool:
+def _chunk_at(head: bytes, remaining: int) -> bool:
     """Whether a chunk begins so: four printable characters, rare in samples, and a size that fits into the rest."""
     if len(head) < 8 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
         return False
-    return 8 + int.from_bytes(head[4:], "little") <= rest
+    return 8 + int.from_bytes(head[4:], "little") <= remaining
 
 
 def _broken(path: Path, problem: str) -> InputError:
