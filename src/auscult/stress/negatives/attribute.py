@@ -9,7 +9,7 @@ say what proves such a sentence false. Here the annotation must have every objec
 - a colour is false where next to no pixel of any of them may have it, within their masks, clothes included;
   people are not called by a colour, only what they wear;
 - "filling the whole picture" is false where all are small. Beyond the paper; other sizes, materials and actions are
-  relative or not annotated, so nothing proves them false.
+  relative or not annotated, so nothing proves them false; of scenes ``scene_attribute`` says what is known.
 
 Colours are read widely, so that a word that is not among them is surely wrong. Ranges overlap: a pixel between blue and
 purple counts as both. They were drawn around the basic colour terms (Berlin and Kay, Basic Color Terms, 1969) in hue,
@@ -69,7 +69,7 @@ _COLOURLESS: Final = 0.06
 
 @cache
 def _table() -> NDArray[np.int16]:
-    """For each colour of few bits, a bit for each word that it may mean."""
+    """For each colour of ``_BITS`` bits a channel, one bit for each colour word that may name it."""
     side = 1 << _BITS
     table = np.zeros(side**3, np.int16)
     for code in range(side**3):
@@ -153,7 +153,7 @@ class _Attribute(Rewritten):
     )
 
     def rewrite(self, rng: np.random.Generator, subject: Subject, parsed: Parse, /) -> NegativeParams | Undefined:
-        """Draw among replacements; among additions of what is not said yet where there is none."""
+        """Draw one of the replacements; where there is none, one of the additions."""
         things = _meant(subject, parsed)
         if isinstance(things, Undefined):
             return things
@@ -281,7 +281,7 @@ def _colour_words(text: str, parsed: Parse) -> Iterator[tuple[Span, bool]]:
 
 
 def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
-    """What is not said yet: of what is replaced nothing was false, or it does not stand there."""
+    """False claims to add, of kinds that the sentence does not make."""
     text = subject.sentence
     head = subject.noun_at(parsed.head or Span(0, 0))
     kinds = {attribute.kind for attribute in parsed.attributes}
