@@ -28,8 +28,8 @@ def select(
 
     So no separated sound has a defect or an IoU, and no mask has an overall score.
     """
-    _known(actions, DECISIONS, "action")
-    _known(defects or (), (*DEFECTS, "empty"), "defect")
+    _check_names(actions, DECISIONS, "action")
+    _check_names(defects or (), (*DEFECTS, "empty"), "defect")
     if min_iou is not None and not 0.0 <= min_iou <= 1.0:
         raise UsageError(f"the least IoU is {min_iou:g}", expected="a number from 0 to 1")
     if min_overall is not None and not 1.0 <= min_overall <= 5.0:
@@ -66,7 +66,7 @@ def _decided(row: JsonRow, policy: Policy | None, sound: SoundPolicy | None) -> 
     return {"action": verdict.action, "rationale": verdict.rationale}
 
 
-def _known(names: Collection[str], allowed: Sequence[str], what: str) -> None:
+def _check_names(names: Collection[str], allowed: Sequence[str], kind: str) -> None:
     for name in names:
         if name not in allowed:
-            raise UsageError(f"there is no {what} {name!r}", expected=f"some of: {', '.join(allowed)}")
+            raise UsageError(f"there is no {kind} {name!r}", expected=f"some of: {', '.join(allowed)}")

@@ -106,7 +106,7 @@ def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Cluster
     """Try the thresholds of ``GRID``; ``one`` tests one mask a cluster, drawn by name, ``bound`` tests all."""
     if not 0 < accept_error < 1:
         raise UsageError(f"the accepted error is {accept_error:g}", expected="a number between 0 and 1, such as 0.05")
-    counted = _counted(known, single=clusters == "one")
+    counted = _counts(known, single=clusters == "one")
     if not counted:
         return Search(steps=(), chosen=None, usable=0, needed=0)
     steps = [_step(row, bound) for row in counted]
@@ -152,7 +152,7 @@ class _Ordered:
         numbers: dict[str, int] = {}
         cluster = np.array([numbers.setdefault(mask.cluster, len(numbers)) for mask in scored], dtype=np.int64)
         sizes = np.bincount(cluster)
-        orders = [_drawn(scored[end - size].cluster, size) for size, end in _ends(sizes)]
+        orders = [_random_order(scored[end - size].cluster, size) for size, end in _ends(sizes)]
         order = np.lexsort((np.concatenate(orders) if orders else np.zeros(0), cluster))
         self._cluster = cluster[order]
         self._score = np.array([mask.score for mask in scored], dtype=np.float64)[order]
@@ -175,7 +175,7 @@ class _Ordered:
         )
 
 
-def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
+def _counts(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
     table = _Ordered(known)
     counts: list[_Counted] = []
@@ -186,7 +186,7 @@ def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     return counts
 
 
-def _drawn(cluster: str, size: int) -> CountArray:
+def _random_order(cluster: str, size: int) -> CountArray:
     """A random order of the masks of a photograph."""
     return generator(_SEED, "gate", cluster).permutation(size) if size > 1 else np.zeros(1, dtype=np.int64)
 

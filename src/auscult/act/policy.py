@@ -232,9 +232,9 @@ def policy_of(content: object) -> Policy:
     )
 
 
-def _thresholds(given: _GroupFile) -> tuple[Threshold, ...]:
+def _thresholds(group: _GroupFile) -> tuple[Threshold, ...]:
     actions: tuple[Action, ...] = ("accept", "minor_revision", "major_revision")
-    bounds = ((action, getattr(given, action)) for action in actions)
+    bounds = ((action, getattr(group, action)) for action in actions)
     return tuple(
         Threshold(action=action, iou=bound.value, inclusive=bound.inclusive) for action, bound in bounds if bound
     )

@@ -454,10 +454,10 @@ def with_verdicts(tried: Sequence[AttemptResult], judge: Judge) -> list[AttemptR
     """The same attempts, judged together."""
     masks = [attempt.mask for attempt in tried if attempt.mask is not None]
     verdicts = iter(judge(masks) if masks else ())
-    return [attempt if attempt.mask is None else _judged(attempt, next(verdicts)) for attempt in tried]
+    return [attempt if attempt.mask is None else _with_verdict(attempt, next(verdicts)) for attempt in tried]
 
 
-def _judged(tried: AttemptResult, verdict: Verdict | AuscultError) -> AttemptResult:
+def _with_verdict(tried: AttemptResult, verdict: Verdict | AuscultError) -> AttemptResult:
     if isinstance(verdict, AuscultError):
         return replace(tried, note=f"not judged: {verdict.message}")
     return replace(tried, verdict=verdict)

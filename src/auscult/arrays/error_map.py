@@ -83,8 +83,8 @@ def _unpacked(packed: object, count: int) -> bytes:
     return levels
 
 
-def _wrong(what: str, value: object) -> InputError:
+def _wrong(problem: str, value: object) -> InputError:
     return InputError(
-        f"an error map {what} {str(value)[:80]!r}",
+        f"an error map {problem} {str(value)[:80]!r}",
         expected='{"box": [x0, y0, x1, y1], "side": cells, "levels": packed signed bytes}',
     )

@@ -100,12 +100,12 @@ def step_between(earlier: Frame, later: Frame) -> FlowStep:
     if earlier.shape != later.shape:
         raise ValueError(f"frames have shapes {earlier.shape} and {later.shape}; they must be equal")
     greys = [np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), dtype=np.uint8) for frame in (earlier, later)]
-    back, forth = _flow(greys[1], greys[0]), _flow(greys[0], greys[1])
-    returned = moved(forth, back)
-    brought = cv2.absdiff(moved(greys[0], back), greys[1])
-    reach = 1 + ASTRAY * (_length(back) + _length(returned))
-    followed = (_length(back + returned) < reach) & (brought < CHANGED * 255)
-    return FlowStep(flow=back, followed=followed.astype(np.float32))
+    backward, forward = _flow(greys[1], greys[0]), _flow(greys[0], greys[1])
+    returned = moved(forward, backward)
+    change = cv2.absdiff(moved(greys[0], backward), greys[1])
+    reach = 1 + ASTRAY * (_length(backward) + _length(returned))
+    followed = (_length(backward + returned) < reach) & (change < CHANGED * 255)
+    return FlowStep(flow=backward, followed=followed.astype(np.float32))
 
 
 def _length(flow: Flow) -> SoftMask:
@@ -117,8 +117,8 @@ def _flow(start: NDArray[np.uint8], end: NDArray[np.uint8]) -> Flow:
     if min(start.shape) < SMALLEST or start.shape[0] < FLATTEST * start.shape[1]:
         return np.zeros((*start.shape, 2), np.float32)
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
-    nowhere = np.zeros((*start.shape, 2), np.float32)
-    return np.asarray(search.calc(start, end, nowhere), dtype=np.float32)
+    zero = np.zeros((*start.shape, 2), np.float32)
+    return np.asarray(search.calc(start, end, zero), dtype=np.float32)
 
 
 def carried(mask: SoftMask, step: FlowStep) -> SoftMask:

@@ -93,9 +93,9 @@ def _edges(mask: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     above, below = padded[:-1, 1:-1], padded[1:, 1:-1]
     left, right = padded[1:-1, :-1], padded[1:-1, 1:]
     yield _runs(~above & below)  # along the top of a pixel
-    yield _turned(_runs((left & ~right).T))  # down its right side
+    yield _transposed(_runs((left & ~right).T))  # down its right side
     yield _runs(above & ~below)[::-1]
-    yield _turned(_runs((~left & right).T)[::-1])
+    yield _transposed(_runs((~left & right).T)[::-1])
 
 
 def _runs(edges: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -111,7 +111,7 @@ def _places(marked: Mask) -> NDArray[np.intp]:
     return np.stack((columns, rows), axis=1)
 
 
-def _turned(ends: tuple[NDArray[np.intp], ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _transposed(ends: tuple[NDArray[np.intp], ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Corners of a picture from those of its transpose."""
     return ends[0][:, ::-1], ends[1][:, ::-1]
 

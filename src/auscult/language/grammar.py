@@ -468,11 +468,11 @@ class _Scene:
             "sound": Proof(self.facts, frozenset({"sight"})),
         }
 
-    def draw(self, rng: np.random.Generator, wanted: Sequence[str]) -> Expression | None:
+    def draw(self, rng: np.random.Generator, ids: Sequence[str]) -> Expression | None:
         """One expression of one of some things; None where what was drawn cannot be named."""
-        target, family = wanted[int(rng.integers(len(wanted)))], None
+        target, family = ids[int(rng.integers(len(ids)))], None
         if rng.random() < _BOTH_SENSES:
-            family = self._first(rng, BOTH, wanted)
+            family = self._first(rng, BOTH, ids)
         family = family or self._first(rng, EITHER, [target])
         return self._express(rng, family, target) if family else None
 
@@ -481,17 +481,17 @@ class _Scene:
         family = self._first(rng, tuple(FAMILIES), [None])
         return self._express(rng, family, None) if family else None
 
-    def _first(self, rng: np.random.Generator, names: Sequence[str], wanted: Sequence[str | None]) -> str | None:
+    def _first(self, rng: np.random.Generator, names: Sequence[str], targets: Sequence[str | None]) -> str | None:
         """One of the families that can name all of these, each as often; checked lazily."""
         order = (names[int(index)] for index in rng.permutation(len(names)))
-        return next((name for name in order if self._names(name, wanted)), None)
+        return next((name for name in order if self._names(name, targets)), None)
 
-    def _names(self, family: str, wanted: Sequence[str | None]) -> bool:
+    def _names(self, family: str, targets: Sequence[str | None]) -> bool:
         """Whether a family can name all of these; with both senses, without revealing their position from the left."""
         forms = self.forms(family)
-        if len(FAMILIES[family][0]) < 2 or None in wanted:
-            return set(wanted) <= set(forms)
-        return all(any(not _from_left(form) for form in forms.get(target, ())) for target in wanted)
+        if len(FAMILIES[family][0]) < 2 or None in targets:
+            return set(targets) <= set(forms)
+        return all(any(not _from_left(form) for form in forms.get(target, ())) for target in targets)
 
     def forms(self, family: str) -> dict[str | None, list[Form]]:
         """The forms of a family by what they name; under None those that name nothing and might be thought to."""

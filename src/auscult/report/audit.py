@@ -101,14 +101,14 @@ def _view(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str
             ("Switches", str(len(row.switches))),
             ("Odd frames", str(len(row.odd))),
         ),
-        marks=tuple((mark.kind, _when(mark), mark.why, links.get(mark.id or "", "")) for mark in marks[:MARKS_SHOWN]),
+        marks=tuple((mark.kind, _moment(mark), mark.why, links.get(mark.id or "", "")) for mark in marks[:MARKS_SHOWN]),
         more=max(0, len(marks) - MARKS_SHOWN),
         note=" ".join([row.note, *reasons]).strip(),
         timeline=timeline(row, verdicts, links),
     )
 
 
-def _when(mark: Mark) -> str:
+def _moment(mark: Mark) -> str:
     return f"{mark.frame} at {mark.time_s:g} s" if mark.time_s is not None else mark.frame
 
 
@@ -118,7 +118,7 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
     parts = _axis(len(by_frame))
     judged = [(i, verdict) for i, verdict in enumerate(by_frame) if verdict is not None and verdict.iou is not None]
     for stretch in _stretches([i for i, _ in judged]):
-        parts += _drawn([pair for pair in judged if stretch[0] <= pair[0] <= stretch[-1]], len(by_frame))
+        parts += _curve_shapes([pair for pair in judged if stretch[0] <= pair[0] <= stretch[-1]], len(by_frame))
     index_of = {name: i for i, name in enumerate(row.frames) if name is not None}
     for mark in (*row.switches, *row.odd):
         i = index_of.get(mark.id or "")
@@ -138,7 +138,7 @@ def _stretches(indices: Sequence[int]) -> list[list[int]]:
     return [[index for _, index in group] for _, group in groupby(numbered, key=lambda pair: pair[1] - pair[0])]
 
 
-def _drawn(judged: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape]:
+def _curve_shapes(judged: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape]:
     upper = [(_x(i, count), _y(verdict.iou if verdict.iou_high is None else verdict.iou_high)) for i, verdict in judged]
     lower = [(_x(i, count), _y(verdict.iou if verdict.iou_low is None else verdict.iou_low)) for i, verdict in judged]
     line = [(_x(i, count), _y(verdict.iou)) for i, verdict in judged]
@@ -151,13 +151,13 @@ def _drawn(judged: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape
     ]
 
 
-def _mark(mark: Mark, at: tuple[float, float], links: Mapping[str, str]) -> DrawnShape:
-    words, link = f"{_when(mark)}: {mark.why}", links.get(mark.id or "", "")
+def _mark(mark: Mark, point: tuple[float, float], links: Mapping[str, str]) -> DrawnShape:
+    words, link = f"{_moment(mark)}: {mark.why}", links.get(mark.id or "", "")
     if mark.kind == "switch":
-        return Line(start=(at[0], _TOP), end=(at[0], _BASE), colour="a-reject", width=3, title=words, link=link)
+        return Line(start=(point[0], _TOP), end=(point[0], _BASE), colour="a-reject", width=3, title=words, link=link)
     # filled, though with nothing to see, so that its inside can be pointed at
     return Circle(
-        centre=at, radius=4.5, fill="ground", opacity=0, stroke="a-reject-ink", width=2, title=words, link=link
+        centre=point, radius=4.5, fill="ground", opacity=0, stroke="a-reject-ink", width=2, title=words, link=link
     )
 
 
@@ -324,7 +324,7 @@ def _iou_chart(verdicts: Sequence[Verdict]) -> Figure:
         for index in range(IOU_BINS)
     ]
     total = sum(stack.total for stack in stacks)
-    title = f"Estimated IoU of {total} masks: " + (_spoken(stacks) or "none")
+    title = f"Estimated IoU of {total} masks: " + (_totals_text(stacks) or "none")
     ticks = {edge: f"{edge / IOU_BINS:.1f}" for edge in range(0, IOU_BINS + 1, 4)}
     return Figure(caption="Estimated IoU", drawing=histogram(stacks, title=title, ticks=ticks), kind="bars")
 
@@ -345,11 +345,11 @@ def _defect_chart(verdicts: Sequence[Verdict]) -> Figure:
         for name in (*DEFECTS, "empty")
         if name in defects
     ]
-    drawing = bars(stacks, title="Masks by defect: " + (_spoken(stacks) or "none"))
+    drawing = bars(stacks, title="Masks by defect: " + (_totals_text(stacks) or "none"))
     return Figure(caption="Defects", drawing=drawing, kind="bars")
 
 
-def _spoken(stacks: Sequence[Stack]) -> str:
+def _totals_text(stacks: Sequence[Stack]) -> str:
     return ", ".join(f"{stack.label}: {stack.total}" for stack in stacks if stack.total)
 
 
@@ -553,16 +553,16 @@ def _pictured(
     Where not all fit, the thumbnails that only accompany a large view go first.
     """
     small = {row.verdict.id: thumbnails.get(row.verdict.id) for row in rows[:PICTURED]}
-    big = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
-    total = sum(len(picture) for pictures in (small, big) for picture in pictures.values() if picture)
+    large = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
+    total = sum(len(picture) for pictures in (small, large) for picture in pictures.values() if picture)
     if total > most_bytes:
-        small = {name: None if big.get(name) else picture for name, picture in small.items()}
+        small = {name: None if large.get(name) else picture for name, picture in small.items()}
     left = most_bytes
-    done = []
+    result = []
     for row in rows:
-        thumbnail, crop = small.get(row.verdict.id), big.get(row.verdict.id)
+        thumbnail, crop = small.get(row.verdict.id), large.get(row.verdict.id)
         left -= len(thumbnail or b"") + len(crop or b"")
         if left < 0:  # stays below, so that pictures go to the worst without gaps
             thumbnail = crop = None
-        done.append(replace(row, thumbnail=thumbnail, crop=crop))
-    return tuple(done)
+        result.append(replace(row, thumbnail=thumbnail, crop=crop))
+    return tuple(result)

@@ -437,7 +437,7 @@ class _Pen:
         if isinstance(part, Rect):
             self._rect(part)
         elif part.fill and len(part.points) > 2:
-            self._ink.polygon(self._scaled(part.points), fill=_seen(part.fill, part.opacity))
+            self._ink.polygon(self._scaled(part.points), fill=_rgba(part.fill, part.opacity))
         if part.stroke:
             points = _corners(part) if isinstance(part, Rect) else part.points
             self._line([*points, *points[:2]], part.stroke, part.width)
@@ -446,13 +446,13 @@ class _Pen:
         if part.fill and part.width_px > 0 and part.height_px > 0:
             (left, top), _, (right, bottom), _ = self._scaled(_corners(part))
             box = (left, top, max(left, right - 1), max(top, bottom - 1))  # Pillow counts the last pixel in
-            self._ink.rectangle(box, fill=_seen(part.fill, part.opacity))
+            self._ink.rectangle(box, fill=_rgba(part.fill, part.opacity))
 
     def _circle(self, part: Circle) -> None:
         ((x, y),) = self._scaled([part.centre])
         if part.fill:
             reach = part.radius * self._zoom
-            self._ink.ellipse((x - reach, y - reach, x + reach, y + reach), fill=_seen(part.fill, part.opacity))
+            self._ink.ellipse((x - reach, y - reach, x + reach, y + reach), fill=_rgba(part.fill, part.opacity))
         if part.stroke:
             reach = (part.radius + part.width / 2) * self._zoom
             broad = max(1, round(part.width * self._zoom))
@@ -460,7 +460,7 @@ class _Pen:
             self._ink.ellipse(box, outline=rgb(LIGHT[part.stroke]), width=broad)
 
     def _text(self, part: Text) -> None:
-        words = "".join(map(_alike, plain(part.words)))
+        words = "".join(map(_drawable, plain(part.words)))
         if not words:
             return
         ((x, y),) = self._scaled([part.at])
@@ -489,7 +489,7 @@ def _corners(part: Rect) -> tuple[Point, Point, Point, Point]:
     return (part.x, part.y), (right, part.y), (right, bottom), (part.x, bottom)
 
 
-def _alike(character: str) -> str:
+def _drawable(character: str) -> str:
     """The character, or one that is alike where the font has none."""
     if character.isascii() or character in _KEPT:
         return character
@@ -497,7 +497,7 @@ def _alike(character: str) -> str:
     return _LIKE.get(character, bare or character)
 
 
-def _seen(name: str, opacity: float) -> tuple[int, int, int, int]:
+def _rgba(name: str, opacity: float) -> tuple[int, int, int, int]:
     return (*rgb(LIGHT[name]), round(255 * opacity))
 
 

@@ -276,9 +276,9 @@ def unchecked_of(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Which senses no judge checked, and what that means for a reader."""
     notes = []
     for sense, meaning in _MEANING.items():
-        without = sum(not getattr(verdict.evidence, sense) for verdict in verdicts)
-        if without and without == len(verdicts):
+        count = sum(not getattr(verdict.evidence, sense) for verdict in verdicts)
+        if count and count == len(verdicts):
             notes.append(f"{sense.capitalize()} was not checked: {meaning}.")
-        elif without:
-            notes.append(f"{sense.capitalize()} was not checked for {without:,} of {len(verdicts):,} masks: {meaning}.")
+        elif count:
+            notes.append(f"{sense.capitalize()} was not checked for {count:,} of {len(verdicts):,} masks: {meaning}.")
     return tuple(notes)

@@ -143,7 +143,7 @@ _CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 def overlay(frame: Frame, mask: Mask, *, outline: bool = True) -> Frame:
     """Draw a mask, bool (H, W), with a line round it on a copy of its frame, uint8 RGB (H, W, 3)."""
     _check(frame, mask)
-    return _drawn(frame, mask, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
+    return _with_marks(frame, mask, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
 
 
 TRACK_COLOURS: Final[tuple[Colour, ...]] = (
@@ -157,7 +157,7 @@ def captioned(frame: Frame, masks: Sequence[tuple[Mask, str, Colour]]) -> Frame:
     painted = frame.copy()
     for mask, _, colour in masks:
         _check(frame, mask)
-        painted = _drawn(painted, mask, line_px=max(1, round(min(mask.shape) / 300)), colour=colour)
+        painted = _with_marks(painted, mask, line_px=max(1, round(min(mask.shape) / 300)), colour=colour)
     scale = max(0.4, min(frame.shape[:2]) / 800)
     line, edge = math.ceil(34 * scale), math.ceil(8 * scale)
     top = painted[: line * len(masks) + edge]
@@ -217,7 +217,7 @@ def small_overlay(small: Frame, mask: Mask, *, errors: ErrorMap | None = None) -
     """
     shape = _small_mask(mask, (small.shape[1], small.shape[0]))
     frame_box = 0, 0, mask.shape[1], mask.shape[0]
-    return _drawn(small, shape, line_px=1, errors=_Errors.of(errors, shape, frame_box, period_px=4))
+    return _with_marks(small, shape, line_px=1, errors=_Errors.of(errors, shape, frame_box, period_px=4))
 
 
 def crop(
@@ -246,7 +246,7 @@ def crop(
     picture = _resized(np.ascontiguousarray(frame[rows, columns]), size)
     shape = cv2.resize(_bytes(mask[rows, columns]), size, interpolation=cv2.INTER_NEAREST) > 0
     marks = _Errors.of(errors, shape, view, period_px=10)
-    canvas = _drawn(picture, shape, line_px=2 if size_px >= 320 else 1, errors=marks)
+    canvas = _with_marks(picture, shape, line_px=2 if size_px >= 320 else 1, errors=marks)
     if marked is not None:
         _brackets(canvas, _scaled(marked, view, scale))
     return canvas
@@ -317,7 +317,7 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     return touched
 
 
-def _drawn(
+def _with_marks(
     frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = None, colour: Colour = MASK_COLOUR
 ) -> Frame:
     painted: Frame = frame.copy()

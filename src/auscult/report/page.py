@@ -260,7 +260,7 @@ def _environment() -> Environment:
         sort_keys=_sort_keys,
     )
     environment.filters.update(
-        drawn=_drawn,
+        drawn=_figure_markup,
         jpeg=_jpeg_link,
         sound=_sound_link,
         address=_address,
@@ -279,7 +279,7 @@ def _asset(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _drawn(figure: Figure) -> Markup:
+def _figure_markup(figure: Figure) -> Markup:
     return to_markup(figure.drawing, kind=figure.kind)
 
 

@@ -57,10 +57,10 @@ def short_sound(path: Path) -> Sound:
     """The beginning of a sound, at most 6 s of one channel and about 16 kHz: small enough for a page."""
     sound = read_sound(path)
     samples = sound.samples if sound.samples.ndim == 1 else sound.samples.mean(axis=0)
-    by = max(1, sound.rate_hz // _MOST_RATE_HZ)
+    factor = max(1, sound.rate_hz // _MOST_RATE_HZ)
     short = samples[: round(_MOST_SOUND_S * sound.rate_hz)]
-    resampled = short[: len(short) // by * by].reshape(-1, by).mean(axis=1)
-    return Sound(samples=resampled.astype(np.float32), rate_hz=sound.rate_hz // by)
+    resampled = short[: len(short) // factor * factor].reshape(-1, factor).mean(axis=1)
+    return Sound(samples=resampled.astype(np.float32), rate_hz=sound.rate_hz // factor)
 
 
 def _spectrogram(sound: Sound) -> Frame:

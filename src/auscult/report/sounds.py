@@ -79,7 +79,7 @@ def sound_sections(
             figures=chart, tables=counts, beside=True,
         ),
         Section(name="worst-sounds", title="Worst sounds", lead=_HEARD, examples=examples),
-        Section(name="sound-scores", title="Scores of sounds", tables=_listed(worst, judged)),
+        Section(name="sound-scores", title="Scores of sounds", tables=_score_tables(worst, judged)),
         Section(name="sound-truth", title="Sounds: judge against truth", lead=_AFTER, tables=truth),
     ]  # fmt: skip
     return [section for section in sections if section.tables or section.examples] if judged else []
@@ -110,7 +110,7 @@ def _scored(verdict: SoundVerdict, axis: str) -> str:
     return f"{number(getattr(verdict, axis))} {interval(low, high)}".strip()
 
 
-def _listed(worst: SoundVerdicts | Sequence[Any], judged: SoundVerdicts) -> tuple[Table, ...]:
+def _score_tables(worst: SoundVerdicts | Sequence[Any], judged: SoundVerdicts) -> tuple[Table, ...]:
     axes = tuple(reversed(PERFORMANCE))
     scores = tuple(
         (one.id, ACTION_WORDS[action_key(one.action)], *(_scored(one, axis) for axis in axes), number(one.novelty))

@@ -106,8 +106,8 @@ def _decibels(power: Doubles, loudest: float) -> Doubles:
 
 def _coloured(power: Doubles, loudest: float) -> Frame:
     levels = _decibels(_resized(power, (_PANEL_PX, WIDTH_PX - _LEFT)), loudest)
-    bytes_ = np.rint(255 * np.clip(1 + levels / _RANGE_DB, 0, 1)).astype(np.uint8)
-    return np.ascontiguousarray(cv2.applyColorMap(bytes_, cv2.COLORMAP_INFERNO)[..., ::-1])
+    pixels = np.rint(255 * np.clip(1 + levels / _RANGE_DB, 0, 1)).astype(np.uint8)
+    return np.ascontiguousarray(cv2.applyColorMap(pixels, cv2.COLORMAP_INFERNO)[..., ::-1])
 
 
 def _draw_fault(panel: Frame, curve: Doubles, name: str) -> None:
@@ -190,14 +190,14 @@ def page_sound(samples: Samples, *, rate_hz: int, most_bytes: int) -> bytes:
     there, else WAV. What is still too large has 8 kHz, and then loses its end.
     """
     for highest in _RATES_HZ:
-        by = max(1, rate_hz // highest)
-        resampled = samples[: len(samples) // by * by].reshape(-1, by).mean(axis=1)
-        data = _encoded(resampled, rate_hz // by)
+        factor = max(1, rate_hz // highest)
+        resampled = samples[: len(samples) // factor * factor].reshape(-1, factor).mean(axis=1)
+        data = _encoded(resampled, rate_hz // factor)
         if len(data) <= most_bytes:
             return data
     while len(data) > most_bytes and len(resampled) > _BLOCK:
         resampled = resampled[: max(_BLOCK, int(0.95 * len(resampled) * most_bytes / len(data)))]
-        data = _encoded(resampled, rate_hz // by)
+        data = _encoded(resampled, rate_hz // factor)
     return data
 
 

@@ -72,9 +72,9 @@ def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
     picture = np.array(to_picture(_written(plan)))
     for tile in plan.tiles:
         if tile.cell.frame is not None:
-            _put(picture, _drawn(tile.cell, tile.cell.frame, plan.cell_px), (tile.x, tile.y))
+            _paste(picture, _cell_picture(tile.cell, tile.cell.frame, plan.cell_px), (tile.x, tile.y))
     for number, swatch in enumerate(_swatches()):
-        _put(picture, swatch, (8 + number * _KEY_STEP, plan.size[1] - _KEY + 4))
+        _paste(picture, swatch, (8 + number * _KEY_STEP, plan.size[1] - _KEY + 4))
     return picture
 
 
@@ -118,13 +118,13 @@ def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:
         for column, content in enumerate(row.cells)
     ]
     names = tuple((row, top + number * step + cell[1] // 2) for number, row in enumerate(rows))
-    under = [(left, top + number * step + cell[1] + _UNDER) for number in range(len(rows))]
+    positions = [(left, top + number * step + cell[1] + _UNDER) for number in range(len(rows))]
     return _Plan(
         size=(width_px, top + len(rows) * step + _KEY),
         cell_px=cell,
         tiles=tuple(tiles),
         names=names,
-        notes=_noted(notes, under),
+        notes=_note_texts(notes, positions),
     )
 
 
@@ -146,7 +146,7 @@ def _photographs(rows: Sequence[StripRow], width_px: int) -> _Plan:
     lines = -(-len(rows) // count)
     under = [(tile.x, tile.y + cell[1] + _UNDER) for tile in tiles]
     return _Plan(
-        size=(width_px, 4 + lines * step + _KEY), cell_px=cell, tiles=tiles, names=(), notes=_noted(notes, under)
+        size=(width_px, 4 + lines * step + _KEY), cell_px=cell, tiles=tiles, names=(), notes=_note_texts(notes, under)
     )
 
 
@@ -162,7 +162,7 @@ def _lines(words: str, width: float) -> list[str]:
     return [fitted(line, _NOTE_SIZE, width) for line in lines]
 
 
-def _noted(notes: Sequence[Sequence[str]], under: Sequence[tuple[int, int]]) -> tuple[Text, ...]:
+def _note_texts(notes: Sequence[Sequence[str]], under: Sequence[tuple[int, int]]) -> tuple[Text, ...]:
     return tuple(
         Text(at=(x, y + 10 + number * _NOTE), words=line, size=_NOTE_SIZE)
         for lines, (x, y) in zip(notes, under, strict=True)
@@ -201,9 +201,9 @@ def _written(plan: _Plan) -> Drawing:
     return Drawing(size=plan.size, parts=tuple(parts), title="strip")
 
 
-def _centred(words: str, corner: tuple[float, float], wide: float) -> Text:
+def _centred(words: str, corner: tuple[float, float], width: float) -> Text:
     x, y = corner
-    return Text(at=(x + wide / 2, y), words=fitted(words, 11.5, wide), size=11.5, anchor="middle")
+    return Text(at=(x + width / 2, y), words=fitted(words, 11.5, width), size=11.5, anchor="middle")
 
 
 def _words(cell: StripCell) -> str:
@@ -215,13 +215,13 @@ def _words(cell: StripCell) -> str:
     return cell.why or NONE if cell.score is None else printed(cell.score)
 
 
-def _drawn(cell: StripCell, frame: Frame, cell_px: tuple[int, int]) -> Frame:
+def _cell_picture(cell: StripCell, frame: Frame, cell_px: tuple[int, int]) -> Frame:
     """The frame with tint and outline, within a cell; a frame of another shape keeps its own."""
     scale = min(cell_px[0] / frame.shape[1], cell_px[1] / frame.shape[0])
     size = max(1, round(frame.shape[1] * scale)), max(1, round(frame.shape[0] * scale))
     canvas = compared(frame, cell.prediction, cell.truth, size=size)
     tile = np.full((cell_px[1], cell_px[0], 3), _EMPTY, np.uint8)
-    _put(tile, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
+    _paste(tile, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
     return tile
 
 
@@ -233,7 +233,7 @@ def _swatches() -> tuple[Frame, Frame]:
     return overlay(grey, np.ones((12, 14), np.bool_), outline=False), line
 
 
-def _put(picture: Frame, part: Frame, corner: tuple[int, int]) -> None:
+def _paste(picture: Frame, part: Frame, corner: tuple[int, int]) -> None:
     """Paste a part; what reaches beyond the picture is left out."""
     x, y = corner
     room = part[: max(0, picture.shape[0] - y), : max(0, picture.shape[1] - x)]

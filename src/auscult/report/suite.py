@@ -260,18 +260,18 @@ class _PageReader:
         )
 
     def _figure(self, entry: _FigureFile) -> Figure | None:
-        drawing = self._of(entry.file, lambda data: read_drawing(entry.file, load(data)))
+        drawing = self._read_file(entry.file, lambda data: read_drawing(entry.file, load(data)))
         return None if drawing is None else Figure(name=Path(entry.file).stem, caption=entry.caption, drawing=drawing)
 
     def _table(self, name: str) -> Table | None:
-        return self._of(name, lambda data: read_table(name, _safe_texts(load(data))))
+        return self._read_file(name, lambda data: read_table(name, _safe_texts(load(data))))
 
     def _example(self, entry: _ExampleFile) -> Example | None:
-        jpeg = self._of(entry.file, _jpeg)
+        jpeg = self._read_file(entry.file, _jpeg)
         if jpeg is None:
             return None
         sounds = (*entry.sounds, *((("", entry.sound),) if entry.sound else ()))
-        loaded = ((label, file, self._of(file, _sound)) for label, file in sounds)
+        loaded = ((label, file, self._read_file(file, _sound)) for label, file in sounds)
         return Example(
             title=entry.title,
             jpeg=jpeg,
@@ -294,7 +294,7 @@ class _PageReader:
                 self._lost[name] = error.message
         return tuple(links)
 
-    def _of(self, name: str, read: Callable[[bytes], _Read]) -> _Read | None:
+    def _read_file(self, name: str, read: Callable[[bytes], _Read]) -> _Read | None:
         """A file of the record as a value; None, and a note, where it cannot be had."""
         try:
             limits = Limits(max_bytes=min(MAX_FILE_BYTES, self._left))
@@ -313,8 +313,8 @@ class _PageReader:
         return notes[:_MOST_LOST] + ([f"Not shown: {left:,} more parts of the page."] if left > 0 else [])
 
 
-def _present(found: Iterable[_Read | None]) -> tuple[_Read, ...]:
-    return tuple(item for item in found if item is not None)
+def _present(items: Iterable[_Read | None]) -> tuple[_Read, ...]:
+    return tuple(item for item in items if item is not None)
 
 
 def _safe_texts(value: Any) -> Any:

@@ -113,10 +113,10 @@ def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Tab
     present = {action_key(verdict.action) for verdict in verdicts}
     actions = [*ACTIONS, *(name for name in (UNDECIDED, UNJUDGED) if name in present)]
     defects = [name for name in (*DEFECTS, "empty") if any(verdict.defect == name for verdict in verdicts)]
-    rows = [_counted(name, [v for v in verdicts if v.defect == name], actions) for name in defects]
+    rows = [_count_row(name, [v for v in verdicts if v.defect == name], actions) for name in defects]
     if any(verdict.defect is None for verdict in verdicts):
-        rows.append(_counted("not judged", [v for v in verdicts if v.defect is None], actions))
-    rows.append(_counted("all", list(verdicts), actions))
+        rows.append(_count_row("not judged", [v for v in verdicts if v.defect is None], actions))
+    rows.append(_count_row("all", list(verdicts), actions))
     share = ["% of all", *(_percent(int(cell), len(verdicts)) for cell in rows[-1][1:])]
     counts = ", ".join(f"{counted[key]} {words}" for key, words in COUNTED.items())
     return Table(
@@ -127,13 +127,13 @@ def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Tab
     )
 
 
-def _counted(label: str, verdicts: Sequence[Verdict], actions: Sequence[str]) -> tuple[str, ...]:
+def _count_row(label: str, verdicts: Sequence[Verdict], actions: Sequence[str]) -> tuple[str, ...]:
     counts = [sum(action_key(verdict.action) == action for verdict in verdicts) for action in actions]
     return (label, *(str(count) for count in counts), str(len(verdicts)))
 
 
-def _percent(part: int, whole: int) -> str:
-    return "–" if whole == 0 else f"{100 * part / whole:.1f} %"
+def _percent(part: int, total: int) -> str:
+    return "–" if total == 0 else f"{100 * part / total:.1f} %"
 
 
 def _worst_table(verdicts: Sequence[Verdict], total: int, left: Mapping[str, int]) -> Table:

@@ -224,20 +224,20 @@ def double_confirmation(
     return {"with": score_of(entered, row=_both_right, combine=plain_mean, signature=signature), "without": alone}
 
 
-def _both(given: tuple[Any, Any], true: tuple[Any, Any]) -> Any:
+def _both(prediction: tuple[Any, Any], true: tuple[Any, Any]) -> Any:
     """Answer and confirmation, or what stands for the sample where one of the two is missing."""
-    parts = given if true[1] is not None else given[:1]
+    parts = prediction if true[1] is not None else prediction[:1]
     for kind in (Failed, Undefined):
         for part in parts:
             if isinstance(part, kind):
                 return part
-    return given
+    return prediction
 
 
-def _both_right(given: tuple[Any, Any] | None, true: tuple[Any, Any]) -> tuple[float]:
-    if given is None:
+def _both_right(prediction: tuple[Any, Any] | None, true: tuple[Any, Any]) -> tuple[float]:
+    if prediction is None:
         return (0.0,)
-    return (float(_equal(given[0], true[0]) and (true[1] is None or _equal(given[1], true[1]))),)
+    return (float(_equal(prediction[0], true[0]) and (true[1] is None or _equal(prediction[1], true[1]))),)
 
 
 def _matched(
@@ -246,16 +246,16 @@ def _matched(
     entered = chosen(predictions, truths, unparsed=unparsed)
     return score_of(
         entered,
-        row=lambda given, true: (float(given is not None and _equal(given, true)),),
+        row=lambda prediction, true: (float(prediction is not None and _equal(prediction, true)),),
         combine=plain_mean,
         signature=_signature(metric, unparsed),
     )
 
 
-def _equal(given: Any, true: Any) -> bool:
-    if isinstance(true, str) or isinstance(given, str):
-        return isinstance(true, str) and isinstance(given, str) and normal(given) == normal(true)
-    return sorted(map(normal, given)) == sorted(map(normal, true))
+def _equal(prediction: Any, true: Any) -> bool:
+    if isinstance(true, str) or isinstance(prediction, str):
+        return isinstance(true, str) and isinstance(prediction, str) and normal(prediction) == normal(true)
+    return sorted(map(normal, prediction)) == sorted(map(normal, true))
 
 
 def plain_mean(means: Columns) -> dict[str, Columns]:
@@ -337,7 +337,7 @@ def amic(
     Raises:
         InputError: Unequal numbers, a truth without a class, a count that is no whole number, an unknown variant.
     """
-    return _counted(predictions, truths, _AMIC, unparsed=unparsed, variant=variant)
+    return _count_score(predictions, truths, _AMIC, unparsed=unparsed, variant=variant)
 
 
 def vmic(
@@ -351,7 +351,7 @@ def vmic(
 
     Arguments, value and errors as in ``amic``; the variants have ``lenient`` too.
     """
-    return _counted(predictions, truths, _VMIC, unparsed=unparsed, variant=variant)
+    return _count_score(predictions, truths, _VMIC, unparsed=unparsed, variant=variant)
 
 
 def counting_score(rmse: Columns, k: float) -> Columns:
@@ -359,7 +359,7 @@ def counting_score(rmse: Columns, k: float) -> Columns:
     return np.asarray(1.0 - np.tanh(k * rmse), np.float64)
 
 
-def _counted(
+def _count_score(
     predictions: Sequence[Counts | Undefined | Failed], truths: Sequence[Counts], task: _Counting, **asked: str
 ) -> AnswerScore | Undefined:
     variant, unparsed = asked["variant"], asked["unparsed"]
@@ -375,16 +375,18 @@ def _counted(
     )  # fmt: skip
 
 
-def _count_row(given: Counts | None, true: Counts, *, task: _Counting, rules: frozenset[str]) -> tuple[float, float]:
+def _count_row(
+    prediction: Counts | None, true: Counts, *, task: _Counting, rules: frozenset[str]
+) -> tuple[float, float]:
     """The semantic score of a sample (Eqs. 11, 20) and the square of its mean count error (Eqs. 13-15)."""
     if not true or any(not _is_count(count) or count == 0 for count in true.values()):
         raise InputError(f"a truth is {true!r:.80}", expected="at least one class, each with a count of 1 or more")
-    predicted = {} if given is None else {name: count for name, count in given.items() if count}
+    predicted = {} if prediction is None else {name: count for name, count in prediction.items() if count}
     if not all(map(_is_count, predicted.values())):
-        raise InputError(f"a prediction is {given!r:.80}", expected="classes with whole numbers from 0")
+        raise InputError(f"a prediction is {prediction!r:.80}", expected="classes with whole numbers from 0")
     hits = len(predicted.keys() & true.keys())
     semantic = hits / len(true) if task.semantic == "recall" else 2 * hits / (len(predicted) + len(true))
-    silent = given is None and "true_count" in rules
+    silent = prediction is None and "true_count" in rules
     errors = [float(count if silent else task.tau) for name, count in true.items() if name not in predicted]
     pairs = [(predicted[name], count) for name, count in true.items() if name in predicted]
     errors += [abs(one - two) for one, two in pairs if "lenient" not in rules or min(one, two) < _LENIENT_FROM]
@@ -468,12 +470,12 @@ def retrieval(
 
 
 def _retrieval_row(
-    given: Sequence[int] | None, true: Collection[int], *, in_order: bool
+    prediction: Sequence[int] | None, true: Collection[int], *, in_order: bool
 ) -> tuple[float, float, float, float]:
     """R@1, R@3 (Eq. 30), F1 (Eq. 29) and confidence (Eq. 35) of a sample."""
-    ranked, relevant = list(dict.fromkeys(given or ())), set(true)
+    ranked, relevant = list(dict.fromkeys(prediction or ())), set(true)
     if not relevant:
-        right = float(given is not None and not ranked)
+        right = float(prediction is not None and not ranked)
         return right, right, right, _confidence(ranked)
     if not in_order:
         ranked.sort()

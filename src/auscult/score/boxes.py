@@ -53,8 +53,8 @@ class BoxConvention:
             box = from_xywh(box)
         if self.unit == "pixels":
             return box
-        by = 1.0 if self.unit == "share" else 1000.0
-        return box[0] / by * width, box[1] / by * height, box[2] / by * width, box[3] / by * height
+        scale = 1.0 if self.unit == "share" else 1000.0
+        return box[0] / scale * width, box[1] / scale * height, box[2] / scale * width, box[3] / scale * height
 
 
 PROMPTED: Final = BoxConvention()
@@ -123,7 +123,7 @@ def avl(
     rules = rules_of(variant, {"divisor", "free_unparsed", "guessed_scale"})
     return score_of(
         chosen(predictions, truths, unparsed=unparsed),
-        row=partial(_located, convention=convention, rules=rules),
+        row=partial(_avl_row, convention=convention, rules=rules),
         combine=_combined,
         signature=Signature.of(
             metric="avl", variant=variant, alpha=_ALPHA, k=_K, boxes=convention, unparsed=unparsed
@@ -159,20 +159,20 @@ def avlg(
     rules = rules_of(variant, {"null_list"})
     return score_of(
         chosen(predictions, truths, unparsed=unparsed),
-        row=partial(_grounded, convention=convention, none_counts="null_list" not in rules),
+        row=partial(_avlg_row, convention=convention, none_counts="null_list" not in rules),
         combine=plain_mean,
         signature=Signature.of(metric="avlg", variant=variant, empty="1", boxes=convention, unparsed=unparsed),
     )
 
 
-def _located(
-    given: Sequence[NamedBox] | None, true: SoundingBoxes, *, convention: BoxConvention, rules: frozenset[str]
+def _avl_row(
+    prediction: Sequence[NamedBox] | None, true: SoundingBoxes, *, convention: BoxConvention, rules: frozenset[str]
 ) -> tuple[float, float]:
     """Mean IoU of a sample (Eq. 25) and the square of its instance error (Eqs. 26, 27)."""
     if not true.boxes:
         raise InputError("a truth has no box", expected="one sounding instance at least")
-    convention = _guessed(given or (), convention) if "guessed_scale" in rules else convention
-    free = [(name, convention.pixels(box, true.width, true.height)) for name, box in given or ()]
+    convention = _guessed(prediction or (), convention) if "guessed_scale" in rules else convention
+    free = [(name, convention.pixels(box, true.width, true.height)) for name, box in prediction or ()]
     overlaps = []
     for name, box in true.boxes:
         ious = [(iou_of_boxes(box, other), -index) for index, (key, other) in enumerate(free) if key == name]
@@ -180,26 +180,26 @@ def _located(
         if best > 0:
             overlaps.append(best)
             del free[-position]
-    missed = 0 if given is None and "free_unparsed" in rules else len(true.boxes) - len(overlaps)
+    missed = 0 if prediction is None and "free_unparsed" in rules else len(true.boxes) - len(overlaps)
     return math.fsum(overlaps) / (len(true.boxes) + (_TINY if "divisor" in rules else 0.0)), float(missed**2)
 
 
-def _guessed(given: Sequence[NamedBox], convention: BoxConvention) -> BoxConvention:
+def _guessed(prediction: Sequence[NamedBox], convention: BoxConvention) -> BoxConvention:
     """The unit that the release takes a reply's largest number for."""
-    largest = max((abs(value) for _, box in given for value in box), default=0.0)
+    largest = max((abs(value) for _, box in prediction for value in box), default=0.0)
     if largest <= _LEAST_THOUSAND:
         return BoxConvention(convention.order, "share")
     return BoxConvention(convention.order, "thousandths" if largest <= _MOST_THOUSAND else "pixels")
 
 
-def _grounded(
-    given: Sequence[FourNumbers | None] | None, true: FrameBoxes, *, convention: BoxConvention, none_counts: bool
+def _avlg_row(
+    prediction: Sequence[FourNumbers | None] | None, true: FrameBoxes, *, convention: BoxConvention, none_counts: bool
 ) -> tuple[float]:
     if not true.boxes:
         raise InputError("a truth has no frame", expected="one frame at least, with a box or None")
-    if given is None:
+    if prediction is None:
         return (0.0,)
-    boxes = [*given, *([None] * len(true.boxes))]
+    boxes = [*prediction, *([None] * len(true.boxes))]
     overlaps = []
     for box, real in zip(boxes, true.boxes, strict=False):
         if box is None or real is None:

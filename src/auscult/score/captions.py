@@ -312,12 +312,12 @@ def meteor(
     return score_of_rows(entered, rows, combine=plain_mean, signature=signature)
 
 
-def _meteor(given: _Words, references: Sequence[_Words], *, weights: _Meteor, synonyms: Synonyms | None) -> float:
-    return max(_meteor_of_one(given, reference, weights=weights, synonyms=synonyms) for reference in references)
+def _meteor(caption: _Words, references: Sequence[_Words], *, weights: _Meteor, synonyms: Synonyms | None) -> float:
+    return max(_meteor_of_one(caption, reference, weights=weights, synonyms=synonyms) for reference in references)
 
 
-def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: Synonyms | None) -> float:
-    pairs = sorted(_aligned(given, true, synonyms))
+def _meteor_of_one(caption: _Words, true: _Words, *, weights: _Meteor, synonyms: Synonyms | None) -> float:
+    pairs = sorted(_aligned(caption, true, synonyms))
     if not pairs:
         return 0.0
 
@@ -325,21 +325,21 @@ def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: S
         return 1 - weights.content if word in _FUNCTION_WORDS else weights.content
 
     values = [weights.stages[stage] for *_, stage in pairs]
-    matched = math.fsum(value * weight(given[place]) for value, (place, *_) in zip(values, pairs, strict=True))
-    precision = matched / math.fsum(map(weight, given))
+    matched = math.fsum(value * weight(caption[place]) for value, (place, *_) in zip(values, pairs, strict=True))
+    precision = matched / math.fsum(map(weight, caption))
     matched = math.fsum(value * weight(true[place]) for value, (_, place, _) in zip(values, pairs, strict=True))
     recall = matched / math.fsum(map(weight, true))
     mean = precision * recall / (weights.alpha * precision + (1 - weights.alpha) * recall)
     pieces = 1 + sum(later[:2] != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(pairs))
-    if weights.whole_is_1 and given == true:
+    if weights.whole_is_1 and caption == true:
         return 1.0
     return float(mean * (1 - weights.gamma * (pieces / len(pairs)) ** weights.beta))
 
 
-def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tuple[int, int, int]]:
+def _aligned(caption: _Words, true: _Words, synonyms: Synonyms | None) -> list[tuple[int, int, int]]:
     """Places of matched words and the stage that matched them, the last free word of each first."""
     pairs: list[tuple[int, int, int]] = []
-    free, free_true = list(range(len(given))), list(range(len(true)))
+    free, free_true = list(range(len(caption))), list(range(len(true)))
     stages: list[tuple[Callable[[str], str], Callable[[str], Collection[str]]]] = [
         (str, lambda word: (word,)),
         (stem, lambda word: (word,)),
@@ -348,7 +348,7 @@ def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tup
         stages.append((str, synonyms))
     for stage, (form, variants) in enumerate(stages):
         for place in reversed(tuple(free)):
-            accepted = variants(form(given[place]))
+            accepted = variants(form(caption[place]))
             match = next((index for index in reversed(free_true) if form(true[index]) in accepted), None)
             if match is not None:
                 free.remove(place)
@@ -373,9 +373,9 @@ def rouge_l(predictions: Captions, truths: References, *, unparsed: Unparsed = "
     return score_of_rows(entered, _rows(entered, _rouge), combine=plain_mean, signature=signature)
 
 
-def _rouge(given: _Words, true: Sequence[_Words]) -> float:
-    common = [(_common(given, reference), len(reference)) for reference in true]
-    precision = max(length for length, _ in common) / len(given)
+def _rouge(caption: _Words, true: Sequence[_Words]) -> float:
+    common = [(_common(caption, reference), len(reference)) for reference in true]
+    precision = max(length for length, _ in common) / len(caption)
     recall = max(length / size for length, size in common)
     if not precision:
         return 0.0
@@ -430,19 +430,19 @@ def _cider(entered: Chosen) -> Doubles:
     for number, (_, caption, _) in enumerate(entered.samples):
         if caption:
             ngrams = _ngrams(tokens(caption))
-            scores = [_like(ngrams, other, weighed) for other in references[number]]
+            scores = [_cider_d(ngrams, other, weighed) for other in references[number]]
             rows[number] = math.fsum(scores) / len(scores)
     return rows
 
 
-def _like(given: Ngrams, true: Ngrams, weighed: Callable[[Ngrams], list[dict[tuple[str, ...], float]]]) -> float:
+def _cider_d(caption: Ngrams, true: Ngrams, weighed: Callable[[Ngrams], list[dict[tuple[str, ...], float]]]) -> float:
     """CIDEr-D of a caption and one reference, 0..1."""
     cosines = []
-    for left, right in zip(weighed(given), weighed(true), strict=True):
+    for left, right in zip(weighed(caption), weighed(true), strict=True):
         shared = math.fsum(min(weight, right.get(ngram, 0.0)) * right.get(ngram, 0.0) for ngram, weight in left.items())
         lengths = math.hypot(*left.values()) * math.hypot(*right.values())
         cosines.append(shared / lengths if lengths else 0.0)
-    longer = _pairs(given) - _pairs(true)  # pycocoevalcap's length: the number of pairs of words
+    longer = _pairs(caption) - _pairs(true)  # pycocoevalcap's length: the number of pairs of words
     return math.fsum(cosines) / _LONGEST * math.exp(-(longer**2) / (2 * _SIGMA**2))
 
 

@@ -48,11 +48,11 @@ def parts_grid(names: Sequence[str]) -> PartsGrid:
     split = [name.split("_") for name in names]
     parts = len(split[0]) if split else 0
     if not 2 <= parts <= _MOST_PARTS or any(len(words) != parts for words in split):
-        raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
+        raise InputError(f"the models {_names_text(names)} form no grid", expected=_FORM)
     versions = [tuple(sorted({words[part] for words in split})) for part in range(parts)]
     expected = ["_".join(combination) for combination in product(*versions)]
     if any(len(pair) != 2 for pair in versions) or sorted(expected) != sorted(names):
-        raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
+        raise InputError(f"the models {_names_text(names)} form no grid", expected=_FORM)
     pairs = tuple((version[0], version[1]) for version in versions)
     called = tuple(_begin(*pair) for pair in pairs)
     return PartsGrid(parts=called, versions=pairs, models=tuple(expected))
@@ -103,7 +103,7 @@ def rank_stability(runs: Sequence[Mapping[str, float]]) -> RankStability:
     models = list(runs[0]) if runs else []
     if len(runs) < 2 or len(models) < 2 or any(set(run) != set(models) for run in runs):
         raise InputError(
-            f"there are {len(runs)} runs of {_listed(models)}",
+            f"there are {len(runs)} runs of {_names_text(models)}",
             expected="two runs or more of the same models, two or more",
         )
     table = np.array([[run[model] for model in models] for run in runs], np.float64)
@@ -125,5 +125,5 @@ def _begin(first: str, second: str) -> str:
     return first[:same].rstrip("-. ") or f"{first}/{second}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     return ", ".join(repr(name[:40]) for name in names[:8]) + (", ..." if len(names) > 8 else "")

@@ -137,8 +137,8 @@ def level_columns(
     )
     unfamiliar = (1 - ALPHA * own_gap) * columns["sensation"]
     level_4 = harmonic_mean(level_3, unfamiliar)
-    numbers_ = (average, level_1, level_2, level_3, level_4, gap, bottleneck, unfamiliar)
-    return dict(zip(NAMES, (*columns.values(), *numbers_), strict=True))
+    derived = (average, level_1, level_2, level_3, level_4, gap, bottleneck, unfamiliar)
+    return dict(zip(NAMES, (*columns.values(), *derived), strict=True))
 
 
 def _mean(scores: Doubles, tasks: Sequence[AviTask]) -> Doubles:
@@ -156,9 +156,9 @@ def harmonic_mean(first: Doubles, second: Doubles) -> Doubles:
     return _ratio(2 * first * second, first + second, none=0.0)
 
 
-def _ratio(part: Doubles, whole: Doubles, *, none: float) -> Doubles:
+def _ratio(part: Doubles, total: Doubles, *, none: float) -> Doubles:
     """A quotient; ``none`` where the divisor is 0."""
-    return np.asarray(np.divide(part, whole, out=np.full(whole.shape, none), where=whole != 0))
+    return np.asarray(np.divide(part, total, out=np.full(total.shape, none), where=total != 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ def level_intervals(
     options: LevelOptions = {"reading": reading, "chance": chance}
     values = _numbers(_scores(tasks, [(sums[0], np.ones((1, clusters)))]), options)
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    per_draw = _numbers(_drawn(tasks, sums[0], draws, level=level), options)
+    per_draw = _numbers(_draw_scores(tasks, sums[0], draws, level=level), options)
     sizes = {name: len(set(task.clusters)) for name, task in tasks.items()}
     fewest = min(sizes.values())
     intervals: dict[str, Scored[float] | Interval | Undefined] = {}
@@ -279,7 +279,7 @@ def level_differences(
     options: LevelOptions = {"reading": reading, "chance": chance}
     values = [_numbers(_scores(first, [(model_sums, ones)]), options) for model_sums in sums]
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    per_draw = [_numbers(_drawn(first, model_sums, draws, level=level), options) for model_sums in sums]
+    per_draw = [_numbers(_draw_scores(first, model_sums, draws, level=level), options) for model_sums in sums]
     keep = rng.integers(2, size=(replicates, clusters)).astype(np.float64)
     pairs = [[(sums[0], keep), (sums[1], 1 - keep)], [(sums[0], 1 - keep), (sums[1], keep)]]
     mixed = [_numbers(_scores(first, pair), options) for pair in pairs]
@@ -311,8 +311,8 @@ def _by_cluster(models: Sequence[Mapping[str, TaskRows]]) -> tuple[list[dict[str
         for tasks in models
     ]
     sums = [
-        {name: sums_by_cluster(task.rows, members_[name], len(place)) for name, task in tasks.items()}
-        for tasks, members_ in zip(models, members, strict=True)
+        {name: sums_by_cluster(task.rows, of_model[name], len(place)) for name, task in tasks.items()}
+        for tasks, of_model in zip(models, members, strict=True)
     ]
     return sums, len(place)
 
@@ -326,7 +326,9 @@ def _scores(tasks: Mapping[str, TaskRows], parts: Sequence[tuple[Mapping[str, Do
     return scores
 
 
-def _drawn(tasks: Mapping[str, TaskRows], sums: Mapping[str, Doubles], draws: Doubles, *, level: float) -> Doubles:
+def _draw_scores(
+    tasks: Mapping[str, TaskRows], sums: Mapping[str, Doubles], draws: Doubles, *, level: float
+) -> Doubles:
     """Task scores of draws, ``widened`` about those of all samples by the clusters of each task; NaN of one cluster."""
     scores = _scores(tasks, [(sums, draws)])
     estimates = _scores(tasks, [(sums, np.ones((1, draws.shape[1])))])[0]
@@ -344,6 +346,6 @@ class LevelOptions(TypedDict):
     chance: Mapping[str, float]
 
 
-def _numbers(scores: Doubles, how: LevelOptions) -> dict[str, Doubles]:
+def _numbers(scores: Doubles, options: LevelOptions) -> dict[str, Doubles]:
     """Tasks, stages and levels of task scores, (n, 14)."""
-    return {**dict(zip(TASKS, scores.T, strict=True)), **level_columns(scores, **how)}
+    return {**dict(zip(TASKS, scores.T, strict=True)), **level_columns(scores, **options)}

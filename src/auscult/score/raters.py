@@ -125,27 +125,27 @@ class _Chain:
         self, ratings: Ratings, experts: Ratings, *, kinds: Doubles, expert: Doubles, rng: np.random.Generator
     ) -> None:
         self._rng, self._kinds, self._expert = rng, kinds, expert
-        self._marks, self._told = _one_hot(ratings), _one_hot(experts)
+        self._marks, self._expert_marks = _one_hot(ratings), _one_hot(experts)
         items = ratings.shape[1]
         self._cells, self._rows = _log_rising(kinds, items), _log_rising(kinds.sum(axis=2), items)
         self._shares = np.full(len(kinds), 1 / len(kinds))
         self.beliefs = _start(ratings, experts)
-        self._truth = _drawn(self.beliefs, rng)
+        self._truth = _one_hot_draw(self.beliefs, rng)
 
     def step(self, power: float) -> None:
         """Draw everything once; a ``power`` below 1 flattens what ratings say of items, to find their best scores."""
         rng, truth = self._rng, self._truth
         counts = truth.T @ self._marks
-        chosen = _drawn(self._of_kinds(counts.astype(np.int64)), rng)
+        chosen = _one_hot_draw(self._of_kinds(counts.astype(np.int64)), rng)
         self._shares = rng.dirichlet(1.0 + chosen.sum(axis=0))
         prior = self._kinds[chosen.argmax(axis=1)]
         weight = prior + counts
         self.expected = weight / weight.sum(axis=2, keepdims=True)
         self.matrices = _dirichlet(weight, rng)
-        expert = _dirichlet(self._expert + truth.T @ self._told, rng)
+        expert = _dirichlet(self._expert + truth.T @ self._expert_marks, rng)
         scores = np.log(rng.dirichlet(_SCORES + truth.sum(axis=0)))
-        self.beliefs = _normed(power * (scores + _logs(self._marks, self.matrices) + _logs(self._told, expert)))
-        self._truth = _drawn(self.beliefs, rng)
+        self.beliefs = _normed(power * (scores + _logs(self._marks, self.matrices) + _logs(self._expert_marks, expert)))
+        self._truth = _one_hot_draw(self.beliefs, rng)
         for item in rng.integers(len(truth), size=_MOVES):
             self._move(item, prior, power)
 
@@ -157,11 +157,11 @@ class _Chain:
         truth = self._truth
         truth[item] = 0.0
         logs = np.log(_SCORES + truth.sum(axis=0))
-        for weights, marks in ((prior, self._marks), (self._expert, self._told)):
+        for weights, marks in ((prior, self._marks), (self._expert, self._expert_marks)):
             weight = weights + truth.T @ marks
             log_weights = np.log(weight / weight.sum(axis=2, keepdims=True))
             logs = logs + (log_weights * marks[:, item, None, :]).sum(axis=(0, 2))
-        truth[item] = _drawn(_normed(power * logs[None]), self._rng)[0]
+        truth[item] = _one_hot_draw(_normed(power * logs[None]), self._rng)[0]
 
     def _of_kinds(self, counts: NDArray[np.int64]) -> Doubles:
         """(raters, kinds) probabilities given the counts, (raters, 5, 5), with matrices integrated out."""
@@ -176,9 +176,9 @@ def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
     return np.tensordot(marks, np.log(matrices), axes=((0, 2), (0, 2)))
 
 
-def _log_rising(weights: Doubles, most: int) -> Doubles:
+def _log_rising(weights: Doubles, count: int) -> Doubles:
     """Logarithms of gamma(weight + n) / gamma(weight) for n from 0 to ``most``, in a last dimension."""
-    steps = np.log(weights[..., None] + np.arange(most)).cumsum(axis=-1)
+    steps = np.log(weights[..., None] + np.arange(count)).cumsum(axis=-1)
     return np.concatenate((np.zeros_like(weights)[..., None], steps), axis=-1)
 
 
@@ -199,7 +199,7 @@ def _dirichlet(weight: Doubles, rng: np.random.Generator) -> Doubles:
     return np.asarray(np.maximum(gamma / gamma.sum(axis=2, keepdims=True), 1e-12))
 
 
-def _drawn(shares: Doubles, rng: np.random.Generator) -> Doubles:
+def _one_hot_draw(shares: Doubles, rng: np.random.Generator) -> Doubles:
     """A draw from each row of probabilities, one-hot."""
     chosen = (shares.cumsum(axis=1) <= rng.random((len(shares), 1))).sum(axis=1)
     return np.asarray(np.eye(shares.shape[1])[np.minimum(chosen, shares.shape[1] - 1)])

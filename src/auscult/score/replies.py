@@ -71,7 +71,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Prompt:
     """What a reply may hold: the words offered, and how many frames."""
 
     words: tuple[str, ...]
@@ -82,7 +82,7 @@ class _Asked:
         """The offered word that a text is; any word where none is offered."""
         if not isinstance(text, str):
             return None
-        return _known(self.words).get(normal(text)) if self.words else text.strip() or None
+        return _options_by_text(self.words).get(normal(text)) if self.words else text.strip() or None
 
 
 class _Pairs(tuple[tuple[str, Any], ...]):
@@ -120,21 +120,21 @@ def read_reply(
         return Undefined("the reply is no text")
     if form == "counts" and "short" in rules and len(reply) >= _SHORT:
         return Undefined(f"the reply has {_SHORT} characters or more", {"skip": True})
-    asked = _Asked(tuple(words), frames, "first" in rules)
-    outcome = _read(reply, form, asked)
+    prompt = _Prompt(tuple(words), frames, "first" in rules)
+    outcome = _read(reply, form, prompt)
     if formatter is None or isinstance(outcome, Read) or len(reply) > LONGEST:
         return outcome
-    outcome = _read(formatter(reply), form, asked)
+    outcome = _read(formatter(reply), form, prompt)
     return Read(outcome.answer, "formatter") if isinstance(outcome, Read) else outcome
 
 
-def _read(reply: str, form: AnswerForm, asked: _Asked) -> Read | Undefined:
+def _read(reply: str, form: AnswerForm, prompt: _Prompt) -> Read | Undefined:
     if len(reply) > LONGEST:
         return Undefined(f"the reply has more than {LONGEST} characters")
-    answer = _STRICT[form](_PREFIX.sub("", reply.strip()), asked)
+    answer = _STRICT[form](_PREFIX.sub("", reply.strip()), prompt)
     if answer is not None:
         return Read(answer, "strict")
-    answer = _TOLERANT[form](reply.rpartition("</think>")[2].partition("<think>")[0], asked)
+    answer = _TOLERANT[form](reply.rpartition("</think>")[2].partition("<think>")[0], prompt)
     return Undefined("no answer in the reply") if answer is None else Read(answer, "tolerant")
 
 
@@ -233,23 +233,23 @@ class _Reader:
 
     def _inside(self, closing: str, depth: int) -> Any:
         items: list[Any] = []
-        while not self._taken(closing):
+        while not self._take(closing):
             item = self._value(depth)
             if closing == "}":
-                if not self._taken(":"):
+                if not self._take(":"):
                     raise _Broken
                 item = (str(item), self._value(depth))
             items.append(item)
-            if not (self._taken(",") or self._taken(";")) and not self._ahead(closing):
+            if not (self._take(",") or self._take(";")) and not self._is_next(closing):
                 raise _Broken
         return _Pairs(items) if closing == "}" else items
 
-    def _ahead(self, mark: str) -> bool:
+    def _is_next(self, mark: str) -> bool:
         token = _TOKEN.match(self.text, self.at)
         return token is not None and token["mark"] == mark
 
-    def _taken(self, mark: str) -> bool:
-        if self._ahead(mark):
+    def _take(self, mark: str) -> bool:
+        if self._is_next(mark):
             self._next()
             return True
         return False
@@ -258,41 +258,41 @@ class _Reader:
 _OPENING: Final = re.compile(r"[{\[]")
 
 
-def _structured(shape: Callable[[Any, _Asked], Any], text: str, asked: _Asked) -> Any:
+def _structured(shape: Callable[[Any, _Prompt], Any], text: str, prompt: _Prompt) -> Any:
     """The first value of a form after the last "answer:", else the last in the text."""
-    for answer in (_shaped(shape, value, asked) for value in _Reader(_after_marker(text)).pieces()):
+    for answer in (_shaped(shape, value, prompt) for value in _Reader(_after_marker(text)).pieces()):
         if answer is not None:
             return answer
     for value in reversed(list(_Reader(text).pieces())):
-        answer = _shaped(shape, value, asked)
+        answer = _shaped(shape, value, prompt)
         if answer is not None:
             return answer
     return None
 
 
-def _shaped(shape: Callable[[Any, _Asked], Any], value: Any, asked: _Asked) -> Any:
+def _shaped(shape: Callable[[Any, _Prompt], Any], value: Any, prompt: _Prompt) -> Any:
     if isinstance(value, _Pairs):
         for key, inner in value:
             if isinstance(inner, list | tuple) and normal(key) in ("answer", "final answer"):
-                return shape(inner, asked)
-    return shape(value, asked)
+                return shape(inner, prompt)
+    return shape(value, prompt)
 
 
 # --- counts ---
 
 
-def _strict_counts(body: str, asked: _Asked) -> dict[str, int] | None:
+def _strict_counts(body: str, prompt: _Prompt) -> dict[str, int] | None:
     value = _json(body)
     if not isinstance(value, _Pairs):
         return None
-    fits = all(asked.word(key) == key and _whole(count) == count and type(count) is int for key, count in value)
+    fits = all(prompt.word(key) == key and _whole_number(count) == count and type(count) is int for key, count in value)
     return dict(value) if fits and len(dict(value)) == len(value) else None
 
 
-def _tolerant_counts(text: str, asked: _Asked) -> dict[str, int] | None:
-    answer = _structured(_counts, text, asked)
-    if answer is None and asked.words:
-        answer = _counts(_Pairs((name, count) for name, count in _LINE.findall(text) if asked.word(name)), asked)
+def _tolerant_counts(text: str, prompt: _Prompt) -> dict[str, int] | None:
+    answer = _structured(_counts, text, prompt)
+    if answer is None and prompt.words:
+        answer = _counts(_Pairs((name, count) for name, count in _LINE.findall(text) if prompt.word(name)), prompt)
         return answer or None
     return answer  # type: ignore[no-any-return]
 
@@ -302,13 +302,13 @@ _LINE: Final = re.compile(  # a name is one run of one class of characters, so t
 )
 
 
-def _counts(value: Any, asked: _Asked) -> dict[str, int] | None:
+def _counts(value: Any, prompt: _Prompt) -> dict[str, int] | None:
     if not isinstance(value, _Pairs):
         return None
     counts: dict[str, int] = {}
     twice = set()
     for key, amount in value:
-        name, count = asked.word(key), _whole(amount)
+        name, count = prompt.word(key), _whole_number(amount)
         if name is None and count is not None:  # a class that was not offered: named, and not true
             name = key
         if name is None or count is None:
@@ -319,7 +319,7 @@ def _counts(value: Any, asked: _Asked) -> dict[str, int] | None:
     return answer if answer or not value else None
 
 
-def _whole(value: object) -> int | None:
+def _whole_number(value: object) -> int | None:
     """A whole number from 0, written as such, as a float, in quotes or as a word."""
     if isinstance(value, str):
         word = normal(value)
@@ -350,29 +350,29 @@ def _box(value: object) -> FourNumbers | None:
 _NUMBERED: Final = re.compile(r"(.{0,100}[^\s_#])[_ #]{1,3}([0-9]{1,6})", re.DOTALL)
 
 
-def _strict_boxes(body: str, asked: _Asked) -> tuple[tuple[str, FourNumbers], ...] | None:
+def _strict_boxes(body: str, prompt: _Prompt) -> tuple[tuple[str, FourNumbers], ...] | None:
     value = _json(body)
     if not isinstance(value, _Pairs) or len(dict(value)) != len(value):
         return None
     boxes = []
     for key, item in value:
         numbered, box = _NUMBERED.fullmatch(key), _box(item)
-        if numbered is None or box is None or asked.word(numbered[1]) != numbered[1]:
+        if numbered is None or box is None or prompt.word(numbered[1]) != numbered[1]:
             return None
         boxes.append((numbered[1], box))
     return tuple(boxes)
 
 
-def _boxes(value: Any, asked: _Asked) -> tuple[tuple[str, FourNumbers], ...] | None:
+def _boxes(value: Any, prompt: _Prompt) -> tuple[tuple[str, FourNumbers], ...] | None:
     pairs = value if isinstance(value, _Pairs) else _labelled(value)
     if pairs is None:
         return None
     boxes = []
     for key, item in pairs:
         numbered = _NUMBERED.fullmatch(key)
-        name = asked.word(key) if asked.words else None
+        name = prompt.word(key) if prompt.words else None
         bare = numbered[1] if numbered else key
-        name = name or asked.word(bare) or bare
+        name = name or prompt.word(bare) or bare
         several = item if isinstance(item, list) and item and isinstance(item[0], list) else [item]
         boxes += [(name, box) for box in map(_box, several) if box is not None]
     return tuple(boxes) if boxes or not pairs else None
@@ -398,34 +398,34 @@ def _labelled(value: Any) -> _Pairs | None:
 Frames: TypeAlias = tuple[FourNumbers | None, ...]
 
 
-def _strict_frames(body: str, asked: _Asked) -> Frames | None:
+def _strict_frames(body: str, prompt: _Prompt) -> Frames | None:
     value = _json(body)
-    if not isinstance(value, _Pairs) or len(value) != asked.frames:
+    if not isinstance(value, _Pairs) or len(value) != prompt.frames:
         return None
     by_frame = dict(value)
-    if by_frame.keys() != {f"frame_{number}" for number in range(asked.frames)}:
+    if by_frame.keys() != {f"frame_{number}" for number in range(prompt.frames)}:
         return None
-    boxes = [by_frame[f"frame_{number}"] for number in range(asked.frames)]
+    boxes = [by_frame[f"frame_{number}"] for number in range(prompt.frames)]
     return tuple(map(_box, boxes)) if all(box is None or _box(box) for box in boxes) else None
 
 
 _FRAME: Final = re.compile(r"(?:frame)?[\s_#-]{0,3}([0-9]{1,6})", re.IGNORECASE)
 
 
-def _frames(value: Any, asked: _Asked) -> Frames | None:
+def _frames(value: Any, prompt: _Prompt) -> Frames | None:
     if isinstance(value, _Pairs):
         numbered = [(_FRAME.fullmatch(key.strip()), item) for key, item in value]
         items = [(int(match[1]), item) for match, item in numbered if match]
-    elif isinstance(value, list) and len(value) == asked.frames and any(isinstance(item, list) for item in value):
+    elif isinstance(value, list) and len(value) == prompt.frames and any(isinstance(item, list) for item in value):
         items = list(enumerate(value))
     else:
         return None
     answer: dict[int, FourNumbers | None] = {}
     for number, entry in items:
-        if number < asked.frames:
+        if number < prompt.frames:
             box = None if _is_none(entry) else _box(entry) or UNREADABLE
             answer[number] = box if answer.get(number, box) == box else UNREADABLE
-    return tuple(answer.get(number) for number in range(asked.frames)) if answer else None
+    return tuple(answer.get(number) for number in range(prompt.frames)) if answer else None
 
 
 def _is_none(value: Any) -> bool:
@@ -435,15 +435,15 @@ def _is_none(value: Any) -> bool:
 # --- indices ---
 
 
-def _strict_indices(body: str, _: _Asked) -> tuple[int, ...] | None:
+def _strict_indices(body: str, _: _Prompt) -> tuple[int, ...] | None:
     value = _json(body)
     if not isinstance(value, list) or not all(type(number) is int and number >= 0 for number in value):
         return None
     return tuple(value) if len(set(value)) == len(value) else None
 
 
-def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
-    indices = _structured(_indices, text, asked)
+def _tolerant_indices(text: str, prompt: _Prompt) -> tuple[int, ...] | None:
+    indices = _structured(_indices, text, prompt)
     if indices is not None:
         return tuple(indices)
     answer = normal(_after_marker(text) or _PREFIX.sub("", text.strip())).replace(" and ", " ")
@@ -455,10 +455,10 @@ def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
     return None
 
 
-def _indices(value: Any, _: _Asked) -> tuple[int, ...] | None:
+def _indices(value: Any, _: _Prompt) -> tuple[int, ...] | None:
     if not isinstance(value, list):
         return None
-    numbers = [number for number in map(_whole, value) if number is not None]
+    numbers = [number for number in map(_whole_number, value) if number is not None]
     return tuple(numbers) if numbers or not value else None
 
 
@@ -466,14 +466,14 @@ def _indices(value: Any, _: _Asked) -> tuple[int, ...] | None:
 
 
 @lru_cache(maxsize=256)
-def _known(words: tuple[str, ...]) -> dict[str, str]:
+def _options_by_text(words: tuple[str, ...]) -> dict[str, str]:
     return {normal(word): word for word in words}
 
 
 @lru_cache(maxsize=256)
 def _mentions(words: tuple[str, ...]) -> re.Pattern[str]:
     """Where one of the words stands as a whole word, the longest first."""
-    ordered = sorted(filter(None, _known(words)), key=len, reverse=True)
+    ordered = sorted(filter(None, _options_by_text(words)), key=len, reverse=True)
     return re.compile(
         r"(?<!\w)(?:" + "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in ordered) + r")(?!\w)"
     )
@@ -486,31 +486,31 @@ _CLAUSE_END: Final = re.compile(r"[.;,!?}\n]|\b(?:because|since|rather than|inst
 _BEFORE: Final = 20
 
 
-def _strict_option(body: str, asked: _Asked) -> str | None:
-    if asked.words:
-        return {word.casefold(): word for word in asked.words}.get(body.casefold())
+def _strict_option(body: str, prompt: _Prompt) -> str | None:
+    if prompt.words:
+        return {word.casefold(): word for word in prompt.words}.get(body.casefold())
     return str(_number(body)) if body.isascii() and body.isdigit() else None
 
 
-def _tolerant_option(text: str, asked: _Asked) -> str | None:
+def _tolerant_option(text: str, prompt: _Prompt) -> str | None:
     """The only option named after the last "answer:", at the head of the reply, or in all of it."""
     text = folded(text)
-    if asked.first:
-        options = _named(text, asked)
+    if prompt.first:
+        options = _options_in(text, prompt)
         return options[0] if options else None
     answer = _after_marker(text)
-    for part in (_CLAUSE_END.split(answer, maxsplit=1)[0], answer, _head(text, asked), text):
-        options = list(dict.fromkeys(_named(part, asked)))
+    for part in (_CLAUSE_END.split(answer, maxsplit=1)[0], answer, _head(text, prompt), text):
+        options = list(dict.fromkeys(_options_in(part, prompt)))
         if len(options) == 1:
             return options[0]
     return None
 
 
-def _head(text: str, asked: _Asked) -> str:
+def _head(text: str, prompt: _Prompt) -> str:
     """The first word where it is an option with a mark behind it, and no other option follows at once ("Yes, ...")."""
-    if not asked.words:
+    if not prompt.words:
         return ""
-    pattern = _mentions(asked.words)
+    pattern = _mentions(prompt.words)
     start = re.match(r"\W{0,20}", text)
     match = pattern.match(text, start.end() if start else 0)
     if match is None or not (mark := re.compile(r"\W{0,3}[,.!:;\n]\W{0,20}").match(text, match.end())):
@@ -518,10 +518,10 @@ def _head(text: str, asked: _Asked) -> str:
     return "" if pattern.match(text, mark.end()) else match[0]
 
 
-def _named(text: str, asked: _Asked) -> list[str]:
+def _options_in(text: str, prompt: _Prompt) -> list[str]:
     """Options or numbers that a text names and does not deny, in their order."""
-    if asked.words:
-        options, pattern = _known(asked.words), _mentions(asked.words)
+    if prompt.words:
+        options, pattern = _options_by_text(prompt.words), _mentions(prompt.words)
         return [options[normal(match[0])] for match in pattern.finditer(text) if not _denied(text, match.start())]
     digits = [str(_number(match[0])) for match in _DIGITS.finditer(text)]
     return digits or [str(_NUMBERS[match[0]]) for match in _NUMBER_WORDS.finditer(text)]
@@ -531,20 +531,20 @@ def _denied(text: str, at: int) -> bool:
     return _NEGATED.search(text[max(at - _BEFORE, 0) : at]) is not None
 
 
-def _strict_list(body: str, asked: _Asked) -> tuple[str, ...] | None:
+def _strict_list(body: str, prompt: _Prompt) -> tuple[str, ...] | None:
     if len(body) <= 2 or body[0] != "#" or body[-1] != "#" or "#" in body[1:-1]:
         return None
-    words = [asked.word(part) for part in body[1:-1].split(";")]
+    words = [prompt.word(part) for part in body[1:-1].split(";")]
     return tuple(word for word in words if word) if all(words) else None
 
 
-def _tolerant_list(text: str, asked: _Asked) -> tuple[str, ...] | None:
+def _tolerant_list(text: str, prompt: _Prompt) -> tuple[str, ...] | None:
     marked = _LIST.findall(text)
     answer = marked[-1] if marked else _after_marker(text) or text
-    items = _structured(lambda value, _: value if isinstance(value, list) else None, answer, asked)
+    items = _structured(lambda value, _: value if isinstance(value, list) else None, answer, prompt)
     parts = items if items is not None else re.split(r"[;,\n]", _PREFIX.sub("", answer.strip(" \n.*#")))
-    words = [asked.word(part) or normal(part) for part in parts if isinstance(part, str) and normal(part)]
-    offered = set(asked.words)
+    words = [prompt.word(part) or normal(part) for part in parts if isinstance(part, str) and normal(part)]
+    offered = set(prompt.words)
     return tuple(words) if words and (not offered or offered & set(words)) else None
 
 
@@ -553,15 +553,15 @@ _LEAD: Final = re.compile(r"\A(?:caption|answer)\s?[:=]\s*", re.IGNORECASE)
 _FENCE: Final = re.compile(r"```\w{0,20}")
 
 
-def _strict_caption(body: str, _: _Asked) -> str | None:
+def _strict_caption(body: str, _: _Prompt) -> str | None:
     return None if _LEAD.match(body) or "```" in body or "<think>" in body else " ".join(body.split()) or None
 
 
-def _tolerant_caption(text: str, _: _Asked) -> str | None:
+def _tolerant_caption(text: str, _: _Prompt) -> str | None:
     return " ".join(_LEAD.sub("", _FENCE.sub(" ", text).strip(), count=1).split()).strip("\"'") or None
 
 
-_Find: TypeAlias = Callable[[str, _Asked], Any]
+_Find: TypeAlias = Callable[[str, _Prompt], Any]
 _STRICT: Final[dict[AnswerForm, _Find]] = {
     "counts": _strict_counts,
     "boxes": _strict_boxes,
@@ -573,8 +573,8 @@ _STRICT: Final[dict[AnswerForm, _Find]] = {
 }
 _TOLERANT: Final[dict[AnswerForm, _Find]] = {
     "counts": _tolerant_counts,
-    "boxes": lambda text, asked: _structured(_boxes, text, asked),
-    "frame boxes": lambda text, asked: _structured(_frames, text, asked),
+    "boxes": lambda text, prompt: _structured(_boxes, text, prompt),
+    "frame boxes": lambda text, prompt: _structured(_frames, text, prompt),
     "indices": _tolerant_indices,
     "option": _tolerant_option,
     "option list": _tolerant_list,

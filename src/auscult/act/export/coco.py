@@ -56,7 +56,7 @@ class _Tables:
         self.used: dict[Any, None] = {}
         self._frames: dict[str, Any] = {}  # frame to image id, where the source gave none
         self._names = {row.get("name"): key for key, row in categories.items()}
-        self._free_image, self._free_category = count(_most(images) + 1), count(_most(categories) + 1)
+        self._free_image, self._free_category = count(_highest_id(images) + 1), count(_highest_id(categories) + 1)
 
     def image(self, candidate: ExportedMask, runs: Runs) -> Any:
         """The id of a mask's image, which is added where it is new."""
@@ -122,7 +122,7 @@ def _number(annotations: list[dict[str, Any]]) -> None:
         used.add(row["id"])
 
 
-def _most(rows: Mapping[Any, Any]) -> int:
+def _highest_id(rows: Mapping[Any, Any]) -> int:
     return max((key for key in rows if isinstance(key, int)), default=0)
 
 

@@ -133,7 +133,7 @@ def from_fiftyone(detections: Iterable[Any], *, size: tuple[int, int], frame: st
     for place, entry in enumerate(detections, start=1):
         fields = dict(entry) if isinstance(entry, Mapping) else {key: getattr(entry, key, None) for key in _FIELDS}
         name = str(fields.get("item") or place)
-        mask = _whole(fields, size=size, name=name)
+        mask = _full_mask(fields, size=size, name=name)
         row: dict[str, Any] = {"id": name, "extra": {"category": str(fields.get("label") or OBJECT)}}
         score = fields.get("confidence")
         if score is not None:
@@ -145,14 +145,14 @@ def from_fiftyone(detections: Iterable[Any], *, size: tuple[int, int], frame: st
 _FIELDS = ("label", "bounding_box", "mask", "confidence", "item")
 
 
-def _whole(given: Mapping[str, Any], *, size: tuple[int, int], name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    if given.get("mask") is None or given.get("bounding_box") is None:
+def _full_mask(fields: Mapping[str, Any], *, size: tuple[int, int], name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if fields.get("mask") is None or fields.get("bounding_box") is None:
         raise InputError(f"the detection {name} has no mask", expected="bounding_box and mask")
-    part = np.asarray(given["mask"]).astype(bool)
+    part = np.asarray(fields["mask"]).astype(bool)
     height, width = size
-    left, top = round(given["bounding_box"][0] * width), round(given["bounding_box"][1] * height)
+    left, top = round(fields["bounding_box"][0] * width), round(fields["bounding_box"][1] * height)
     fits = part.ndim == 2 and left >= 0 and top >= 0 and top + part.shape[0] <= height and left + part.shape[1] <= width
-    box = (round(given["bounding_box"][3] * height), round(given["bounding_box"][2] * width))
+    box = (round(fields["bounding_box"][3] * height), round(fields["bounding_box"][2] * width))
     if not fits or part.shape != box:
         raise InputError(
             f"the mask of the detection {name} is {part.shape}, its box {box} (height, width) on {height} x {width}",

@@ -77,21 +77,21 @@ def _labelme(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
         yield f"{frame.stem}.json", json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def _labelme_shape(one: ExportedMask, tally: Tally) -> dict[str, Any] | None:
-    polygon = polygon_of(one.mask, tally)
+def _labelme_shape(mask: ExportedMask, tally: Tally) -> dict[str, Any] | None:
+    polygon = polygon_of(mask.mask, tally)
     if polygon is None:
         return None
-    words = (str(one.row.get(key) or "") for key in ("action", "rationale"))
+    words = (str(mask.row.get(key) or "") for key in ("action", "rationale"))
     return {
-        "label": one.label,
+        "label": mask.label,
         "points": polygon.tolist(),
         "group_id": None,
         "description": ": ".join(word for word in words if word),
         "shape_type": "polygon",
         "flags": {},
         "mask": None,
-        **({} if one.score is None else {"score": one.score}),
-        "auscult": estimate(one.row),
+        **({} if mask.score is None else {"score": mask.score}),
+        "auscult": estimate(mask.row),
     }
 
 
@@ -192,21 +192,21 @@ def _cvat_meta(classes: Iterable[str]) -> str:
     )
 
 
-def _cvat_mask(one: ExportedMask, tally: Tally) -> str:
-    box = box_of(one.mask)
+def _cvat_mask(mask: ExportedMask, tally: Tally) -> str:
+    box = box_of(mask.mask)
     if box is None:
         tally.left_out["nothing is segmented"] += 1
         return ""
     left, top, right, bottom = box
-    runs = runs_of(np.ascontiguousarray(one.mask[top:bottom, left:right].T))  # row by row, from 0
-    values = {"item": one.row.get("id"), **{key: one.row.get(key) for key in _CVAT_ATTRIBUTES}, "score": one.score}
+    runs = runs_of(np.ascontiguousarray(mask.mask[top:bottom, left:right].T))  # row by row, from 0
+    values = {"item": mask.row.get("id"), **{key: mask.row.get(key) for key in _CVAT_ATTRIBUTES}, "score": mask.score}
     attributes = "".join(
         f'      <attribute name="auscult_{key}">{escape(one_line(str(value)))}</attribute>\n'
         for key, value in values.items()
         if value is not None
     )
     return (
-        f'    <mask label={quoteattr(one.label)} source="auto" occluded="0" '
+        f'    <mask label={quoteattr(mask.label)} source="auto" occluded="0" '
         f'rle="{", ".join(map(str, runs.tolist()))}" left="{left}" top="{top}" width="{right - left}" '
         f'height="{bottom - top}" z_order="0">\n{attributes}    </mask>\n'
     )
@@ -242,9 +242,9 @@ def _label_studio(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Pie
     yield _TASKS, b"\n]\n"
 
 
-def _brush_region(one: ExportedMask, *, number: int) -> dict[str, Any]:
-    height, width = one.mask.shape
-    words = ": ".join(str(one.row[key]) for key in ("action", "rationale") if one.row.get(key))
+def _brush_region(mask: ExportedMask, *, number: int) -> dict[str, Any]:
+    height, width = mask.mask.shape
+    words = ": ".join(str(mask.row[key]) for key in ("action", "rationale") if mask.row.get(key))
     return {
         "id": f"mask{number + 1}",
         "type": "brushlabels",
@@ -253,9 +253,9 @@ def _brush_region(one: ExportedMask, *, number: int) -> dict[str, Any]:
         "original_width": width,
         "original_height": height,
         "image_rotation": 0,
-        "value": {"format": "rle", "rle": pack(one.mask), "brushlabels": [one.label]},
-        **({} if one.score is None else {"score": one.score}),
-        "meta": {"text": [words], "auscult": estimate(one.row)},
+        "value": {"format": "rle", "rle": pack(mask.mask), "brushlabels": [mask.label]},
+        **({} if mask.score is None else {"score": mask.score}),
+        "meta": {"text": [words], "auscult": estimate(mask.row)},
     }
 
 
@@ -279,13 +279,13 @@ def _hf_datasets(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piec
             yield _METADATA, f"{json.dumps(line)}\n".encode()
 
 
-def _hf_columns(one: ExportedMask) -> dict[str, Any]:
+def _hf_columns(mask: ExportedMask) -> dict[str, Any]:
     return {
-        "item": one.row.get("id"),
-        "category": one.label,
-        "text": one.row.get("text"),
-        "score": one.score,
-        **{f"auscult_{key}": one.row.get(key) for key in ESTIMATES},
+        "item": mask.row.get("id"),
+        "category": mask.label,
+        "text": mask.row.get("text"),
+        "score": mask.score,
+        **{f"auscult_{key}": mask.row.get(key) for key in ESTIMATES},
     }
 
 

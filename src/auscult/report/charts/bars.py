@@ -186,13 +186,13 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
     )
 
 
-def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[DrawnShape]:
+def _frame(axis: str, scale: Scale, box: tuple[float, float, float]) -> list[DrawnShape]:
     top, foot, share_px = box
     ticks_at = range(1, int(scale.high) + 1, max(1, round((scale.high - 1) / 11)))
     marks = Ticks(tuple(map(float, ticks_at)), tuple(map(str, ticks_at)))
     grid = Columns(names_px=scale.first_px, x=scale, ticks=marks, detail_px=share_px)
     return [
-        *frame(grid, Words(axis=about), (top, foot)),
+        *frame(grid, Words(axis=axis), (top, foot)),
         Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"),
         Line(start=(share_px, top), end=(share_px, foot), colour="quiet"),
     ]

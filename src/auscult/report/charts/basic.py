@@ -59,7 +59,7 @@ def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: f
     parts: list[DrawnShape] = []
     for height in sorted({highest, highest // 2} - {0}):
         y = foot - _BARS_PX * height / highest
-        parts += [_level(y), _beside(y, f"{height:,}")]
+        parts += [_level(y), _level_label(y, f"{height:,}")]
     for index, stack in enumerate(stacks):
         y, x = foot, _LEFT + index * step + 1
         for colour, words, count in stack.parts:
@@ -68,7 +68,7 @@ def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: f
                 y -= bar_height
                 tooltip = f"{stack.label}: {count:,} {words}"
                 parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=bar_height, fill=colour, title=tooltip))
-    parts += [_below(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
+    parts += [_tick_label(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
     return [*parts, Line(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
 
 
@@ -188,9 +188,9 @@ def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
     for step in range(6):
         value = axes.y[0] + (axes.y[1] - axes.y[0]) * step / 5
         y = axes.point(axes.x[0], value)[1]
-        parts += [_level(y), _beside(y, f"{value:.2f}")]
-    parts += [_below(axes.point(x, axes.y[0])[0], foot + 17, words) for x, words in axes.ticks]
-    parts.append(_below((_LEFT + _WIDTH - _RIGHT) / 2, foot + 36, f"{axes.across}; up: {axes.up}"))
+        parts += [_level(y), _level_label(y, f"{value:.2f}")]
+    parts += [_tick_label(axes.point(x, axes.y[0])[0], foot + 17, words) for x, words in axes.ticks]
+    parts.append(_tick_label((_LEFT + _WIDTH - _RIGHT) / 2, foot + 36, f"{axes.across}; up: {axes.up}"))
     return parts
 
 
@@ -222,11 +222,11 @@ def _level(y: float) -> Line:
     return Line(start=(_LEFT, y), end=(_WIDTH - _RIGHT, y), colour="line")
 
 
-def _beside(y: float, words: str) -> Text:
+def _level_label(y: float, words: str) -> Text:
     return Text(at=(_LEFT - 7, y + 4), words=words, anchor="end", colour="quiet")
 
 
-def _below(x: float, y: float, words: str) -> Text:
+def _tick_label(x: float, y: float, words: str) -> Text:
     return Text(at=(x, y), words=words, anchor="middle", colour="quiet")
 
 

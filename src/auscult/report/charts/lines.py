@@ -102,7 +102,7 @@ def robustness_lines(lines: Sequence[StrengthLine], words: Words) -> Drawing:
     if len(lines) <= _MOST_BANDS:
         parts += [band for number, line in enumerate(lines) for band in _bands(line, plot, style_of(number))]
     for number, line in enumerate(lines):
-        parts += _drawn(line, number, plot)
+        parts += _model_shapes(line, number, plot)
     parts += _legend(lines, foot + 58, words.digits)
     size = int(_WIDTH), round(foot + 54 + _ROW * max(1, len(lines)) + 8)
     return Drawing(
@@ -179,7 +179,7 @@ def _runs(line: StrengthLine) -> list[list[tuple[float, ChartEstimate]]]:
     return [run for run in runs if run]
 
 
-def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[DrawnShape]:
+def _model_shapes(line: StrengthLine, number: int, plot: _Plot) -> list[DrawnShape]:
     """One model: its line, its marks and whiskers, its gaps, its breaking point."""
     style = style_of(number)
     aside = plot.shift(number)
@@ -195,7 +195,7 @@ def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[DrawnShape]:
         parts += _point(score, (plot.x.at(strength), number, words), plot)
     if line.dynamic is not None:
         parts += _point(line.dynamic, (plot.dynamic_px, number, f"{line.name}, dynamic"), plot)
-    return parts + _broken(line, plot, number)
+    return parts + _breaking_mark(line, plot, number)
 
 
 def _point(estimate: ChartEstimate, at: tuple[float, int, str], plot: _Plot) -> list[DrawnShape]:
@@ -214,7 +214,7 @@ def _point(estimate: ChartEstimate, at: tuple[float, int, str], plot: _Plot) -> 
     return [*whisker, mark((x, plot.y.at(estimate.value)), style, title=title)]
 
 
-def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
+def _breaking_mark(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """A cross on the line where half of the clean score is lost, its interval, and a thread down to the axis."""
     estimate = line.breaks_at
     if estimate is None:

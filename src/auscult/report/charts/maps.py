@@ -60,7 +60,7 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
             words=short,
             size=_LETTERS,
             anchor="end",
-            title=_whole(name, short),
+            title=_title(name, short),
         )
         for index, (name, short) in enumerate(zip(rows, labels, strict=True))
     ]
@@ -70,7 +70,7 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
         short = fitted(column.name, _LETTERS, cell_width + 2)
         middle = x + cell_width / 2
         parts.append(
-            Text(at=(middle, top - 5), words=short, size=_LETTERS, anchor="middle", title=_whole(column.name, short))
+            Text(at=(middle, top - 5), words=short, size=_LETTERS, anchor="middle", title=_title(column.name, short))
         )
         for index, name in enumerate(rows):
             parts += _cell(column, (index, name), (x, top + index * cell_height), digits=words.digits)
@@ -107,7 +107,7 @@ def _shade(value: float, low: float, high: float) -> float:
     return 2 * (value - low) / (high - low) - 1 if high != low else 0.0
 
 
-def _whole(name: str, short: str) -> str:
+def _title(name: str, short: str) -> str:
     return "" if short == name else name
 
 

@@ -262,18 +262,18 @@ def label(
 ) -> Text:
     """A text cut to the room there is; where it is cut the whole is its title."""
     short = fitted(words, size, room_px)
-    return Text(at=at, words=short, size=size, anchor=anchor, title=_whole(words, short), colour=colour)
+    return Text(at=at, words=short, size=size, anchor=anchor, title=_title(words, short), colour=colour)
 
 
 def name_label(at: Point, name: str, room_px: float, *, anchor: TextAnchor = "start") -> Text:
     """A name, which keeps its end where it has to be cut; the whole is its title then."""
     short = fitted(name, 12, room_px, ends=True)
-    return Text(at=at, words=short, anchor=anchor, title=_whole(name, short))
+    return Text(at=at, words=short, anchor=anchor, title=_title(name, short))
 
 
-def _whole(words: str, shown: str) -> str:
+def _title(words: str, text: str) -> str:
     """The words where they are not shown in full."""
-    return "" if shown == plain(words) else words
+    return "" if text == plain(words) else words
 
 
 def heading(words: str, width_px: float) -> list[DrawnShape]:
@@ -281,7 +281,7 @@ def heading(words: str, width_px: float) -> list[DrawnShape]:
     if not words:
         return []
     short = fitted(words, 15.5, width_px)
-    return [Text(at=(8, 22), words=short, size=14.5, bold=True, title=_whole(words, short))]
+    return [Text(at=(8, 22), words=short, size=14.5, bold=True, title=_title(words, short))]
 
 
 def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[DrawnShape], float]:

@@ -455,7 +455,7 @@ def f2_tables(
     )
     names = list(dict.fromkeys(row_columns))
     statistic = _MacroF2(columns=max(1, len(names)), classes=len(classes), only_true=True)
-    return _counted(labels, truth, [names.index(name) for name in row_columns], statistic=statistic, label=label,
+    return _f2_of_counts(labels, truth, [names.index(name) for name in row_columns], statistic=statistic, label=label,
                     unparsed=unparsed, outcome=outcome)  # fmt: skip
 
 
@@ -469,7 +469,7 @@ def f2_confusion(
     classes = CLASSES[label]
     outcome = stats.f2_confusion(labels.predicted, labels.right, classes, unparsed=unparsed)
     statistic = _MacroF2(columns=1, classes=len(classes), only_true=False)
-    return _counted(labels, truth, [0] * len(labels.at), statistic=statistic, label=label, unparsed=unparsed,
+    return _f2_of_counts(labels, truth, [0] * len(labels.at), statistic=statistic, label=label, unparsed=unparsed,
                     outcome=outcome)  # fmt: skip
 
 
@@ -507,7 +507,7 @@ def f2_tracks(
     )
 
 
-def _counted(
+def _f2_of_counts(
     labels: _Labels,
     truth: TruthColumns,
     columns: Sequence[int],
@@ -547,12 +547,12 @@ class _MacroF2:
 
     def __call__(self, sums: Doubles) -> Doubles:
         matrix = sums.reshape(len(sums), self.columns, self.classes, self.classes + 1)
-        occurs, called_so = matrix.sum(axis=3), matrix[..., :-1].sum(axis=2)
+        true_counts, predicted_counts = matrix.sum(axis=3), matrix[..., :-1].sum(axis=2)
         hits = np.einsum("rkcc->rkc", matrix[..., :-1])
-        counts = occurs > 0 if self.only_true else occurs + called_so > 0
+        counts = true_counts > 0 if self.only_true else true_counts + predicted_counts > 0
         if self.only is not None:
             counts = counts & (np.arange(self.classes) == self.only)
-        below = np.where(counts, 4 * occurs + called_so, 1)
+        below = np.where(counts, 4 * true_counts + predicted_counts, 1)
         total = (5 * np.where(counts, hits, 0) / below).sum(axis=2)
         of_column = _divided(total, counts.sum(axis=2).astype(np.float64))
         defined = ~np.isnan(of_column)

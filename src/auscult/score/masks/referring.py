@@ -388,12 +388,12 @@ def _over_sentences(
     parts = {_key(sentence): of(sentence) for sentence in sentences}
     if len(parts) < len(sentences):
         raise InputError("two sentences of one reference have one id", expected="an id for each sentence")
-    tops, overs = ({key: float(part[side]) for key, part in parts.items()} for side in (0, 1))
-    if not any(overs.values()):
+    numerators, denominators = ({key: float(part[side]) for key, part in parts.items()} for side in (0, 1))
+    if not any(denominators.values()):
         return Undefined("there is no sentence that it is of" if not parts else "all masks are empty")
-    value = math.fsum(tops.values()) / math.fsum(overs.values())
+    value = math.fsum(numerators.values()) / math.fsum(denominators.values())
     signature = Signature.of(**about, over="sentences")
-    return ReferringScore(value=value, signature=signature, n=len(parts), ratio=(tops, overs))
+    return ReferringScore(value=value, signature=signature, n=len(parts), ratio=(numerators, denominators))
 
 
 RIOU = ScoreSpec.of(

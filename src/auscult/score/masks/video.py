@@ -549,9 +549,9 @@ def _check_options(protocol: str, tolerance: float, variant: str) -> None:
     check_tolerance(tolerance)
 
 
-def _check_choice(name: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise InputError(f"{name} is {given!r}", expected=f"one of: {', '.join(known)}")
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}", expected=f"one of: {', '.join(choices)}")
 
 
 J_AND_F = ScoreSpec(

@@ -168,7 +168,7 @@ def bss_sources(
             hint="use bss4 or bss_images, which score several channels, or mix them to one",
         )  # fmt: skip
     fit = _Projections(estimates, stems, filter_length)
-    return _separation(_whole(fit, images=False), order, metric="bss3", filter=filter_length)
+    return _separation(_whole_signals(fit, images=False), order, metric="bss3", filter=filter_length)
 
 
 def bss_images(
@@ -197,7 +197,7 @@ def bss_images(
         raise InputError(f"window is {window} and hop {step} samples", expected="1 or more")
     fit = _Projections(estimates, stems, filter_length)
     if window is None or window >= length:
-        return _separation(_whole(fit, images=True), order, metric="bss3_images", filter=filter_length)
+        return _separation(_whole_signals(fit, images=True), order, metric="bss3_images", filter=filter_length)
     parts = _windows(fit, estimates, stems, framing=(window, step))
     signed = {"window": window, "hop": step, "silent": "any source"}
     return _separation(parts, order, metric="bss4", filter=filter_length, **signed)
@@ -279,7 +279,7 @@ class _Projections:
         return np.fft.rfft(filters.reshape(-1, self.lags, filters.shape[1]).transpose(0, 2, 1), size)
 
 
-def _whole(fit: _Projections, *, images: bool) -> _Parts:
+def _whole_signals(fit: _Projections, *, images: bool) -> _Parts:
     """Energies over the whole signals."""
     target, others = np.zeros(fit.shape[:2]), np.zeros(fit.shape[:2])
     for number, (rows, filters) in enumerate(zip(fit.rows, fit.alone, strict=True)):
@@ -370,10 +370,10 @@ _MISSING: Final = {
 }
 
 
-def _outcome(parts: _Parts, name: str, at: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
+def _outcome(parts: _Parts, name: str, pair: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
     signed["metric"] = f"{signed['metric']}_{name}"
-    base, error = (energy[at] for energy in parts.ratios[name])
-    output_energy, stem_energy = float(parts.own[at[1]]), float(parts.true[at[0]])
+    base, error = (energy[pair] for energy in parts.ratios[name])
+    output_energy, stem_energy = float(parts.own[pair[1]]), float(parts.true[pair[0]])
     if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
     if base.ndim == 0:

@@ -49,7 +49,7 @@ def stoi(estimate: Signal, stem: Signal, *, rate_hz: int, extended: bool = False
             warnings.simplefilter("error", RuntimeWarning)  # fewer than 30 frames that sound
             return float(package.stoi(source, output, rate_hz, extended=extended))
 
-    return _asked("pystoi", (estimate, stem), measured, metric="estoi" if extended else "stoi")
+    return _package_score("pystoi", (estimate, stem), measured, metric="estoi" if extended else "stoi")
 
 
 def pesq(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Undefined:
@@ -59,7 +59,7 @@ def pesq(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Und
     def measured(package: Any, output: Doubles, source: Doubles) -> float:
         return float(package.pesq(rate_hz, source, output, bands[rate_hz]))
 
-    return _asked("pesq", (estimate, stem), measured, metric="pesq", rate_hz=rate_hz, rates=bands)
+    return _package_score("pesq", (estimate, stem), measured, metric="pesq", rate_hz=rate_hz, rates=bands)
 
 
 def dnsmos(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Undefined:
@@ -68,7 +68,9 @@ def dnsmos(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | U
     def measured(package: Any, output: Doubles, _source: Doubles) -> float:
         return float(package.run(np.clip(output, -1, 1).astype(np.float32), rate_hz)["ovrl_mos"])
 
-    return _asked("speechmos.dnsmos", (estimate, stem), measured, metric="dnsmos_ovrl", rate_hz=rate_hz, rates=[16_000])
+    return _package_score(
+        "speechmos.dnsmos", (estimate, stem), measured, metric="dnsmos_ovrl", rate_hz=rate_hz, rates=[16_000]
+    )
 
 
 def visqol(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | Undefined:
@@ -83,12 +85,12 @@ def visqol(estimate: Signal, stem: Signal, *, rate_hz: int) -> Scored[float] | U
         api.Create(config)
         return float(api.Measure(source, output).moslqo)
 
-    return _asked(
+    return _package_score(
         "visqol.visqol_lib_py", (estimate, stem), measured, metric="visqol", rate_hz=rate_hz, rates=_VISQOL_MODELS
     )  # fmt: skip
 
 
-def _asked(
+def _package_score(
     package: str,
     sounds: tuple[Signal, Signal],
     measured: Any,

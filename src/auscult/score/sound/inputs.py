@@ -66,7 +66,7 @@ def check_signals(**signals: Signal) -> tuple[int, int]:
         size = (shape[0] if len(shape) == 2 else 1, shape[-1])
         if first and size != first_size:
             raise InputError(
-                f"{name} has {_said(size)}, {first} has {_said(first_size)}",
+                f"{name} has {_size_text(size)}, {first} has {_size_text(first_size)}",
                 expected="as many samples and channels",
                 hint="cut or pad to one length, mix to one number of channels, and say so in your record",
             )
@@ -74,7 +74,7 @@ def check_signals(**signals: Signal) -> tuple[int, int]:
     return first_size
 
 
-def _said(shape: tuple[int, int]) -> str:
+def _size_text(shape: tuple[int, int]) -> str:
     return f"{shape[1]} samples in {shape[0]} channel{'' if shape[0] == 1 else 's'}"
 
 

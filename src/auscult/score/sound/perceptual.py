@@ -237,8 +237,8 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     )
 
 
-def _power(factors: NDArray[np.complex128], alike: NDArray[np.complex128]) -> Doubles:
-    power: Doubles = np.einsum("...i,...ji,...j->...", factors, alike, factors.conj()).real
+def _power(factors: NDArray[np.complex128], correlation: NDArray[np.complex128]) -> Doubles:
+    power: Doubles = np.einsum("...i,...ji,...j->...", factors, correlation, factors.conj()).real
     return power
 
 
@@ -292,8 +292,8 @@ def _level(powers: _Powers) -> float:
     return max(level or _root_share(powers.unexplained, powers.target), QUIETEST)
 
 
-def _root_share(part: Doubles, whole: Doubles) -> float:
-    return float(np.sqrt(part.sum() / whole.sum())) if whole.any() else 0.0
+def _root_share(part: Doubles, total: Doubles) -> float:
+    return float(np.sqrt(part.sum() / total.sum())) if total.any() else 0.0
 
 
 AUDIBLE: Final = 0.1
@@ -353,7 +353,8 @@ def difficulty(
         "counting": float(min(5, 1 + len(audible))),
         "overlapping": 1 + 4 * float(overlap.sum() / loud[target].sum()),
         "loudness": float(np.clip(3 - _level_db(powers[target], others) / DB_PER_POINT, 1, 5)) if audible else 1.0,
-        "confusion": 1 + 4 * max((_alike(powers[[target, index]], open_to, hop_s) for index in audible), default=0.0),
+        "confusion": 1
+        + 4 * max((_source_similarity(powers[[target, index]], open_to, hop_s) for index in audible), default=0.0),
     }
     values = tuple(axes.values())
     return {**axes, "overall": 0.6 * max(values) + 0.4 * sum(values) / 4}
@@ -368,7 +369,7 @@ def _level_db(target: Doubles, others: Doubles) -> float:
     return float(10 * np.log10(levels[0] / levels[1]))
 
 
-def _alike(powers: Doubles, open_to: NDArray[np.bool_], hop_s: float) -> float:
+def _source_similarity(powers: Doubles, open_to: NDArray[np.bool_], hop_s: float) -> float:
     """How alike two sources are, 0..1, as far as the second sounds where the prompt is open."""
     loud = loudness(powers)
     spectra = loud.mean(axis=2) / loud.mean(axis=(1, 2))[:, None]

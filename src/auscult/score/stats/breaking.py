@@ -173,10 +173,10 @@ def beyond_of(outcome: object) -> float | None:
     return strongest if isinstance(strongest, float) else None
 
 
-def _why_not(found: float, strengths: Doubles, detail: Mapping[str, object]) -> Undefined | None:
-    if math.isnan(found):
+def _why_not(strength: float, strengths: Doubles, detail: Mapping[str, object]) -> Undefined | None:
+    if math.isnan(strength):
         return Undefined("the clean score is not above 0", detail)
-    if math.isinf(found):
+    if math.isinf(strength):
         last = float(strengths[-1])
         return Undefined(f"not reached up to strength {last:g}", {"strongest": last, **detail})
     return None

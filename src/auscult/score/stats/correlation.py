@@ -119,12 +119,12 @@ def auc(scores: ArrayLike, positives: ArrayLike) -> Scored[float] | Undefined:
     """
     values, marks = numbers(scores=scores, positives=np.asarray(positives, dtype=np.float64))
     true = marks > 0.5
-    ours, theirs = int(np.count_nonzero(true)), int(np.count_nonzero(~true))
-    if not ours or not theirs:
-        return Undefined("all items are positive" if ours else "no item is positive")
+    positive_count, negatives = int(np.count_nonzero(true)), int(np.count_nonzero(~true))
+    if not positive_count or not negatives:
+        return Undefined("all items are positive" if positive_count else "no item is positive")
     # centred doubled ranks sum to 2 x wins + ties - pairs over the positives
     above = float(_centred_ranks(values)[true].sum())
-    value = 0.5 + above / (2.0 * ours * theirs)
+    value = 0.5 + above / (2.0 * positive_count * negatives)
     return Scored(float(np.clip(value, 0.0, 1.0)), Signature.of(metric="auc", ties="half"))
 
 

@@ -77,8 +77,8 @@ def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, confidence: floa
     if not items.any():
         return 1.0
     sizes = items / items.max()
-    kept, chosen = generator(0, "cluster bound").random((items.size, 2)).T
-    events = int(np.count_nonzero((kept < sizes) & (chosen * items < faults)))
+    keep_draws, pick_draws = generator(0, "cluster bound").random((items.size, 2)).T
+    events = int(np.count_nonzero((keep_draws < sizes) & (pick_draws * items < faults)))
     return min(1.0, upper_bound(events, items.size, confidence=confidence) / float(sizes.mean()))
 
 
@@ -162,13 +162,13 @@ def _checked(events: int, trials: int, confidence: float) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=10_000)  # a search asks for the same counts again and again
-def _rate_at(events: int, trials: int, rest: float) -> float:
+def _rate_at(events: int, trials: int, tail: float) -> float:
     """The rate at which at most ``events`` have the probability ``rest``: Newton's steps, halving where they stray."""
     low, high = 0.0, 1.0
     log_binomial = math.lgamma(trials + 1) - math.lgamma(events + 1) - math.lgamma(trials - events)
-    rate = _score_bound(events, trials, rest)
+    rate = _score_bound(events, trials, tail)
     for _ in range(_STEPS):
-        excess = at_most(events, trials, rate=rate) - rest
+        excess = at_most(events, trials, rate=rate) - tail
         low, high = (rate, high) if excess > 0 else (low, rate)
         slope = math.exp(log_binomial + events * math.log(rate) + (trials - events - 1) * math.log1p(-rate))
         new = rate + excess / slope if slope > _TINY else low
@@ -179,9 +179,9 @@ def _rate_at(events: int, trials: int, rest: float) -> float:
     return rate
 
 
-def _score_bound(events: int, trials: int, rest: float) -> float:
+def _score_bound(events: int, trials: int, tail: float) -> float:
     """Wilson's upper bound, which is near: where the search begins."""
-    z = NormalDist().inv_cdf(1 - rest)
+    z = NormalDist().inv_cdf(1 - tail)
     middle = events + z * z / 2
     spread = z * math.sqrt(events * (trials - events) / trials + z * z / 4)
     return min(max((middle + spread) / (trials + z * z), _TINY), 1 - 1e-16)
@@ -309,8 +309,8 @@ def widened(
     if root:
         squares = np.maximum(0.0, np.square(value) + factor * (draws**2 - np.square(value)))
         return np.asarray(np.sqrt(squares), dtype=np.float64)
-    moved: Doubles = value + factor * (draws - value)
-    return moved
+    result: Doubles = value + factor * (draws - value)
+    return result
 
 
 def t_quantile(share: float, freedom: float) -> float:
@@ -374,15 +374,15 @@ def _skewed(
 ) -> tuple[float, float]:
     """Ends as far out as the skew of the draws asks, nowhere further in than they are."""
     if root:
-        squares = _moved(draws**2, value**2, (ends[0] ** 2, ends[1] ** 2), factor=_SKEW_OF_ROOT)
+        squares = _shifted_ends(draws**2, value**2, (ends[0] ** 2, ends[1] ** 2), factor=_SKEW_OF_ROOT)
         return math.sqrt(max(0.0, squares[0])), math.sqrt(squares[1])
-    understated = _UNDERSTATED / clusters if clusters >= _LEAST_FOR_SKEW else 0.0
-    return _moved(draws, value, ends, factor=_SKEW * (1 + understated))
+    correction = _UNDERSTATED / clusters if clusters >= _LEAST_FOR_SKEW else 0.0
+    return _shifted_ends(draws, value, ends, factor=_SKEW * (1 + correction))
 
 
-def _moved(draws: Doubles, value: float, ends: tuple[float, float], *, factor: float) -> tuple[float, float]:
-    half, aside = (ends[1] - ends[0]) / 2, factor * ((ends[0] + ends[1]) / 2 - float(draws.mean()))
-    return min(ends[0], value + aside - half), max(ends[1], value + aside + half)
+def _shifted_ends(draws: Doubles, value: float, ends: tuple[float, float], *, factor: float) -> tuple[float, float]:
+    half, shift = (ends[1] - ends[0]) / 2, factor * ((ends[0] + ends[1]) / 2 - float(draws.mean()))
+    return min(ends[0], value + shift - half), max(ends[1], value + shift + half)
 
 
 def drawn_fields(clusters: int, *, level: float, replicates: int) -> dict[str, object]:

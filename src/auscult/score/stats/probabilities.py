@@ -91,7 +91,7 @@ def share_below(
     if good.size == 0:
         return Undefined("no items")
     value = float(np.mean(1 - good))
-    draws = _drawn(good, members_of(clusters), rng=rng, shift=shift, replicates=replicates)
+    draws = _share_draws(good, members_of(clusters), rng=rng, shift=shift, replicates=replicates)
     ends = percentile_interval(draws, level=level)
     low, high = (value, value) if ends is None else ends
     return Interval(
@@ -151,7 +151,7 @@ def _probabilities(values: ArrayLike) -> Doubles:
     return good
 
 
-def _drawn(
+def _share_draws(
     good: Doubles, members: NDArray[np.int64], *, rng: np.random.Generator, shift: float, replicates: int
 ) -> Doubles:
     """The share of bad masks in each replicate, (replicates,)."""

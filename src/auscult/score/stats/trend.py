@@ -65,16 +65,16 @@ def oddness(values: Sequence[float | None], *, floor: float) -> list[float | Non
         >>> oddness([0.9, 0.9, 0.9, 0.4, 0.9, 0.9, 0.9], floor=0.02)
         [0.0, 0.0, 0.0, -5.0, 0.0, 0.0, 0.0]
     """
-    around = neighbour_medians(values)
+    medians = neighbour_medians(values)
     sizes = [
         abs(float(value) - middle)
-        for value, middle in zip(values, around, strict=True)
+        for value, middle in zip(values, medians, strict=True)
         if value is not None and middle is not None
     ]
     scale = max(float(floor), _TO_DEVIATION * median(sizes)) if sizes else float(floor)
     return [
         None if value is None or middle is None else _deviation(values, index) / (LIMIT * scale)
-        for index, (value, middle) in enumerate(zip(values, around, strict=True))
+        for index, (value, middle) in enumerate(zip(values, medians, strict=True))
     ]
 
 
@@ -159,10 +159,10 @@ def _interval(
     return float(slopes[max(0, low)]), float(slopes[min(slopes.size - 1, high)])
 
 
-def _widening(left: NDArray[np.float64]) -> float:
+def _widening(residuals: NDArray[np.float64]) -> float:
     """How much more the sum of a series varies when each value is like the one before."""
-    around = left - left.mean()
-    total = float(around @ around)
-    autocorrelation = float(around[1:] @ around[:-1]) / total if total > 0 else 0.0
+    centred = residuals - residuals.mean()
+    total = float(centred @ centred)
+    autocorrelation = float(centred[1:] @ centred[:-1]) / total if total > 0 else 0.0
     clipped = min(max(autocorrelation, 0.0), _MOST_AUTOCORRELATION)
     return (1 + clipped) / (1 - clipped)
