@@ -189,7 +189,7 @@ _MOST_FORM_BYTES: Final = 1024
 
 
 def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
-    """The format chunk, how many bytes of the data chunk are there, and how many it should have; the file at them."""
+    """The format chunk, how many bytes the data chunk has, and how many it should have; leaves the file there."""
     length = file.seek(0, io.SEEK_END)
     offset, form = 12, b""
     while offset + 8 <= length:
@@ -217,7 +217,7 @@ def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
 
 
 def _chunk_at(head: bytes, remaining: int) -> bool:
-    """Whether a chunk begins so: four printable characters, rare in samples, and a size that fits into the rest."""
+    """Whether ``head`` begins a chunk: four printable characters, rare in samples, and a size within ``remaining``."""
     if len(head) < 8 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
         return False
     return 8 + int.from_bytes(head[4:], "little") <= remaining

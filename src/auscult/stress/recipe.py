@@ -391,7 +391,7 @@ class Plan:
         return [part for part in self._parts if part.room == room]
 
     def _heard(self, times_s: Times, *, after: int = -1) -> Times:
-        """The time of what leaves step ``after`` that is heard at each time of the output; of the input by default."""
+        """The time in step ``after``'s output, by default in the input, of what is heard at each final time."""
         for part in reversed(self._parts[after + 1 :]):
             if part.room == "timing":
                 times_s = heard_by(part.stressor, part.params, times_s)
@@ -541,7 +541,7 @@ def planned(
 
 
 def _ordered_steps(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
-    """The steps that act, in order: all of them, or one of each room but of pictures where types are drawn."""
+    """The steps to take, in order; where types are drawn, all of pictures and one of each other room."""
     steps = list(recipe.steps)
     if recipe.schedule.draws_types:
         steps = []

@@ -30,7 +30,7 @@ class FamiliarSample:
 
 
 def true_answer(kind: FamiliarKind, index: int, *, seed: int, world: World) -> str:
-    """What is dealt to a sample: its answer, of photographs with boxes which one; "" where nothing is."""
+    """A sample's answer, dealt by its number; of photographs with boxes, which one; "" for a kind without answers."""
     answers = _DEALT[kind.source](world.material) if kind.source in _DEALT else kind.answers
     return dealt(answers, index, seed=seed, key=("avi", kind.name, "answers")) if answers else ""
 

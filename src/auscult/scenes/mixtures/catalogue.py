@@ -107,7 +107,7 @@ def named(text: str, labels: Iterable[str]) -> frozenset[str]:
 
 
 def unclear(text: str, labels: Iterable[str]) -> frozenset[str]:
-    """The classes among some of which nobody can say whether a prompt names them: ``horse``, of hooves."""
+    """Those of some classes that a prompt may or may not name, as ``horse`` may name the sound of hooves."""
     folded, classes = text.casefold().strip(), tuple(labels)
     return frozenset(label for label in classes if folded in class_of(label).also) - named(text, classes)
 
@@ -155,7 +155,7 @@ def committed_split() -> CommittedSplit:
 
 
 def content_key(path: Path) -> str:
-    """By what the committed split knows a file: 16 hexadecimal digits of a hash of its bytes."""
+    """The key of a file in the committed split: 16 hexadecimal digits of a hash of its bytes."""
     return digest_file(path)[:16]
 
 

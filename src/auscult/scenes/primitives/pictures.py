@@ -43,7 +43,7 @@ _BALL: Final = 62.0
 
 
 def even(rng: np.random.Generator) -> Stimulus:
-    """What a question is asked about in vain."""
+    """One even colour: a question about it has no answer."""
     return Stimulus(picture=picture(light_ground(rng)), empty=True)
 
 

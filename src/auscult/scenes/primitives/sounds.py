@@ -23,7 +23,7 @@ def silence(seconds: float = SECONDS) -> Samples:
 
 
 def silent() -> Stimulus:
-    """What a question is asked about in vain."""
+    """Silence: a question about it has no answer."""
     return Stimulus(sound=silence(), empty=True)
 
 

@@ -110,7 +110,7 @@ _FRAMES: Final = round(3 * FPS)
 
 
 def even(rng: np.random.Generator) -> Stimulus:
-    """What a question is asked about in vain."""
+    """One even colour throughout: a question about it has no answer."""
     return _video([picture(light_ground(rng))] * _FRAMES, empty=True)
 
 

@@ -149,7 +149,7 @@ class Workpiece(MaskTarget):
 
     @cached_property
     def met_by_frame(self) -> Mask:
-        """The mask over ``inside``, drawn on to the frame where it stops just short of it.
+        """The mask over ``inside``, extended to the frame's edge where it stops just short of it.
 
         Annotators' outlines often end a pixel or two before the frame, where the object does not end.
         """

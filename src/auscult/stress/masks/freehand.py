@@ -186,7 +186,7 @@ def edge_map(piece: Workpiece, params: EdgeParams, *, side: Side) -> Floats:
 
 
 def own_window(piece: Workpiece, side: Side) -> Mask:
-    """The mask over the side's window; inside it is drawn on to a frame's edge that it all but meets."""
+    """The mask over the side's window; on the inside, extended to a frame edge that it almost meets."""
     return piece.met_by_frame if side == "inside" else piece.mask[boxes.window(piece.around)]
 
 
@@ -227,7 +227,7 @@ def shaped(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
 
 
 def _lagging(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
-    """The target moved by ``level`` pixels; where the frame cuts it, it goes on beyond."""
+    """The target moved by ``level`` pixels; where the frame cuts it off, its edge pixels are repeated."""
     mask = own_window(piece, side).astype(np.uint8) * 255
     turn = np.deg2rad(params.turn_deg)
     step = np.array([[1.0, 0.0, params.level * np.cos(turn)], [0.0, 1.0, params.level * np.sin(turn)]])
@@ -550,7 +550,7 @@ def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
 
 
 def _carried_outwards(steps: Doubles) -> Doubles:
-    """Give cells beside the object their neighbours' steps, so that enlarging keeps its edge; far off, many."""
+    """Give cells beside the object their neighbours' steps, so that enlarging keeps its edge; far cells get many."""
     far_steps = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
     filled = np.where(np.isfinite(steps), steps, far_steps).astype(np.float32)
     nearby = np.asarray(cv2.erode(filled, np.ones((3, 3), np.uint8), borderType=cv2.BORDER_REPLICATE))

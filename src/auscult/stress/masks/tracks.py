@@ -86,9 +86,9 @@ class DefectTrack:
 
 
 def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[StressedMask], ...], bool]:
-    """The frames, none with a mask where fewer than half of those with a target are made, and whether that is so.
+    """The frames, without masks where fewer than half of those with a target have one, and whether masks were dropped.
 
-    Those that could have been made have the reason ``track_dropped``, with the counts in the detail.
+    Frames whose mask was dropped have the reason ``track_dropped``, with the counts in the detail.
     """
     made = sum(isinstance(frame, Scored) for frame in frames)
     expected = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)
@@ -214,7 +214,7 @@ def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]
 
 
 def _windowed(clip: _ClipTargets, kind: Defect, *, difficulty: Difficulty, draw: tuple[int, str]) -> DefectTrack:
-    """The pattern that most frames allow, of a few; the last that are tried fit most shapes."""
+    """Of a few patterns, the one that most frames allow; the last one tried is plain, and fits most shapes."""
     seed, key = draw
     rng = randomness.generator(seed, "tracks", kind, difficulty, key)
     amount = float(rng.random())

@@ -99,7 +99,7 @@ _SINGLE: Final = 0.7
 
 
 def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]:
-    """Which frames are concerned, bool (frames,); never the first, before which there is none to show.
+    """Which frames are held back, bool (frames,); never the first, before which there is none to show.
 
     The clip is cut into runs, seven of ten of them single frames and the rest bursts of up to .4 seconds; runs are
     taken in a drawn order until there are enough, a share of the frames after the first, rounded up to whole frames.
