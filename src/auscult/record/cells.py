@@ -33,6 +33,6 @@ def disarmed(text: str) -> str:
         >>> disarmed("=1+1"), disarmed("a;\uff0b1"), disarmed("x-1")
         ("'=1+1", "a;'＋1", 'x-1')
     """
-    shown = _TURNING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
-    inner = _INNER_FORMULA.sub(r"\1'", shown)
-    return f"'{inner}" if _FORMULA.match(shown) else inner
+    plain = _TURNING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    inner = _INNER_FORMULA.sub(r"\1'", plain)
+    return f"'{inner}" if _FORMULA.match(plain) else inner

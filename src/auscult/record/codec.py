@@ -88,9 +88,9 @@ def from_json(
 ) -> T:
     """Read JSON values as a type; what is wrong raises ``error``, and ``exact`` refuses keys that are not fields."""
     try:
-        known = _known(kind, value)
-        if not _sound(known):
-            raise error(_unsound(known, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
+        trimmed = _known(kind, value)
+        if not _sound(trimmed):
+            raise error(_unsound(trimmed, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
         if exact:
             _refuse_unknown(kind, value, "")
         return msgspec.convert(value, kind, dec_hook=_array)
@@ -102,10 +102,10 @@ def from_json(
     except UnicodeEncodeError as half:
         message = "a text in it holds half a surrogate pair"
         raise error(message, expected=described(kind), hint=hint, path=path, line=line) from half
-    except AuscultError as found:  # of a __post_init__, or an unknown key
+    except AuscultError as cause:  # of a __post_init__, or an unknown key
         raise error(
-            found.message, expected=found.expected, hint=found.hint or hint, path=path or found.path, line=line
-        ) from found
+            cause.message, expected=cause.expected, hint=cause.hint or hint, path=path or cause.path, line=line
+        ) from cause
 
 
 def read_file(
@@ -127,12 +127,12 @@ def read_file(
             raise error(f"more than {most_bytes} bytes", expected=expected, hint=hint, path=path)
         return from_json(kind, load(content), error=RecordError, exact=exact)
     except (OSError, ValueError, RecordError) as problem:
-        message, wanted, step = str(problem), expected, hint
+        message, expectation, step = str(problem), expected, hint
         if isinstance(problem, OSError):
             message = problem.strerror or message
         if isinstance(problem, RecordError):
-            message, wanted, step = problem.message, f"{expected}: {problem.expected}", problem.hint or hint
-        raise error(f"{what} cannot be read: {message}", expected=wanted, hint=step, path=path) from problem
+            message, expectation, step = problem.message, f"{expected}: {problem.expected}", problem.hint or hint
+        raise error(f"{what} cannot be read: {message}", expected=expectation, hint=step, path=path) from problem
 
 
 def dump(value: object, *, indent: int | None = None) -> bytes:
@@ -214,18 +214,18 @@ def _bounded(meta: Meta, unit: str) -> str:
         return f"from {meta.ge:g} to {meta.le:g}"
     words = (("from {:g} up", meta.ge), ("above {:g}", meta.gt), ("up to {:g}", meta.le), ("below {:g}", meta.lt))
     lengths = (("of {:,} {} or more", meta.min_length), ("of at most {:,} {}", meta.max_length))
-    found = [word.format(bound) for word, bound in words if bound is not None]
-    found += [word.format(bound, unit) for word, bound in lengths if bound is not None]
-    return ", ".join([*found, *([f"matching {meta.pattern}"] if meta.pattern else [])])
+    parts = [word.format(bound) for word, bound in words if bound is not None]
+    parts += [word.format(bound, unit) for word, bound in lengths if bound is not None]
+    return ", ".join([*parts, *([f"matching {meta.pattern}"] if meta.pattern else [])])
 
 
 def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
     """Message and expectation for a complaint of msgspec's, such as ``Expected `str`, got `int` - at `$.id```."""
-    problem, _, where = complaint.rpartition(" - at `")
+    problem, _, location = complaint.rpartition(" - at `")
     if not problem:
-        problem, where = complaint, ""
+        problem, location = complaint, ""
     label = ""
-    for name, index, any_key in _STEP.findall(where.partition("` in `$")[2] or where):
+    for name, index, any_key in _STEP.findall(location.partition("` in `$")[2] or location):
         step: Any = name or (int(index) if index else None)
         kind = _holder(kind, value)
         if any_key:
@@ -238,10 +238,10 @@ def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
         name = missing[1]
         label = f"{label}.{name}" if label else name
         return f"{label!r} is missing", f"{described(_part(_holder(kind, value), name))} at {label!r}"
-    at = f" at {label!r}" if label else ""
+    place = f" at {label!r}" if label else ""
     if not _FROM_MSGSPEC.match(problem):  # what a __post_init__ says
-        return (f"{label!r}: {problem}" if label else problem), f"{described(kind)}{at}"
-    return f"{repr(label) if label else 'it'} is {_shown(value)}", f"{described(kind)}{at}"
+        return (f"{label!r}: {problem}" if label else problem), f"{described(kind)}{place}"
+    return f"{repr(label) if label else 'it'} is {_shown(value)}", f"{described(kind)}{place}"
 
 
 def _refuse_unknown(kind: Any, value: object, label: str) -> None:
@@ -251,11 +251,11 @@ def _refuse_unknown(kind: Any, value: object, label: str) -> None:
         names = [field.name for field in fields(kind)]
         for key in value:
             if key not in names:
-                near = difflib.get_close_matches(str(key), names, n=1)
+                matches = difflib.get_close_matches(str(key), names, n=1)
                 raise RecordError(
                     f"{label or 'it'} has an unknown key {str(key)[:40]!r}",
                     expected=f"the keys {', '.join(names)}",
-                    hint=f"did you mean {near[0]}?" if near else "",
+                    hint=f"did you mean {matches[0]}?" if matches else "",
                 )
     for key, part in _items(value):
         if isinstance(part, (Mapping, list, tuple)):
@@ -267,9 +267,9 @@ def _holder(kind: Any, value: object) -> Any:
     if get_origin(kind) is Annotated:
         return _holder(get_args(kind)[0], value)
     if get_origin(kind) in {Union, types.UnionType}:
-        wanted = isinstance(value, Mapping)
+        is_mapping = isinstance(value, Mapping)
         others = [part for part in get_args(kind) if part is not type(None)]
-        fitting = [part for part in others if _holds_keys(get_origin(_bare(part)) or _bare(part)) == wanted]
+        fitting = [part for part in others if _holds_keys(get_origin(_bare(part)) or _bare(part)) == is_mapping]
         return _holder((fitting or others)[0], value)
     return kind
 
@@ -278,7 +278,7 @@ def _part(kind: Any, step: Any) -> Any:
     """The type of a field, key or index of a type; Any where it is not declared."""
     origin, parts = get_origin(kind) or kind, _parts(kind)
     if is_dataclass(kind):
-        return get_type_hints(kind, include_extras=True).get(str(step), Any)
+        return _hints(kind).get(str(step), Any)
     if not parts or _is_array(kind):
         return Any
     if _is_fixed(origin, parts):
@@ -289,8 +289,13 @@ def _part(kind: Any, step: Any) -> Any:
 def _parts(kind: Any) -> tuple[Any, ...]:
     """The types that a type is made of; of a NamedTuple those of its fields, since JSON holds it as a list."""
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return tuple(get_type_hints(kind, include_extras=True).values())
+        return tuple(_hints(kind).values())
     return get_args(kind)
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _is_fixed(origin: Any, parts: tuple[Any, ...]) -> bool:
@@ -361,8 +366,8 @@ def _unsound(value: object, label: str) -> str:
     """The first number that is NaN or too large, and where it is; empty where there is none."""
     if isinstance(value, (int, float)) and not _sound(value):
         return f"{repr(label) if label else 'it'} is {_shown(value)}"
-    found = (_unsound(part, f"{label}.{key}" if label else str(key)) for key, part in _items(value))
-    return next(filter(None, found), "")
+    problems = (_unsound(part, f"{label}.{key}" if label else str(key)) for key, part in _items(value))
+    return next(filter(None, problems), "")
 
 
 def _shown(value: object) -> str:

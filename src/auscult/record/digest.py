@@ -39,19 +39,19 @@ _SETTLED_NS = 3_000_000_000
 def stamp_file(path: Path) -> str:
     """What a file that is written anew does not keep: size, times of content and of inode in ns, inode, device."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - half the time of Path's, for each file of a long INPUT
+        status = os.stat(path)  # noqa: PTH116 - half the time of Path's, for each file of a long INPUT
     except (OSError, ValueError):
         return ""
-    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} {status.st_dev}"
 
 
 def is_settled(path: Path) -> bool:
     """Whether a file is older than the ticks of any file system's clock: if it is written now, its stamp changes."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return False
-    return max(found.st_mtime_ns, found.st_ctime_ns) < time.time_ns() - _SETTLED_NS
+    return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - _SETTLED_NS
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)

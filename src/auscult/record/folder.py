@@ -142,13 +142,13 @@ def open_run(
     """
     _make(folder)
     require_own_folder(folder)
-    held = FolderLock(folder)
+    lock = FolderLock(folder)
     with ExitStack() as undo:
-        undo.callback(held.release)
+        undo.callback(lock.release)
         require_own_folder(folder)
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         new: dict[str, Any] = load(dump(run))
-        opened = RunFolder(held, folder, new)
+        opened = RunFolder(lock, folder, new)
         if old is not None:
             # a run that wrote no results, as with a mistyped argument, is not resumed
             nothing_made = set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone
@@ -301,9 +301,9 @@ def require_own_folder(folder: Path) -> None:
 def _resumed(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The old manifest with the current input and a note of the resumption; unfinished until ``finish``."""
     before = old.get("resumed")
-    again = [*(before if isinstance(before, list) else []), {"time": manifest.now(), "versions": new.get("versions")}]
-    kept = {key: value for key, value in old.items() if key != "finished"}
-    return {**kept, "inputs": new.get("inputs", old.get("inputs")), "resumed": again[-_KEPT_RESUMPTIONS:]}
+    notes = [*(before if isinstance(before, list) else []), {"time": manifest.now(), "versions": new.get("versions")}]
+    unfinished = {key: value for key, value in old.items() if key != "finished"}
+    return {**unfinished, "inputs": new.get("inputs", old.get("inputs")), "resumed": notes[-_KEPT_RESUMPTIONS:]}
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

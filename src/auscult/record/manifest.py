@@ -102,11 +102,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
         for name in dict.fromkeys((*old_values, *new_values)):
             before, after = old_values.get(name), new_values.get(name)
             if name not in ignore and before != after:
-                shown = words.format(name.replace("_", "-") if words.startswith("--") else name)
+                label = words.format(name.replace("_", "-") if words.startswith("--") else name)
                 digests = all(isinstance(value, str) and _DIGEST.fullmatch(value) for value in (before, after))
                 was, is_now = _shown(before), _shown(after)
                 change = "has changed" if digests or was == is_now else f"was {was}, now {is_now}"
-                yield f"{shown} {change}"
+                yield f"{label} {change}"
 
 
 def _other_seeds(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,8 +138,8 @@ def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    named = value.get("name") if isinstance(value, Mapping) else value
-    text = "not set" if value is None else str(value if named is None else named)
+    name = value.get("name") if isinstance(value, Mapping) else value
+    text = "not set" if value is None else str(value if name is None else name)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 

@@ -94,10 +94,10 @@ class Run:
     def truths(self) -> list[dict[str, Any]]:
         """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys."""
         path = self.path / "truth.jsonl"
-        found = list(numbered_lines(path))
-        for line, row in found:
+        rows = list(numbered_lines(path))
+        for line, row in rows:
             from_json(TruthRow, row, path=path, line=line, hint=DAMAGED)
-        return [row for _, row in found]
+        return [row for _, row in rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,18 +114,18 @@ class TruthRow:
 
 def kept_file(path: Path, *, most_bytes: int = 1 << 20) -> bytes | None:
     """A file that a record holds; None where it is gone, a link, or larger than the command writes it."""
-    there = path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes
-    return path.read_bytes() if there else None
+    intact = path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes
+    return path.read_bytes() if intact else None
 
 
 def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
     """One key of each row, by the row's id; of two rows with one id the later counts."""
-    found = {}
+    values = {}
     for row in rows:
         if not isinstance(row.get("id"), str) or key not in row:
             raise RecordError(f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=DAMAGED, path=path)
-        found[row["id"]] = row[key]
-    return found
+        values[row["id"]] = row[key]
+    return values
 
 
 def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tuple[Mapping[str, Any], ...]:
@@ -253,36 +253,36 @@ def require_whole(folder: Path, verdicts: Verdicts, sounds: SoundVerdicts | None
     """
     if "finished" not in read_manifest(folder):
         return
-    missing = _judged(folder, verdicts) - len(verdicts)
+    missing = _mask_count(folder, verdicts) - len(verdicts)
     if sounds is not None:
-        missing = max(0, missing) + _judged_sounds(folder) - len(sounds)
+        missing = max(0, missing) + _sound_count(folder) - len(sounds)
     if missing > 0:
-        there = len(verdicts) + len(sounds or ())
+        count = len(verdicts) + len(sounds or ())
         raise RecordError(
-            f"{missing} of {missing + there} verdicts of the finished run are missing",
+            f"{missing} of {missing + count} verdicts of the finished run are missing",
             expected="as many as summary.json counts, or one for each mask of masks.jsonl that did not fail",
             hint="the file was cut or deleted; give the command of this record again: it judges what is missing",
             path=folder / "verdicts.jsonl",
         )
 
 
-def _judged(folder: Path, verdicts: Verdicts) -> int:
+def _mask_count(folder: Path, verdicts: Verdicts) -> int:
     """How many masks a finished audit judged: by its summary, or where that is damaged, by the masks it wrote."""
     with suppress(RecordError):  # none, or a damaged one
-        known = read_summary(folder).get("ok")
-        if isinstance(known, int):
-            return known - _judged_sounds(folder)
+        count = read_summary(folder).get("ok")
+        if isinstance(count, int):
+            return count - _sound_count(folder)
     # a mask is written before its verdict or error; as text: a file that was edited may hold anything
     done = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
     return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - done)
 
 
-def _judged_sounds(folder: Path) -> int:
+def _sound_count(folder: Path) -> int:
     """How many separated sounds a finished audit judged, by its summary; 0 where that is damaged."""
     with suppress(RecordError):
-        known = read_summary(folder).get("sound")
-        if isinstance(known, Mapping) and isinstance(known.get("ok"), int):
-            return int(known["ok"])
+        counts = read_summary(folder).get("sound")
+        if isinstance(counts, Mapping) and isinstance(counts.get("ok"), int):
+            return int(counts["ok"])
     return 0
 
 
@@ -312,8 +312,8 @@ def read_all_verdicts(folder: Path) -> tuple[Verdicts, SoundVerdicts]:
 
 def sound_curves(folder: Path, ids: Collection[str]) -> dict[str, SoundCurves]:
     """The curves of some separated sounds of a record, by id; those without are left out."""
-    found = (row for row in read_lines(folder / "verdicts.jsonl") if is_sound(row) and row.get("id") in ids)
-    return {row["id"]: from_json(SoundCurves, row["curves"]) for row in found if row.get("curves") is not None}
+    rows = (row for row in read_lines(folder / "verdicts.jsonl") if is_sound(row) and row.get("id") in ids)
+    return {row["id"]: from_json(SoundCurves, row["curves"]) for row in rows if row.get("curves") is not None}
 
 
 def _verdict(row: dict[str, Any], *, path: Path, line: int, hint: str) -> tuple[Verdict, Mapping[str, Any]]:

@@ -92,12 +92,12 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
     """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals."""
-    found = to_json(replace(verdict, error_map=None, picture=None), decimals=DECIMALS)
+    values = to_json(replace(verdict, error_map=None, picture=None), decimals=DECIMALS)
     if verdict.error_map is not None:
-        found["error_map"] = error_map.to_json(verdict.error_map)
-    row = {key: found[key] for key in VERDICT_KEYS}
-    given = {key: found[key] for key in OPTIONAL_KEYS if found[key] is not None}
-    return {**row, **given, **{key: value for key, value in extra.items() if key not in row}}
+        values["error_map"] = error_map.to_json(verdict.error_map)
+    row = {key: values[key] for key in VERDICT_KEYS}
+    optional = {key: values[key] for key in OPTIONAL_KEYS if values[key] is not None}
+    return {**row, **optional, **{key: value for key, value in extra.items() if key not in row}}
 
 
 def verdict_from_json(
