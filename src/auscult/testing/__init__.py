@@ -24,8 +24,8 @@ def require(kept: object, law: str) -> None:
 
 def require_described(name: str, stressor: object) -> None:
     """Raise unless a stressor has its registry name and complete metadata of one line each."""
-    own, meta = getattr(stressor, "name", None), getattr(stressor, "meta", None)
-    require(own == name, f"its name is {own!r}, the registry's {name!r}")
+    own_name, meta = getattr(stressor, "name", None), getattr(stressor, "meta", None)
+    require(own_name == name, f"its name is {own_name!r}, the registry's {name!r}")
     require(isinstance(meta, Metadata), "meta is a Metadata")
     for key in ("summary", "goal", "source", "truth"):
         text = getattr(meta, key)

@@ -32,9 +32,9 @@ def _examples() -> dict[str, tuple[Case, Prediction]]:
     texts = {name: (replace(case, query=Query("the blob on the left")), mask) for name, (case, mask) in MASKS.items()}
     case, prediction = MASKS["good"]
     tone = np.sin(np.arange(_RATE_HZ, dtype=np.float32) * 0.17) * np.float32(0.3)
-    heard = replace(case, query=Query("the thing that makes a sound"), sound=tone, rate_hz=_RATE_HZ, time_s=0.5)
+    with_sound = replace(case, query=Query("the thing that makes a sound"), sound=tone, rate_hz=_RATE_HZ, time_s=0.5)
     strange = replace(case, query=Query("\u00e9\u4e2d \U0001f3b8 " + "very " * 400 + "long"))
-    return {**texts, "sound": (heard, prediction), "strange words": (strange, prediction)}
+    return {**texts, "sound": (with_sound, prediction), "strange words": (strange, prediction)}
 
 
 EXAMPLES: Mapping[str, tuple[Case, Prediction]] = _examples()

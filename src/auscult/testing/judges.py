@@ -94,19 +94,19 @@ def leaves_its_input_alone(name: str, case: Case, prediction: Prediction) -> Non
     """Frame, masks and other objects are unchanged."""
     arrays = (case.frame, prediction.mask, *case.others)
     before = [array.tobytes() for array in arrays]
-    _judged(name, case, prediction)
+    _verdict(name, case, prediction)
     require([array.tobytes() for array in arrays] == before, "frame and masks are unchanged")
 
 
 def says_the_same_twice(name: str, case: Case, prediction: Prediction) -> None:
     """The same input gives the same verdict, but for the seconds it took."""
-    first, second = (replace(_judged(name, case, prediction), seconds=0.0) for _ in range(2))
+    first, second = (replace(_verdict(name, case, prediction), seconds=0.0) for _ in range(2))
     require(first == second, "the same input, the same verdict")
 
 
 def gives_a_sound_verdict(name: str, case: Case, prediction: Prediction) -> None:
     """Probabilities of six defects and an interval that holds the estimate, or neither; a sentence, its own name."""
-    verdict = _judged(name, case, prediction)
+    verdict = _verdict(name, case, prediction)
     require(verdict.id == case.id, "the verdict is of the case")
     require(verdict.judge == name, "the verdict names its judge")
     require(verdict.rationale.strip(), "there is a sentence")
@@ -127,7 +127,7 @@ def gives_a_sound_verdict(name: str, case: Case, prediction: Prediction) -> None
 
 def is_honest_about_evidence(name: str, case: Case, prediction: Prediction) -> None:
     """It does not claim to have checked what it was not given."""
-    evidence = _judged(name, replace(case, query=Query()), prediction).evidence
+    evidence = _verdict(name, replace(case, query=Query()), prediction).evidence
     require(isinstance(evidence, Evidence), "evidence is an Evidence")
     require(not evidence.identity, "without an expression, identity cannot have been checked")
     require(not evidence.sound, "without sound, sound cannot have been checked")
@@ -185,7 +185,7 @@ def _result(row: str, predicted: list[float], true: list[float], *, pictures: in
     )
 
 
-def _judged(name: str, case: Case, prediction: Prediction) -> Verdict:
+def _verdict(name: str, case: Case, prediction: Prediction) -> Verdict:
     judge = registry.load("judge", name)
     verdict = judge(case, prediction)
     require(isinstance(verdict, Verdict), "a judge returns a Verdict")

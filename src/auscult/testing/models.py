@@ -152,13 +152,13 @@ def refuses_a_missing_folder(name: str) -> None:
 
 def answers_with_masks(name: str, example: ModelExample) -> None:
     """Every task gives masks of the clip's shape or probabilities; the input is unchanged."""
-    given = (example.frames, example.sound, example.first_mask)
-    before = [array.tobytes() for array in given]
+    arrays = (example.frames, example.sound, example.first_mask)
+    before = [array.tobytes() for array in arrays]
     for task in _tasks(name, example):
         answer = _predicted(name, example, task)
         require(isinstance(answer, np.ndarray), f"{task}: an answer is an array, not {type(answer).__name__}")
-        require([array.tobytes() for array in given] == before, f"{task}: what it was given is unchanged")
-        require(not any(np.shares_memory(answer, array) for array in given), f"{task}: its answer is its own array")
+        require([array.tobytes() for array in arrays] == before, f"{task}: what it was given is unchanged")
+        require(not any(np.shares_memory(answer, array) for array in arrays), f"{task}: its answer is its own array")
         shape = _shape(example, task)
         if task in MASK_TASKS:
             masks_of(answer, shape=shape)
@@ -171,8 +171,8 @@ def says_the_same_twice(name: str) -> None:
     questions = [(EXAMPLES[key], task) for key in _REPEATED for task in _tasks(name, EXAMPLES[key])]
     first = [_predicted(name, *question).copy() for question in questions]
     for question, answer in reversed([*zip(questions, first, strict=True)]):
-        again = _predicted(name, *question)
-        require(again.tobytes() == answer.tobytes(), f"{question[1]}: the same question, the same answer")
+        second = _predicted(name, *question)
+        require(second.tobytes() == answer.tobytes(), f"{question[1]}: the same question, the same answer")
 
 
 def says_the_same_elsewhere(name: str) -> None:
@@ -212,12 +212,12 @@ def _predicted(name: str, example: ModelExample, task: ModelTask) -> NDArray[Any
     """Predict as a suite does: with the guidance of the task, and one frame for a photograph."""
     model: ReferringModel = registry.load("model", name)
     guidance = GUIDANCE[task]
-    heard = "sound" in guidance
+    has_sound = "sound" in guidance
     return model.predict(
         _frames(example, task),
         Query(example.text if "text" in guidance else None),
-        sound=example.sound if heard else None,
-        rate_hz=RATE_HZ if heard else None,
+        sound=example.sound if has_sound else None,
+        rate_hz=RATE_HZ if has_sound else None,
         first_mask=example.first_mask if "mask" in guidance else None,
     )
 

@@ -91,18 +91,18 @@ def is_decided_by_seed_and_key(name: str, example: Subject) -> None:
     """The same seed and key make the same sentence, whatever was drawn in between."""
     first = negatives.perturb(name, example, seed=5, key="a")
     negatives.perturb("negatives.category.v1", example, seed=99)
-    again = negatives.perturb(name, example, seed=5, key="a")
-    if isinstance(first, Undefined) or isinstance(again, Undefined):
-        require(first == again, "what is undefined stays undefined")
+    second = negatives.perturb(name, example, seed=5, key="a")
+    if isinstance(first, Undefined) or isinstance(second, Undefined):
+        require(first == second, "what is undefined stays undefined")
     else:
-        require(first.output == again.output and first.params == again.params, "same seed and key, same sentence")
+        require(first.output == second.output and first.params == second.params, "same seed and key, same sentence")
 
 
 def replays_from_json(name: str, example: Subject) -> None:
     """What was chosen survives JSON and renders the same sentence."""
-    for made in _made(name, example):
-        params = json.loads(json.dumps(dict(made.params), allow_nan=False))
-        require(negatives.render(name, example.sentence, params) == made.output, "the same sentence from JSON")
+    for result in _results(name, example):
+        params = json.loads(json.dumps(dict(result.params), allow_nan=False))
+        require(negatives.render(name, example.sentence, params) == result.output, "the same sentence from JSON")
 
 
 def chooses_apart_from_doing(name: str, example: Subject) -> None:
@@ -120,16 +120,16 @@ def chooses_apart_from_doing(name: str, example: Subject) -> None:
 
 def proves_what_it_says(name: str, example: Subject) -> None:
     """Every sentence is another one, and its proof names what is false and what shows it."""
-    for made in _made(name, example):
-        proof: Proof = made.truth
-        require(made.output != example.sentence and made.output.strip(), "another sentence, not empty")
+    for result in _results(name, example):
+        proof: Proof = result.truth
+        require(result.output != example.sentence and result.output.strip(), "another sentence, not empty")
         require(proof.says and "\n" not in proof.says, "the proof says why in one line")
         if proof.claim == "absent":
-            said = example.known.named(made.output)
+            mentioned = example.known.named(result.output)
             claimed = frozenset(proof.word.split(", "))
-            require(claimed & said == claimed, "what is absent is named in the sentence")
-            near = example.known.related(example.present)
-            require(not claimed & near, "no synonym, superclass or subclass of what is present")
+            require(claimed & mentioned == claimed, "what is absent is named in the sentence")
+            related = example.known.related(example.present)
+            require(not claimed & related, "no synonym, superclass or subclass of what is present")
         if proof.limit is not None:
             require(bool(proof.measured) and max(proof.measured) < proof.limit, "all that was measured is below")
 
@@ -148,7 +148,7 @@ def refuses_foreign_parameters(name: str, example: Subject) -> None:
 def works_somewhere(name: str, example: Subject) -> None:
     """Not everything may be undefined on every example."""
     del example
-    require(any(list(_made(name, one)) for one in EXAMPLES.values()), "defined on at least one example")
+    require(any(list(_results(name, subject)) for subject in EXAMPLES.values()), "defined on at least one example")
 
 
 CHECKS: tuple[Callable[[str, Subject], None], ...] = (
@@ -162,7 +162,7 @@ CHECKS: tuple[Callable[[str, Subject], None], ...] = (
 )
 
 
-def _made(name: str, example: Subject) -> Iterator[Stressed[str, Proof]]:
+def _results(name: str, example: Subject) -> Iterator[Stressed[str, Proof]]:
     for seed in range(8):
         outcome = negatives.perturb(name, example, seed=seed)
         if not isinstance(outcome, Undefined):

@@ -43,14 +43,14 @@ def _picture(height: int, width: int) -> Any:
 def _tone(channels: int, samples: int) -> Any:
     times = np.arange(samples) / RATE_HZ
     tone = 0.4 * np.sin(2 * np.pi * 440 * times) + 0.1 * generator(0, "contract", "tone").standard_normal(samples)
-    found = np.stack([tone * (1 - 0.2 * at) for at in range(channels)]).astype(np.float32)
-    found.setflags(write=False)
-    return found
+    tones = np.stack([tone * (1 - 0.2 * channel) for channel in range(channels)]).astype(np.float32)
+    tones.setflags(write=False)
+    return tones
 
 
 def _film(frames: int, *, channels: int) -> Footage:
     """Frames that differ, with as much sound as they last; none where there are no channels."""
-    clip = np.stack([np.roll(_picture(24, 32), 3 * at, axis=1) for at in range(frames)])
+    clip = np.stack([np.roll(_picture(24, 32), 3 * index, axis=1) for index in range(frames)])
     clip.setflags(write=False)
     return Footage(clip=clip, sound=_tone(channels, round(frames * RATE_HZ / RATE_FPS)) if channels else None)
 
@@ -97,8 +97,8 @@ def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
     if room == "sound":
         return sound.render(name, example, params, rate_hz=RATE_HZ)
     if room == "timing":
-        clip, heard = example.clip, example.sound
-        return timing.render(name, clip, heard, params_json=params, rate_fps=RATE_FPS, rate_hz=RATE_HZ)
+        clip, samples = example.clip, example.sound
+        return timing.render(name, clip, samples, params_json=params, rate_fps=RATE_FPS, rate_hz=RATE_HZ)
     return sentences.render(name, example, params)
 
 
@@ -150,33 +150,33 @@ def _of_a_sound(name: str, example: Any) -> None:
 
 def _of_a_sentence(name: str, example: Any) -> None:
     result = perturbed(name, example)
-    text, at = "", 0
+    text, position = "", 0
     for word in result.truth.words:
         require(example[word.start :].startswith(word.before), f"{word.before!r} stands where the reported change says")
-        text += example[at : word.start] + word.after
-        at = word.start + len(word.before)
-    require(text + example[at:] == result.output, "the reported changes make the sentence")
+        text += example[position : word.start] + word.after
+        position = word.start + len(word.before)
+    require(text + example[position:] == result.output, "the reported changes make the sentence")
 
 
 def _of_a_film(name: str, example: Any) -> None:
     masks = _masks(example.clip.shape[:3])
     result = perturbed(name, example, masks=masks)
-    shown = list(result.truth.frames)
-    require(np.array_equal(result.output.clip, example.clip[shown]), "the reported frames are shown")
+    indices = list(result.truth.frames)
+    require(np.array_equal(result.output.clip, example.clip[indices]), "the reported frames are shown")
     pairs = zip(result.truth.masks, masks, strict=True)
-    require(all(np.array_equal(after, before[shown]) for after, before in pairs), "masks follow their frames")
+    require(all(np.array_equal(after, before[indices]) for after, before in pairs), "masks follow their frames")
     lags_s = result.truth.offset_s
-    require(len(lags_s) == len(shown) and np.isfinite(lags_s).all(), "a lag for each frame")
+    require(len(lags_s) == len(indices) and np.isfinite(lags_s).all(), "a lag for each frame")
     if example.sound is not None:
         _is_silent(result.output.sound, result.truth.silent_s)
 
 
 def _masks(shape: tuple[int, ...]) -> list[Mask]:
     """An object, everything, and nothing."""
-    found = [np.zeros(shape, dtype=np.bool_), np.ones(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)]
+    masks = [np.zeros(shape, dtype=np.bool_), np.ones(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)]
     height, width = shape[-2:]
-    found[0][..., height // 4 : height // 2 + 1, width // 4 : width // 2 + 1] = True
-    return found
+    masks[0][..., height // 4 : height // 2 + 1, width // 4 : width // 2 + 1] = True
+    return masks
 
 
 def _is_silent(sound: Any, spans: Iterable[tuple[float, float]]) -> None:
@@ -233,9 +233,9 @@ def is_decided_by_seed_and_key(name: str, example: Any) -> None:
     """The same seed and key make the same output, whatever was drawn in between."""
     first = perturbed(name, example, seed=5, key="a")
     perturbed(name, example, seed=99)
-    again = perturbed(name, example, seed=5, key="a")
-    alike = bytes_of(first.output) == bytes_of(again.output) and first.params == again.params
-    require(alike, "same seed and key, same output")
+    second = perturbed(name, example, seed=5, key="a")
+    same = bytes_of(first.output) == bytes_of(second.output) and first.params == second.params
+    require(same, "same seed and key, same output")
 
 
 def draws_anew_for_another_key(name: str, example: Any) -> None:
@@ -246,12 +246,12 @@ def draws_anew_for_another_key(name: str, example: Any) -> None:
     params = {key: perturbed(name, example, severity=0, key=key).params for key in _KEYS}
     if set(params[_KEYS[0]]) == {"strength"}:
         return
-    kinds = {json.dumps(drawn): key for key, drawn in params.items()}
+    kinds = {json.dumps(draws): key for key, draws in params.items()}
     require(len(kinds) > 1, "another key draws anew")
-    heard = room_of(name) != "timing" or example.sound is not None
-    if heard and sum(array.size for array in arrays_of(example)) > _LARGE:
-        shown = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
-        require(len(shown) > 1, "what is drawn makes a difference")
+    comparable = room_of(name) != "timing" or example.sound is not None
+    if comparable and sum(array.size for array in arrays_of(example)) > _LARGE:
+        outputs = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
+        require(len(outputs) > 1, "what is drawn makes a difference")
 
 
 def _rewords(name: str, example: str) -> None:
@@ -269,16 +269,16 @@ def replays_from_json(name: str, example: Any) -> None:
     for severity in (0.4, 1, 2, 2.5, 3, 4, 5):
         result = perturbed(name, example, severity=severity)
         text = json.dumps(result.params, allow_nan=False)
-        again = replayed(name, example, json.loads(text))
-        require(bytes_of(again) == bytes_of(result.output), f"strength {severity} replays")
+        output = replayed(name, example, json.loads(text))
+        require(bytes_of(output) == bytes_of(result.output), f"strength {severity} replays")
 
 
 def draws_do_not_depend_on_strength(name: str, example: Any) -> None:
     """The same seed draws the same at every strength, so that strength may vary within a clip."""
     if room_of(name) == "sentences":
         return
-    drawn = [{**perturbed(name, example, severity=severity).params, "strength": 0} for severity in (1, 3, 5)]
-    require(drawn[0] == drawn[1] == drawn[2], "the same draws at strengths 1, 3 and 5")
+    draws = [{**perturbed(name, example, severity=severity).params, "strength": 0} for severity in (1, 3, 5)]
+    require(draws[0] == draws[1] == draws[2], "the same draws at strengths 1, 3 and 5")
 
 
 CHECKS: Final[tuple[Callable[[str, Any], None], ...]] = (

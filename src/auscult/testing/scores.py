@@ -60,8 +60,8 @@ def _square(top: int, left: int) -> Mask:
 
 def _examples() -> dict[ScoreInput, ScoreExample]:
     truth, near, off, none = _square(8, 10), _square(10, 12), _square(9, 20), np.zeros((30, 40), np.bool_)
-    clip, moved, empty = (np.stack([one] * 3) for one in (truth, near, none))
-    maps, mixed = (np.where(one, 3, 0).astype(np.uint8) for one in (clip, moved))
+    clip, moved, empty = (np.stack([mask] * 3) for mask in (truth, near, none))
+    maps, mixed = (np.where(mask, 3, 0).astype(np.uint8) for mask in (clip, moved))
     pair = ("prediction", "truth")
     estimates, values = np.array([0.9, 0.6, 0.4, 0.1]), np.array([0.8, 0.5, 0.6, 0.2])
     order, turned = np.array([0.1, 0.2, 0.6, 0.9]), np.array([0.9, 0.6, 0.2, 0.1])
@@ -120,9 +120,9 @@ def _sounds() -> dict[ScoreInput, ScoreExample]:
     draws = np.random.default_rng(8).standard_normal((3, 24_000)).astype(np.float32)
     stem, other, else_ = draws * np.array([[0.1], [0.05], [0.02]], np.float32)
     stem *= 1 + np.sin(np.arange(stem.size, dtype=np.float32) / 900)
-    made = {amount: stem + np.float32(amount) * (other + else_) for amount in (0.001, 0.3, 3.0)}
-    usual, best, worst = made[0.3], made[0.001], made[3.0]
-    named = {"rate_hz": 16_000}
+    estimates = {amount: stem + np.float32(amount) * (other + else_) for amount in (0.001, 0.3, 3.0)}
+    usual, best, worst = estimates[0.3], estimates[0.001], estimates[3.0]
+    options = {"rate_hz": 16_000}
     kinds: dict[ScoreInput, tuple[tuple[str, str], Any]] = {
         "sounds": (("estimate", "stem"), stem),
         "sound and stems": (("estimate", "stems"), (stem, other)),
@@ -130,7 +130,7 @@ def _sounds() -> dict[ScoreInput, ScoreExample]:
     return {
         kind: ScoreExample(
             names=names, usual=(usual, truth), best=(best, truth), worst=(worst, truth), unequal=(usual[:9000], truth),
-            named=named, bounded=False,
+            named=options, bounded=False,
         )
         for kind, (names, truth) in kinds.items()
     } | _sounds_otherwise(stem)  # fmt: skip
@@ -162,9 +162,9 @@ def _answers() -> dict[ScoreInput, ScoreExample]:
     boxes = [("dog_1", (2.0, 2.0, 12.0, 12.0)), ("dog_2", (20.0, 2.0, 30.0, 12.0))]
     labelled = [(name.split("_")[0], box) for name, box in boxes]
     shares = [(name, (box[0] / 40, box[1] / 20, box[2] / 40, box[3] / 20)) for name, box in labelled]
-    where = [SoundingBoxes(width=40, height=20, boxes=labelled)]
-    frames, seen = [FrameBoxes(width=40, height=20, boxes=(labelled[0][1], None))], shares[0][1]
-    off = (seen[0] + 0.05, *seen[1:])
+    sounding = [SoundingBoxes(width=40, height=20, boxes=labelled)]
+    frames, visible = [FrameBoxes(width=40, height=20, boxes=(labelled[0][1], None))], shares[0][1]
+    off = (visible[0] + 0.05, *visible[1:])
     kinds: dict[ScoreInput, tuple[Any, Any, Any, Any]] = {
         "words": (["red", "not sure"], ["red", "blue"], ["no", "no"], ["red", "blue"]),
         "word lists": ([("a", "b"), ("a",)], [("b", "a"), ("c",)], [(), ()], [("b", "a"), ("c",)]),
@@ -174,8 +174,8 @@ def _answers() -> dict[ScoreInput, ScoreExample]:
         ),
         "counts": ([{"dog": 2, "cat": 1}], [{"dog": 3}], [{}], [{"dog": 3}]),
         "index lists": ([(4, 1)], [(1, 2)], [(7,)], [(1, 2)]),
-        "sounding boxes": ([shares[:1]], where, [()], [shares]),
-        "frame boxes": ([(off, None)], frames, [(None, seen)], [(seen, None)]),
+        "sounding boxes": ([shares[:1]], sounding, [()], [shares]),
+        "frame boxes": ([(off, None)], frames, [(None, visible)], [(visible, None)]),
     }  # fmt: skip
     return {
         kind: ScoreExample(
@@ -196,10 +196,10 @@ def _captions() -> ScoreExample:
         return np.array([[float(text.split().count(word)) for word in words] for text in texts])
 
     def fluency(texts: Sequence[str]) -> Doubles:
-        return np.array([float(any(one == two for one, two in pairwise(text.split()))) for text in texts])
+        return np.array([float(any(first == second for first, second in pairwise(text.split()))) for text in texts])
 
     return ScoreExample(
-        names=("prediction", "truth"), usual=(usual, truth), best=([one for one, in truth], truth),
+        names=("prediction", "truth"), usual=(usual, truth), best=([caption for caption, in truth], truth),
         worst=(["nothing", "nobody"], truth), unequal=([*usual, *usual], truth), nothing=([], []),
         named={"sentences": sentences, "fluency": fluency},
     )  # fmt: skip
@@ -220,48 +220,48 @@ EXAMPLES: Final[Mapping[ScoreInput, ScoreExample]] = _examples()
 def describes_itself(spec: ScoreSpec) -> None:
     """It says what it is, what truth it needs and which end is better."""
     require(isinstance(spec, ScoreSpec), "is a ScoreSpec")
-    said = (spec.meta.summary, spec.meta.goal, spec.meta.modality, spec.meta.source, spec.meta.truth)
-    require(all(said), "summary, goal, modality, source and truth are not empty")
+    texts = (spec.meta.summary, spec.meta.goal, spec.meta.modality, spec.meta.source, spec.meta.truth)
+    require(all(texts), "summary, goal, modality, source and truth are not empty")
     require(spec.meta.higher_is_better is not None, "says which end is better")
     require(spec.takes in EXAMPLES, f"takes one of: {', '.join(EXAMPLES)}")
 
 
 def is_signed_repeatable_and_pure(spec: ScoreSpec) -> None:
     """The same arguments give the same finite number with its signature, and are left alone."""
-    given = EXAMPLES[spec.takes].usual
-    before = deepcopy(given)
-    first, again = (_outcomes(spec, given, **spec.options) for _ in range(2))
+    arguments = EXAMPLES[spec.takes].usual
+    before = deepcopy(arguments)
+    first, second = (_outcomes(spec, arguments, **spec.options) for _ in range(2))
     for name, outcome in first.items():
         require(isinstance(outcome, Scored), f"{name or 'it'} is a number where there is something to score")
         require(outcome.signature.as_dict().get("version"), "the signature names the version")
         require(len(outcome.signature.fields) > 1, "the signature says how it was made")
         require(math.isfinite(outcome.value), "the number is finite")
-    require(_values(first) == _values(again), "the same arguments give the same number")
-    require(_values(first) == _values(_outcomes(spec, given)), "its options are the defaults")
-    require(_same(before, given), "its arguments are left alone")
+    require(_values(first) == _values(second), "the same arguments give the same number")
+    require(_values(first) == _values(_outcomes(spec, arguments)), "its options are the defaults")
+    require(_same(before, arguments), "its arguments are left alone")
 
 
 def knows_good_from_bad(spec: ScoreSpec) -> None:
     """The truth is at the better end, where there is one, what is partly right is worse, and what is wrong is worst."""
     example, sign = EXAMPLES[spec.takes], 1 if spec.meta.higher_is_better else -1
-    best, usual, worst = (_values(_outcomes(spec, given)) for given in (example.best, example.usual, example.worst))
+    best, usual, worst = (_values(_outcomes(spec, inputs)) for inputs in (example.best, example.usual, example.worst))
     for name, value in best.items():
         end = 1.0 if sign > 0 else 0.0
         if example.bounded:
             require(math.isclose(value, end, abs_tol=_CLOSE), f"{name or 'it'} of the truth itself is the best")
         ordered = sign * np.array([value, usual[name], worst[name]])
-        told = (np.diff(ordered) <= 0).all() if not example.bounded else (np.diff(ordered) < 0).all()
-        require(bool(told), f"{name or 'it'} tells good from bad")
+        descending = (np.diff(ordered) <= 0).all() if not example.bounded else (np.diff(ordered) < 0).all()
+        require(bool(descending), f"{name or 'it'} tells good from bad")
     require(best != usual != worst, "some of it differs between good and bad")
 
 
 def refuses_what_does_not_fit(spec: ScoreSpec) -> None:
     """Prediction and truth of other shapes or numbers are an error that says so."""
-    given = EXAMPLES[spec.takes].unequal
-    if given is None:
+    arguments = EXAMPLES[spec.takes].unequal
+    if arguments is None:
         return
     try:
-        spec.function(*given, **_named(spec))
+        spec.function(*arguments, **_named(spec))
     except InputError as error:
         require(error.message and error.expected, "the error says what was given and what was expected")
         return
@@ -270,12 +270,12 @@ def refuses_what_does_not_fit(spec: ScoreSpec) -> None:
 
 def gives_no_number_for_nothing(spec: ScoreSpec) -> None:
     """Without an item there is no number."""
-    given = EXAMPLES[spec.takes].nothing
-    if given is None:
+    arguments = EXAMPLES[spec.takes].nothing
+    if arguments is None:
         return
-    named = {name: value if callable(value) else value[:0] for name, value in _named(spec).items()}
+    keywords = {name: value if callable(value) else value[:0] for name, value in _named(spec).items()}
     try:
-        outcomes = _mapped(spec.function(*given, **named))
+        outcomes = _mapped(spec.function(*arguments, **keywords))
     except InputError:
         return
     require(all(isinstance(outcome, Undefined) for outcome in outcomes.values()), "of no item it is Undefined")
@@ -294,8 +294,8 @@ def _outcomes(spec: ScoreSpec, given: tuple[Any, ...], **options: Any) -> Mappin
     return _mapped(spec.function(*given, **_named(spec), **options))
 
 
-def _mapped(found: Any) -> Mapping[str, Any]:
-    return found if isinstance(found, Mapping) else {"": found}
+def _mapped(result: Any) -> Mapping[str, Any]:
+    return result if isinstance(result, Mapping) else {"": result}
 
 
 def _named(spec: ScoreSpec) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _values(outcomes: Mapping[str, Any]) -> dict[str, float]:
         all(isinstance(outcome, Scored) for outcome in outcomes.values()),
         "it has a number where there is something to score",
     )
-    return {name: one.value for name, one in outcomes.items()}
+    return {name: outcome.value for name, outcome in outcomes.items()}
 
 
 def _same(first: Any, second: Any) -> bool:

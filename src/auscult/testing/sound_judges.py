@@ -41,10 +41,10 @@ def _mixture(seconds: float, *, rate_hz: int, seed: int) -> tuple[Samples, Sampl
     """A voiced sound that comes and goes, and noise that swells, float32 (samples,) each."""
     rng, times = generator(seed, "contract sound"), np.arange(round(seconds * rate_hz)) / rate_hz
     pitch = 2 * np.pi * rng.uniform(120, 240)
-    tone = sum(np.sin(pitch * at * times + rng.uniform(0, 6)) / at for at in range(1, 12))
+    tone = sum(np.sin(pitch * harmonic * times + rng.uniform(0, 6)) / harmonic for harmonic in range(1, 12))
     noise = np.convolve(rng.normal(size=times.size), np.ones(4) / 4, mode="same") * (1 + np.sin(3 * times))
-    there = (np.sin(2 * np.pi * times / 1.3) > -0.2) | (seconds < 0.5)
-    return (0.1 * tone * there).astype(np.float32), (0.1 * noise).astype(np.float32)
+    audible = (np.sin(2 * np.pi * times / 1.3) > -0.2) | (seconds < 0.5)
+    return (0.1 * tone * audible).astype(np.float32), (0.1 * noise).astype(np.float32)
 
 
 def _example(seconds: float, rate_hz: int, *, channels: int = 1, **prompts: Any) -> tuple[SoundCase, Samples]:
@@ -71,10 +71,10 @@ def gives_a_verdict(name: str, case: SoundCase, separated: Samples) -> None:
     """Four scores of 1..5 in their intervals and five axes of difficulty; inputs unchanged; twice the same."""
     arrays = [case.mixture, separated] + ([] if case.frames is None else [case.frames])
     before = [array.tobytes() for array in arrays]
-    verdict = _judged(name, case, separated)
+    verdict = _verdict(name, case, separated)
     require([array.tobytes() for array in arrays] == before, "mixture, output and frames are unchanged")
-    again = _judged(name, case, separated)
-    require(replace(verdict, seconds=0.0) == replace(again, seconds=0.0), "the same input, the same verdict")
+    second = _verdict(name, case, separated)
+    require(replace(verdict, seconds=0.0) == replace(second, seconds=0.0), "the same input, the same verdict")
     require(verdict.id == case.id and verdict.judge == name, "the verdict is of the case, and names its judge")
     require(verdict.rationale.strip() and verdict.action is None, "there is a sentence; the policy decides")
     require(0 <= verdict.novelty <= 1, "novelty is 0..1")
@@ -88,7 +88,7 @@ def gives_a_verdict(name: str, case: SoundCase, separated: Samples) -> None:
 
 def is_honest_about_evidence(name: str, case: SoundCase, separated: Samples) -> None:
     """It does not claim to have used a prompt that it was not given."""
-    evidence = _judged(name, case, separated).evidence
+    evidence = _verdict(name, case, separated).evidence
     require(not evidence.text or case.text, "without text, none was understood")
     require(not evidence.spans or case.spans, "without spans, none were used")
     require(not evidence.picture or case.frames is not None, "without a picture, none was recognised")
@@ -96,25 +96,25 @@ def is_honest_about_evidence(name: str, case: SoundCase, separated: Samples) -> 
 
 def judges_difficulty_without_the_output(name: str, case: SoundCase, separated: Samples) -> None:
     """Another output, or silence, changes no axis of difficulty."""
-    found = _judged(name, case, separated).difficulty
+    difficulty = _verdict(name, case, separated).difficulty
     for output in (case.mixture - separated, np.zeros_like(separated)):
-        require(_judged(name, case, output).difficulty == found, "difficulty is of mixture and prompt alone")
+        require(_verdict(name, case, output).difficulty == difficulty, "difficulty is of mixture and prompt alone")
 
 
 def knows_silence(name: str, case: SoundCase, separated: Samples) -> None:
     """A silent output is judged by rule, beside a silent mixture nothing is."""
-    silent = _judged(name, case, np.zeros_like(separated))
-    found = [getattr(silent, axis) for axis in PERFORMANCE]
-    require(np.allclose(found, [1, 5, 1, 1.533], atol=0.01), f"a silent output has 1, 5, 1 and 1.53, not {found}")
-    nothing = _judged(name, replace(case, mixture=np.zeros_like(case.mixture)), separated)
+    silent = _verdict(name, case, np.zeros_like(separated))
+    scores = [getattr(silent, axis) for axis in PERFORMANCE]
+    require(np.allclose(scores, [1, 5, 1, 1.533], atol=0.01), f"a silent output has 1, 5, 1 and 1.53, not {scores}")
+    nothing = _verdict(name, replace(case, mixture=np.zeros_like(case.mixture)), separated)
     require(all(getattr(nothing, axis) is None for axis in PERFORMANCE), "a silent mixture is unjudged")
 
 
 def ignores_level_and_delay(name: str, case: SoundCase, separated: Samples) -> None:
     """An output 20 dB softer has the same scores, and one that is 20 ms late."""
     late = round(0.02 * case.rate_hz) if separated.shape[1] > case.rate_hz else 0
-    moved = np.pad(separated, ((0, 0), (late, 0)))[:, : separated.shape[1]]
-    _require_close(_judged(name, case, separated), _judged(name, case, (0.1 * moved).astype(np.float32)), within=ALIKE)
+    moved = 0.1 * np.pad(separated, ((0, 0), (late, 0)))[:, : separated.shape[1]]
+    _require_close(_verdict(name, case, separated), _verdict(name, case, moved.astype(np.float32)), within=ALIKE)
 
 
 def judges_a_batch_as_one_by_one(name: str, case: SoundCase, separated: Samples) -> None:
@@ -124,9 +124,9 @@ def judges_a_batch_as_one_by_one(name: str, case: SoundCase, separated: Samples)
         return
     cases, outputs = [case, EXAMPLES["text"][0], case], [separated, EXAMPLES["text"][1], case.mixture]
     verdicts = judge.batch(cases, outputs)
-    require([verdict.id for verdict in verdicts] == [one.id for one in cases], "a verdict a case, in their order")
-    for one, output, verdict in zip(cases, outputs, verdicts, strict=True):
-        _require_close(_judged(name, one, output), verdict, within=SAME)
+    require([verdict.id for verdict in verdicts] == [case.id for case in cases], "a verdict a case, in their order")
+    for example, output, verdict in zip(cases, outputs, verdicts, strict=True):
+        _require_close(_verdict(name, example, output), verdict, within=SAME)
 
 
 CHECKS: tuple[Callable[[str, Any, Any], None], ...] = (
@@ -171,7 +171,7 @@ def measured_on_generated(judge: SoundJudge, *, mixtures: int = 12, seed: int = 
     )
 
 
-def _judged(name: str, case: SoundCase, separated: Samples) -> SoundVerdict:
+def _verdict(name: str, case: SoundCase, separated: Samples) -> SoundVerdict:
     verdict = registry.load("judge", name)(case, separated)
     require(isinstance(verdict, SoundVerdict), "a judge of sounds returns a SoundVerdict")
     checked: SoundVerdict = verdict

@@ -64,30 +64,30 @@ def leaves_its_input_alone(name: str, example: MaskTarget) -> None:
     """The target is unchanged; the output is a new, writeable bool array of its shape."""
     inputs = (example.mask, *example.others)
     before = [mask.tobytes() for mask in inputs]
-    for _, made in _made(name, example):
+    for output in (result.output for _, result in _results(name, example)):
         require([mask.tobytes() for mask in inputs] == before, "the target is unchanged")
-        require(made.output.dtype == np.bool_ and made.output.shape == example.mask.shape, "bool, the target's shape")
-        require(made.output.flags.writeable, "the output may be written to")
-        require(not any(np.shares_memory(made.output, mask) for mask in inputs), "the output is a new array")
+        require(output.dtype == np.bool_ and output.shape == example.mask.shape, "bool, the target's shape")
+        require(output.flags.writeable, "the output may be written to")
+        require(not any(np.shares_memory(output, mask) for mask in inputs), "the output is a new array")
 
 
 def is_decided_by_seed_and_key(name: str, example: MaskTarget) -> None:
     """The same seed and key make the same mask, whatever was drawn in between."""
-    first = dict(_made(name, example, seed=5, key="a"))
+    first = dict(_results(name, example, seed=5, key="a"))
     masks.stress("masks.erode.v1", example, seed=99)
-    again = dict(_made(name, example, seed=5, key="a"))
-    require(first.keys() == again.keys(), "what is undefined stays undefined")
-    for difficulty, made in first.items():
-        same = made.output.tobytes() == again[difficulty].output.tobytes()
-        require(same and made.params == again[difficulty].params, f"{difficulty}: same seed and key, same mask")
-        require(made.truth == again[difficulty].truth, f"{difficulty}: same seed and key, same truth")
+    second = dict(_results(name, example, seed=5, key="a"))
+    require(first.keys() == second.keys(), "what is undefined stays undefined")
+    for difficulty, result in first.items():
+        same = result.output.tobytes() == second[difficulty].output.tobytes()
+        require(same and result.params == second[difficulty].params, f"{difficulty}: same seed and key, same mask")
+        require(result.truth == second[difficulty].truth, f"{difficulty}: same seed and key, same truth")
 
 
 def replays_from_json(name: str, example: MaskTarget) -> None:
     """What was chosen survives JSON and renders the same mask, byte for byte."""
-    for _, made in _made(name, example, seed=3):
-        params = json.loads(json.dumps(dict(made.params), allow_nan=False))
-        require(masks.render(name, example, params).tobytes() == made.output.tobytes(), "the same mask from JSON")
+    for _, result in _results(name, example, seed=3):
+        params = json.loads(json.dumps(dict(result.params), allow_nan=False))
+        require(masks.render(name, example, params).tobytes() == result.output.tobytes(), "the same mask from JSON")
 
 
 def chooses_apart_from_doing(name: str, example: MaskTarget) -> None:
@@ -108,16 +108,16 @@ def chooses_apart_from_doing(name: str, example: MaskTarget) -> None:
 
 def reports_the_truth(name: str, example: MaskTarget) -> None:
     """The exact IoU, the defect, and difficulty and action as the paper has them."""
-    for difficulty, made in _made(name, example, seed=11):
-        shared = int((made.output & example.mask).sum())
-        joined = int((made.output | example.mask).sum())
-        require(made.truth.iou == shared / joined, f"the IoU is {shared / joined}, reported {made.truth.iou}")
-        require(made.truth.defect == registry.load("stressor", name).defect, "the reported defect is its own")
-        require(made.truth.action in ACTIONS, f"the action is one of {ACTIONS}")
-        if made.truth.defect in WINDOWED:
+    for difficulty, result in _results(name, example, seed=11):
+        shared = int((result.output & example.mask).sum())
+        joined = int((result.output | example.mask).sum())
+        require(result.truth.iou == shared / joined, f"the IoU is {shared / joined}, reported {result.truth.iou}")
+        require(result.truth.defect == registry.load("stressor", name).defect, "the reported defect is its own")
+        require(result.truth.action in ACTIONS, f"the action is one of {ACTIONS}")
+        if result.truth.defect in WINDOWED:
             low, high = WINDOWS[difficulty]
             require(low <= shared / joined <= high, f"{difficulty} means an IoU of {low} to {high}")
-            require(made.truth.difficulty == difficulty, "the difficulty is the one asked for")
+            require(result.truth.difficulty == difficulty, "the difficulty is the one asked for")
 
 
 def refuses_foreign_parameters(name: str, example: MaskTarget) -> None:
@@ -134,7 +134,7 @@ def refuses_foreign_parameters(name: str, example: MaskTarget) -> None:
 def works_somewhere(name: str, example: MaskTarget) -> None:
     """Not everything may be undefined on every example."""
     del example
-    require(any(list(_made(name, target)) for target in EXAMPLES.values()), "defined on at least one example")
+    require(any(list(_results(name, target)) for target in EXAMPLES.values()), "defined on at least one example")
 
 
 CHECKS: tuple[Callable[[str, MaskTarget], None], ...] = (
@@ -153,7 +153,9 @@ def _difficulties(name: str) -> tuple[Difficulty, ...]:
     return registry.load("stressor", name).difficulties or ("medium",)
 
 
-def _made(name: str, example: MaskTarget, *, seed: int = 0, key: str = "") -> Iterator[tuple[Difficulty, StressedMask]]:
+def _results(
+    name: str, example: MaskTarget, *, seed: int = 0, key: str = ""
+) -> Iterator[tuple[Difficulty, StressedMask]]:
     for difficulty in _difficulties(name):
         outcome = masks.stress(name, example, difficulty=difficulty, seed=seed, key=key)
         if isinstance(outcome, Scored):
