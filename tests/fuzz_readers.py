@@ -46,6 +46,7 @@ class Target:
     make: Callable[[Path], None]
     files: tuple[str, ...]
     read: Callable[[Path], None]
+    writes: bool = True  # whether reading writes into the folder, which is then copied anew for each input
 
 
 # --- mutations
@@ -444,8 +445,8 @@ DAVIS_FILES = ("davis_text_annotations/Davis17_annot1.txt", "davis_text_annotati
 MQA_FILES = ("test_s_image_filtered.json", "test_u_video_filtered.json", "train.json", "metadata.csv")
 
 TARGETS: Mapping[str, Target] = {
-    "policy": Target(_make_policy, ("p.json", "p.toml"), _read_policy),
-    "plan": Target(_make_plan, ("plans.jsonl",), _read_plan),
+    "policy": Target(_make_policy, ("p.json", "p.toml"), _read_policy, writes=False),
+    "plan": Target(_make_plan, ("plans.jsonl",), _read_plan, writes=False),
     "gate": Target(
         _make_gate,
         ("known.jsonl", "known.csv", *(f"{one}/{name}" for one in ("one", "two") for name in LINES)),
@@ -455,10 +456,12 @@ TARGETS: Mapping[str, Target] = {
     "records": Target(_make_records, tuple(f"one/{name}" for name in LINES), _read_records),
     "r2": Target(_make_r2, tuple(f"one/{name}" for name in R2_FILES), _read_r2),
     "avsbench": Target(
-        _make_avsbench, ("Single-source/s4_meta_data.csv", "Multi-sources/ms3_meta_data.csv"), _instances
+        _make_avsbench, ("Single-source/s4_meta_data.csv", "Multi-sources/ms3_meta_data.csv"), _instances, writes=False
     ),
-    "refdavis": Target(_make_refdavis, (*DAVIS_FILES, "ImageSets/2017/val.txt"), _instances),
-    "mqravs": Target(_make_mqravs, tuple(f"train_test_meta_files/{name}" for name in MQA_FILES), _read_mqravs),
+    "refdavis": Target(_make_refdavis, (*DAVIS_FILES, "ImageSets/2017/val.txt"), _instances, writes=False),
+    "mqravs": Target(
+        _make_mqravs, tuple(f"train_test_meta_files/{name}" for name in MQA_FILES), _read_mqravs, writes=False
+    ),
 }
 
 
@@ -490,9 +493,11 @@ def fuzz(name: str, count: int, *, seed: int, keep: Path | None) -> int:
         for number in range(count):
             rng = random.Random(f"{seed} {name} {number}")
             random.seed(number)
-            _copied(sound, home)
-            for file in rng.sample(target.files, min(len(target.files), rng.choice((1, 1, 2)))):
-                (home / file).write_bytes(mutated((home / file).read_bytes(), rng))
+            chosen = rng.sample(target.files, min(len(target.files), rng.choice((1, 1, 2))))
+            changed = {file: mutated((sound / file).read_bytes(), rng) for file in chosen}
+            if target.writes:
+                _copied(sound, home)
+            _write(home, changed)
             found = _tried(target, home)
             if found:
                 failures += 1
@@ -502,6 +507,9 @@ def fuzz(name: str, count: int, *, seed: int, keep: Path | None) -> int:
                     print(f"{name} {number}: {place}", flush=True)
                     if keep is not None:
                         _copied(home, keep / f"{name}-{number}")
+            _write(home, {} if target.writes else {file: (sound / file).read_bytes() for file in chosen})
+        if not target.writes and _contents(home) != _contents(sound):
+            sys.exit(f"{name}: reading wrote into the folder, which was not copied anew")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{name}: {count} inputs, {failures} failed, {time.monotonic() - begun:.0f} s, {peak} MB", flush=True)
     return failures
@@ -510,6 +518,15 @@ def fuzz(name: str, count: int, *, seed: int, keep: Path | None) -> int:
 def _copied(sound: Path, home: Path) -> Path:
     shutil.rmtree(home, ignore_errors=True)
     return shutil.copytree(sound, home)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _tried(target: Target, home: Path, *, sound: bool = False) -> str:
