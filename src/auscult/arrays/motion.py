@@ -94,8 +94,8 @@ def _shrunk(values: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint
 def step_between(earlier: Frame, later: Frame) -> FlowStep:
     """How one frame of ``small_frame`` became the next of the same size, and where that can be trusted.
 
-    A pixel counts as followed where the flow there and back again ends within a pixel and a tenth of its length, and
-    where the brightness that it brings along differs by less than a tenth of full scale.
+    A pixel counts as followed where the flow forward and back ends within a pixel and a tenth of its length, and
+    where its brightness changes by less than a tenth of full scale.
     """
     if earlier.shape != later.shape:
         raise ValueError(f"frames have shapes {earlier.shape} and {later.shape}; they must be equal")

@@ -80,11 +80,11 @@ def _likely(
     The grid begins at ``start``, x and y, which may be negative, and has ``step`` pixels per cell. A cell that is
     smaller than a pixel of the picture counts for the whole pixel, so that a thin place is not lost.
     """
-    cells = min(2 * len(values) - 1, math.ceil(1 / min(step)))  # more than from one end to the other there is not
+    cells = min(2 * len(values) - 1, math.ceil(1 / min(step)))  # no larger than from one end of the grid to the other
     matrix = np.array(
         [[step[0], 0.0, start[0] + step[0] / 2 - 0.5], [0.0, step[1], start[1] + step[1] / 2 - 0.5]], dtype=np.float64
     )
-    if cells == 1:  # painting takes most of the time, and either sign is painted alike
+    if cells == 1:  # warping takes most of the time; one serves both signs
         painted = cv2.warpAffine(values, matrix, size, flags=cv2.INTER_LINEAR)
         return np.asarray(painted >= LIKELY), np.asarray(painted <= -LIKELY)
     kernel = np.ones((cells, cells), np.uint8)
@@ -97,7 +97,7 @@ def _likely(
 def shares(found: ErrorMap, mask: Mask) -> Shares:
     """How much of a mask, bool (H, W), at the size of its frame, is likely missing and too much: the pixels marked."""
     box = grown(found.box, 0, (mask.shape[0], mask.shape[1]))
-    if box[0] >= box[2] or box[1] >= box[3]:  # a map beside the frame says nothing of it
+    if box[0] >= box[2] or box[1] >= box[3]:  # the map lies outside the frame
         return Shares(missing=0.0, extra=0.0)
     missing, extra = parts(found, mask[window(box)], box)
     lacks, spare, area = (int(np.count_nonzero(part)) for part in (missing, extra, mask))

@@ -120,7 +120,7 @@ def rank_stability(runs: Sequence[Mapping[str, float]]) -> RankStability:
 
 
 def _begin(first: str, second: str) -> str:
-    """What two versions begin with alike, else both."""
+    """The common beginning of two versions, else both."""
     same = next((index for index, (one, two) in enumerate(zip(first, second, strict=False)) if one != two), len(first))
     return first[:same].rstrip("-. ") or f"{first}/{second}"
 

@@ -58,7 +58,7 @@ _AS_FAR: Final = 1e-9  # equal sums in another order differ by rounding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """What task scores come to; 0..100 where nothing else is said."""
+    """Stages and levels computed from task scores; 0..100 where nothing else is said."""
 
     perception: float  # mean of its tasks, as of the next three
     understanding: float  # mean of its tasks
@@ -340,7 +340,7 @@ def _draw_scores(
 
 
 class LevelOptions(TypedDict):
-    """What levels hang on beside scores: arguments of ``level_intervals``."""
+    """Options of levels beside the scores: arguments of ``level_intervals``."""
 
     reading: Reading
     chance: Mapping[str, float]

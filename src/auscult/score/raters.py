@@ -177,7 +177,7 @@ def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
 
 
 def _log_rising(weights: Doubles, count: int) -> Doubles:
-    """Logarithms of gamma(weight + n) / gamma(weight) for n from 0 to ``most``, in a last dimension."""
+    """Logarithms of gamma(weight + n) / gamma(weight) for n from 0 to ``count``, in a last dimension."""
     steps = np.log(weights[..., None] + np.arange(count)).cumsum(axis=-1)
     return np.concatenate((np.zeros_like(weights)[..., None], steps), axis=-1)
 
@@ -206,7 +206,7 @@ def _one_hot_draw(shares: Doubles, rng: np.random.Generator) -> Doubles:
 
 
 def _start(ratings: Ratings, experts: Ratings) -> Doubles:
-    """First probabilities of true scores: what the experts said, else what the median rater did."""
+    """First probabilities of true scores: around the median of the experts, else of the raters."""
     beliefs = np.full((ratings.shape[1], SCALE), 0.04)
     for item, (expert, rater) in enumerate(zip(experts.T, ratings.T, strict=True)):
         scores = expert if expert.any() else rater

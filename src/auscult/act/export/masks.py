@@ -95,7 +95,7 @@ class ExportedFrame:
 
 @dataclass(slots=True)
 class Tally:
-    """What an exporter is told and tells: classes, what became of the masks."""
+    """Classes for an exporter, and its counts of what became of the masks."""
 
     classes: Sequence[str]
     pictures: bool = False  # whether the pictures lie beside what is written

@@ -64,7 +64,7 @@ class StrengthLine:
     # its score where the perturbation changes within a clip; None where that was not measured
     dynamic: ChartEstimate | None = None
     # the strength at which half of the clean score is lost. A value of None says that it is not lost up to `beyond`, or
-    # without that to the last strength; None says that nobody looked
+    # without that to the last strength; None where it was not looked for
     breaks_at: ChartEstimate | None = None
 
 

@@ -18,7 +18,7 @@ BLOCK: Final = 65536
 
 
 class Signal(Protocol):
-    """An array (samples,) or (channels, samples), or what reads a file so: asked are blocks ``signal[..., a:b]``."""
+    """An array (samples,) or (channels, samples), or a file that is read by blocks ``signal[..., a:b]``."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -281,7 +281,7 @@ def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
 
 
 def _level(powers: _Powers) -> float:
-    """The factor between output and mixture: what the target is mostly heard with, at least half that of the others."""
+    """The gain of the output: the weighted median over the target's cells, at least half that of the other sources."""
     audible = powers.target > THRESHOLD * powers.mixture.sum(axis=0).mean()
     weights = np.where(audible, powers.recovered, 0.0).ravel() ** EXPONENT
     factors = np.sqrt(powers.recovered.ravel() / np.maximum(powers.target.ravel(), 1e-300))

@@ -31,7 +31,7 @@ rest is what filtering does to a sound, or another sound."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delay:
-    """How an output lies against its stem.
+    """The delay of an output against its stem.
 
     Attributes:
         delay_s: Above 0 where the output is late.
@@ -81,7 +81,7 @@ def find_delay(estimate: Signal, stem: Signal, *, rate_hz: int, most_s: float = 
     check_finite(output_energy, stem_energy)
     if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
-    # the stem's block begins ``most`` samples early: a delay of d is the lag d - most
+    # the stem's block begins ``max_lag`` samples early: a delay of d is the lag d - max_lag
     correlations = np.roll(np.fft.irfft(cross, size), 2 * max_lag)[: 2 * max_lag + 1]
     correlations /= np.sqrt(output_energy * stem_energy)
     best = int(np.abs(correlations).argmax())

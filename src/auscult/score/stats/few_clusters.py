@@ -163,7 +163,7 @@ def _checked(events: int, trials: int, confidence: float) -> tuple[int, ...]:
 
 @lru_cache(maxsize=10_000)  # a search asks for the same counts again and again
 def _rate_at(events: int, trials: int, tail: float) -> float:
-    """The rate at which at most ``events`` have the probability ``rest``: Newton's steps, halving where they stray."""
+    """The rate at which at most ``events`` have the probability ``tail``: Newton's steps, halving where they stray."""
     low, high = 0.0, 1.0
     log_binomial = math.lgamma(trials + 1) - math.lgamma(events + 1) - math.lgamma(trials - events)
     rate = _score_bound(events, trials, tail)
@@ -273,7 +273,7 @@ ROOT: Final = Range(low=0.0, high=1.0, root=True)
 
 
 def widening(sizes: ArrayLike, *, level: float = 0.95, root: bool = False) -> float:
-    """How many times as far from the number its draws are put; 1 from ``FEW`` clusters on.
+    """The factor by which draws are stretched about their number; 1 from ``FEW`` clusters on.
 
     ``sizes`` are the items of each cluster, (n,), two or more; ``level`` is the share of draws inside the interval,
     0..1; ``root`` is of a root of a mean.
@@ -302,7 +302,7 @@ def _widening(clusters: float, level: float) -> float:
 def widened(
     draws: Doubles, value: float | Doubles, *, sizes: ArrayLike, level: float = 0.95, root: bool = False
 ) -> Doubles:
-    """Draws, (replicates, ...), of one or several numbers, (...), put as far from them as such clusters ask."""
+    """Draws, (replicates, ...), of one or several numbers, (...), stretched about them by ``widening``."""
     factor = widening(sizes, level=level, root=root)
     if factor == 1.0:
         return draws
@@ -372,7 +372,7 @@ def ends_of(
 def _skewed(
     draws: Doubles, value: float, ends: tuple[float, float], *, clusters: int, root: bool
 ) -> tuple[float, float]:
-    """Ends as far out as the skew of the draws asks, nowhere further in than they are."""
+    """Ends moved outwards by the skew of the draws, never inwards."""
     if root:
         squares = _shifted_ends(draws**2, value**2, (ends[0] ** 2, ends[1] ** 2), factor=_SKEW_OF_ROOT)
         return math.sqrt(max(0.0, squares[0])), math.sqrt(squares[1])

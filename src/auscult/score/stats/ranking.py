@@ -215,7 +215,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet(Generic[RankedColumns]):
-    """What models have on one of several data sets."""
+    """The scores of models on one of several data sets."""
 
     models: Mapping[str, RankedColumns]  # each model's scores; the same models on every data set, in one order
     clusters: Clusters  # the cluster of each sample

@@ -160,7 +160,7 @@ def _interval(
 
 
 def _widening(residuals: NDArray[np.float64]) -> float:
-    """How much more the sum of a series varies when each value is like the one before."""
+    """By how much autocorrelation, (1 + r) / (1 - r), widens the variance of the sum of a series."""
     centred = residuals - residuals.mean()
     total = float(centred @ centred)
     autocorrelation = float(centred[1:] @ centred[:-1]) / total if total > 0 else 0.0
