@@ -155,13 +155,13 @@ class Subject:
 
     def noun_at(self, head: Span) -> Span:
         """A head noun with all words of the category's name that ends with it: "stop sign"."""
-        found = self.known.mention_at(self.sentence, head.end)
-        return head if found is None else Span(min(head.start, found.start), head.end)
+        mention = self.known.mention_at(self.sentence, head.end)
+        return head if mention is None else Span(min(head.start, mention.start), head.end)
 
     def without(self, category: str) -> Proof:
         """The proof that a category is absent."""
-        there = ", ".join(sorted(self.present)) or "nothing"
-        says = f"no {category} is annotated, crowd regions included; there is {there}"
+        names = ", ".join(sorted(self.present)) or "nothing"
+        says = f"no {category} is annotated, crowd regions included; there is {names}"
         return Proof(claim="absent", word=category, of=tuple(sorted(self.present)), says=says)
 
 
@@ -197,11 +197,11 @@ class Rewritten(Negative, ABC):
 
     def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
         """Read the sentence, and draw what is changed."""
-        found = read(subject.sentence)
-        return found if isinstance(found, Undefined) else self.rewrite(rng, subject, found)
+        parsed = read(subject.sentence)
+        return parsed if isinstance(parsed, Undefined) else self.rewrite(rng, subject, parsed)
 
     @abstractmethod
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, parsed: Parse, /) -> NegativeParams | Undefined:
         """Draw what is changed in a sentence of these parts."""
 
 
@@ -231,8 +231,8 @@ def read(sentence: str) -> Parse | Undefined:
     """The parts of a sentence; Undefined with the reason where it has no head, or is too long to be one."""
     if len(sentence) > 20 * MOST_WORDS or sentence.count(" ") >= MOST_WORDS:
         return Undefined(f"the sentence has more than {MOST_WORDS} words")
-    found = parse(sentence)
-    return found if found.head is not None else Undefined(found.problem or "there is no head noun")
+    parsed = parse(sentence)
+    return parsed if parsed.head is not None else Undefined(parsed.problem or "there is no head noun")
 
 
 def with_noun(sentence: str, span: tuple[int, int], noun: str) -> tuple[Edit, ...]:
@@ -301,6 +301,6 @@ def has_absolute_position(sentence: str) -> bool:
     low = [word.low for word in words(sentence)]
     places = vocabulary().absolute
     return any(
-        word in places and not (word == "front" and low[at - 1 : at] == ["in"] and low[at + 1 : at + 2] == ["of"])
-        for at, word in enumerate(low)
+        word in places and not (word == "front" and low[i - 1 : i] == ["in"] and low[i + 1 : i + 2] == ["of"])
+        for i, word in enumerate(low)
     )

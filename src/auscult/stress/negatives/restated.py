@@ -46,10 +46,10 @@ class Restated(Negative, ABC):
         changed = list(_changed(form, lambda part: self.changes(part, facts, subject)))
         if not changed:
             return Undefined(self.unsaid)
-        good = [one for one in changed if proof.named(one.form, facts) == frozenset()]
-        if not good:
+        proven = [change for change in changed if proof.named(change.form, facts) == frozenset()]
+        if not proven:
             return Undefined(self.unproven)
-        new = drawn(rng, good)
+        new = drawn(rng, proven)
         text = _in_form(subject.sentence, new.form, seed=seed_from(rng))
         if text is None:
             return Undefined("the changed form cannot be said")
@@ -70,15 +70,15 @@ def _changed(form: Form, changes: Callable[[Form], Iterator[Change]]) -> Iterato
         inner: Any = form.get(key)
         if isinstance(inner, Mapping):
             yield from (new._replace(form={**form, key: new.form}) for new in _changed(inner, changes))
-        for at, part in enumerate(inner if isinstance(inner, list | tuple) else ()):
+        for index, part in enumerate(inner if isinstance(inner, list | tuple) else ()):
             for new in _changed(part, changes):
-                yield new._replace(form={**form, key: [*inner[:at], new.form, *inner[at + 1 :]]})
+                yield new._replace(form={**form, key: [*inner[:index], new.form, *inner[index + 1 :]]})
 
 
 def _in_form(sentence: str, form: Form, *, seed: int) -> str | None:
     """The wording of a form that has most in common with a sentence."""
     try:
-        texts = {grammar.phrase(generator(seed, "wording", at), form).text for at in range(_WORDINGS)}
+        texts = {grammar.phrase(generator(seed, "wording", number), form).text for number in range(_WORDINGS)}
     except ValueError:
         return None
     texts.discard(sentence)
@@ -91,7 +91,7 @@ def _shared(first: str, second: str) -> int:
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
     """How many parts two sequences begin with alike."""
-    return next((at for at, (one, two) in enumerate(zip(first, second, strict=False)) if one != two), len(first))
+    return next((index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
 
 
 def _difference(sentence: str, text: str) -> tuple[Edit, ...]:

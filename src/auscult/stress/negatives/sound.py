@@ -37,8 +37,8 @@ class _Sound(Restated):
     def changes(self, part: Form, facts: Facts, subject: Subject) -> Iterator[Change]:
         """A voice that nothing in the scene has; the other order."""
         if part["op"] == "voice":
-            there = {(voice["noun"], voice["verb"]) for voice in voices(facts)}
-            for noun, verb in sorted(set(subject.voices) - there):
+            present = {(voice["noun"], voice["verb"]) for voice in voices(facts)}
+            for noun, verb in sorted(set(subject.voices) - present):
                 yield Change({**part, "noun": noun, "verb": verb}, "sound", noun)
         how = part.get("how")
         if how in _SWAPPED:
