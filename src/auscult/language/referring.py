@@ -287,8 +287,8 @@ def parse(sentence: str) -> Parse:
         InputError: The text is longer.
 
     Example:
-        >>> found = parse("two small dogs sitting next to the tennis racket")
-        >>> [found.sentence[slice(*span)] for span in (found.head, found.relation.words, found.relation.head)]
+        >>> parsed = parse("two small dogs sitting next to the tennis racket")
+        >>> [parsed.sentence[slice(*span)] for span in (parsed.head, parsed.relation.words, parsed.relation.head)]
         ['dogs', 'sitting next to', 'tennis racket']
     """
     if len(sentence) > MOST_CHARACTERS:

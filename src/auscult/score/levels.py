@@ -88,8 +88,8 @@ def levels(scores: Mapping[str, float], *, reading: Reading = "table") -> Levels
         InputError: A task is missing or unknown, or a score is no number from 0 to 100.
 
     Example:
-        >>> found = levels(dict.fromkeys(TASKS, 50.0))
-        >>> found.level_1, found.level_2, found.level_3
+        >>> result = levels(dict.fromkeys(TASKS, 50.0))
+        >>> result.level_1, result.level_2, result.level_3
         (50.0, 50.0, 50.0)
     """
     require_scores(scores)

@@ -290,8 +290,8 @@ def class_wise(
     Example:
         >>> truth = np.zeros((1, 4, 4), np.uint8)
         >>> truth[0, :2] = 17
-        >>> found = class_wise([class_sums(truth, truth)])
-        >>> found["mIoU"].value, found["F"].value
+        >>> scores = class_wise([class_sums(truth, truth)])
+        >>> scores["mIoU"].value, scores["F"].value
         (1.0, 1.0)
     """
     if variant not in ("plain", "avss"):

@@ -96,8 +96,8 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
     Example:
         >>> rng = np.random.default_rng(0)
         >>> dog, rain = rng.normal(size=(2, 16000))
-        >>> found = perceptual(dog, [dog, rain], rate_hz=16000)
-        >>> round(found.recall, 2), round(found.precision, 2), round(found.overall, 2)
+        >>> scores = perceptual(dog, [dog, rain], rate_hz=16000)
+        >>> round(scores.recall, 2), round(scores.precision, 2), round(scores.overall, 2)
         (5.0, 5.0, 5.0)
 
     Source: docs/sound-truth.md.

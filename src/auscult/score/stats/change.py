@@ -251,7 +251,7 @@ def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[S
 
     Example:
         >>> scores = Scores(clean={"a": 0.75, "b": 0.5}, levels={"low": {"a": 0.5}})
-        >>> {name: getattr(found, "value", found) for name, found in sample_changes(scores).items()}
+        >>> {name: getattr(outcome, "value", outcome) for name, outcome in sample_changes(scores).items()}
         {'a': -0.25, 'b': Undefined(reason='not scored at low', detail={})}
     """
     signature = Signature.of(**change_fields(scores, variant), over="one sample")

@@ -328,8 +328,8 @@ def associations(
         InputError: Unequal lengths, or a number that is not finite.
 
     Example:
-        >>> found = associations([1, 2, 3, 4], [1, 3, 2, 4], clusters="abcd")
-        >>> [round(found[kind].value, 2) for kind in KINDS]
+        >>> result = associations([1, 2, 3, 4], [1, 3, 2, 4], clusters="abcd")
+        >>> [round(result[kind].value, 2) for kind in KINDS]
         [0.8, 0.8, 0.67]
     """
     x, y = numbers(first=first, second=second)

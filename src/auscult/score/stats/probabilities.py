@@ -80,8 +80,8 @@ def share_below(
 
     Example:
         >>> from auscult.rng import generator
-        >>> found = share_below([0.9, 0.8, 0.1, 0.6], clusters="abcd", rng=generator(1, "example"))
-        >>> round(found.value, 6), found.low <= found.value <= found.high
+        >>> interval = share_below([0.9, 0.8, 0.1, 0.6], clusters="abcd", rng=generator(1, "example"))
+        >>> round(interval.value, 6), interval.low <= interval.value <= interval.high
         (0.4, True)
     """
     good = _probabilities(probabilities)

@@ -273,8 +273,8 @@ def rank_by_score_over(
         shared = common(list(data.models.values()))
         columns = np.vstack([shared.values, np.ones((1, len(shared.samples)))]).T
         strata[name] = _stratum(data, shared, columns)
-    how = _How(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
-    return _ranking(names, strata, statistic=lambda sums: sums[:, :-1] / sums[:, -1:], how=how)
+    options = _RankOptions(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
+    return _ranking(names, strata, statistic=lambda sums: sums[:, :-1] / sums[:, -1:], options=options)
 
 
 def rank_by_change(
@@ -316,41 +316,41 @@ def rank_by_change_over(
         shared = common([column for scores in data.models.values() for column in scores.columns])
         columns = np.hstack([change_sums(part) for part in np.split(shared.values, len(names))])
         strata[name] = _stratum(data, shared, columns)
-    how = _How(sign=1 if variant == "difference" else -1, fields=fields, level=level, replicates=replicates)
-    return _ranking(names, strata, statistic=lambda sums: changes_of(sums, variant), how=how)
+    options = _RankOptions(sign=1 if variant == "difference" else -1, fields=fields, level=level, replicates=replicates)
+    return _ranking(names, strata, statistic=lambda sums: changes_of(sums, variant), options=options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _How:
+class _RankOptions:
     sign: int
     fields: dict[str, object]
     level: float
     replicates: int
 
 
-def _stratum(data: DataSet[Any], kept: Common, columns: Doubles) -> Stratum:
-    return Stratum(samples=kept.samples, columns=columns, clusters=data.clusters, rng=data.rng, counts=kept.counts)
+def _stratum(data: DataSet[Any], shared: Common, columns: Doubles) -> Stratum:
+    return Stratum(samples=shared.samples, columns=columns, clusters=data.clusters, rng=data.rng, counts=shared.counts)
 
 
 def _ranking(
-    names: tuple[str, ...], strata: Mapping[str, Stratum], *, statistic: FromSums, how: _How
+    names: tuple[str, ...], strata: Mapping[str, Stratum], *, statistic: FromSums, options: _RankOptions
 ) -> Ranking | Undefined:
     counts = added([stratum.counts for stratum in strata.values()])
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return counts.none("no sample is scored by all models" + (f" on {empty[0]}" if len(strata) > 1 else ""))
-    over = over_strata(strata, statistic, replicates=how.replicates, level=how.level)
+    over = over_strata(strata, statistic, replicates=options.replicates, level=options.level)
     if np.isnan(over.values).any():
         return counts.none("a model's value is undefined")
-    draws, fields = over.draws, how.fields | over_fields(len(strata))
+    draws, fields = over.draws, options.fields | over_fields(len(strata))
     if draws is not None:
         draws = draws[~np.isnan(draws).any(axis=1)]
-        if 2 * len(draws) < how.replicates:
+        if 2 * len(draws) < options.replicates:
             return counts.none("a model's value is undefined in most draws")
-        draw_fields = drawn_fields(over.fewest, level=how.level, replicates=how.replicates)
+        draw_fields = drawn_fields(over.fewest, level=options.level, replicates=options.replicates)
         fields = fields | draw_fields | drawn_within(len(strata))
     signature = Signature.of(**fields | {"samples": "scored by all"}, models=len(names), ties="share the better place")
-    rows = _rows(names, over.values[None], draws=draws, sign=how.sign, level=how.level, signature=signature)
+    rows = _rows(names, over.values[None], draws=draws, sign=options.sign, level=options.level, signature=signature)
     return Ranking(
         rows=rows,
         counts=counts,
