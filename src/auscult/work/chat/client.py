@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
+from ssl import SSLError
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -156,7 +157,7 @@ class ChatClient:
                 expected="[price] sent and received in the profile, in USD for a million tokens",
             )
         self._secret = "" if endpoint.key is None else endpoint.key.reveal()
-        self._api: Any = None
+        self._connected: _Connected | None = None
         self._opening, self._closed, self._health = threading.Lock(), threading.Event(), _Health()
 
     def ask(self, call: ChatCall) -> ChatReply:
@@ -189,9 +190,9 @@ class ChatClient:
         """Wake who waits for a further try, and close the connections; a second call does nothing."""
         self._closed.set()
         with self._opening:
-            if self._api is not None:
-                self._api.close()
-                self._api = None
+            if self._connected is not None:
+                self._connected.http.close()
+                self._connected = None
 
     def _tried(self, content: bytes, *, streamed: bool) -> tuple[ChatReply, int]:
         problem = ""
@@ -217,23 +218,15 @@ class ChatClient:
 
     def _send(self, content: bytes) -> Any:
         """The answer, read as a whole, whatever its status; ConnectionError where none came."""
-        api = self._client()
+        to = self._opened()
         import httpx2
-        import openai
 
         try:
-            return api.post(
-                "/chat/completions",
-                cast_to=httpx2.Response,
-                content=content,
-                options={"headers": {"Content-Type": "application/json"}},
-            )
-        except openai.APIStatusError as error:
-            return error.response
-        except openai.APITimeoutError:
+            return to.http.send(httpx2.Request("POST", to.url, headers=to.headers, content=content))
+        except httpx2.TimeoutException:
             problem = f"there was no answer in {self.endpoint.timeout_s:g} s"
-        except openai.APIConnectionError as error:
-            problem = f"the connection failed: {self.without_key(_cause(error))}"
+        except (httpx2.RequestError, SSLError) as error:
+            problem = f"the connection failed: {self.without_key(_shown(error))}"
         except RuntimeError:  # of a client that was closed meanwhile
             if not self._closed.is_set():
                 raise
@@ -241,13 +234,13 @@ class ChatClient:
         # Raised out here, so that no traceback goes on to show the request with its headers.
         raise ConnectionError(problem)
 
-    def _client(self) -> Any:
+    def _opened(self) -> _Connected:
         with self._opening:
             if self._closed.is_set():
                 raise EndpointError("the model was closed while it was asked", hint=_KEPT)
-            if self._api is None:
-                self._api = _api(self.endpoint, self._secret)
-            return self._api
+            if self._connected is None:
+                self._connected = _connected(self.endpoint, self._secret)
+            return self._connected
 
     def _refused(self, answer: Any) -> tuple[str, float | None]:
         """What a status other than 200 says, and how long to wait before a further try; raises where none is left."""
@@ -311,32 +304,38 @@ def require_extra() -> None:
         )
 
 
-def _api(endpoint: Endpoint, secret: str) -> Any:
+@dataclass(frozen=True, slots=True, repr=False)
+class _Connected:
+    """What sends requests, their address and headers: ``openai`` takes as long for these as sending, so only once."""
+
+    http: Any
+    url: Any
+    headers: Any
+
+
+def _connected(endpoint: Endpoint, secret: str) -> _Connected:
     require_extra()
+    import httpx2
     import openai
 
+    http = http_client(
+        endpoint.base_url,
+        secret=secret,
+        most_bytes=endpoint.most_bytes,
+        timeout_s=endpoint.timeout_s,
+        connections=endpoint.connections,
+    )
     # What openai would read from the environment goes to whatever address was given: nothing of it is sent.
     own = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    return openai.OpenAI(
-        api_key=secret or _NO_KEY,
-        base_url=endpoint.base_url,
-        max_retries=0,
-        default_headers=own,
-        http_client=http_client(
-            endpoint.base_url,
-            secret=secret,
-            most_bytes=endpoint.most_bytes,
-            timeout_s=endpoint.timeout_s,
-            connections=endpoint.connections,
-        ),
-    )
+    api = openai.OpenAI(api_key=secret or _NO_KEY, base_url=endpoint.base_url, default_headers=own, http_client=http)
+    headers = {name: value for name, value in api.default_headers.items() if isinstance(value, str)} | api.auth_headers
+    return _Connected(http, httpx2.URL(f"{api.base_url}chat/completions"), httpx2.Headers(headers))
 
 
-def _cause(error: Exception) -> str:
-    """Class and text of what is behind an error, without the login of an address, such as a proxy's."""
-    cause = error.__cause__
-    text = _LOGIN.sub("//***@", " ".join(str(cause).split()))
-    return type(cause).__name__ + (f" ({text[:100]})" if text else "")
+def _shown(error: Exception) -> str:
+    """Class and text of an error, without the login of an address, such as a proxy's."""
+    text = _LOGIN.sub("//***@", " ".join(str(error).split()))
+    return type(error).__name__ + (f" ({text[:100]})" if text else "")
 
 
 def _wait_s(content: bytes, number: int) -> float:

@@ -75,8 +75,7 @@ def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float
         most_bytes=most_bytes,
         timeout_s=timeout_s,
     )
-    timeout = httpx2.Timeout(timeout_s, pool=None)
-    return httpx2.Client(transport=transport, timeout=timeout, follow_redirects=False)
+    return httpx2.Client(transport=transport, follow_redirects=False)
 
 
 class _Bounded:
