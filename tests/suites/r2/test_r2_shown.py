@@ -86,10 +86,10 @@ def test_differences_and_ranks_name_the_levels_that_models_share() -> None:
     told = {row[0]: "(high only)" in row[2] for row in table.rows}
     assert told == {"m - n": True, "m - o": False, "n - o": True}
     assert all("only" not in row[1] for row in table.rows)
-    ranking = ranking_table(rankings_of(shown, "J"))
+    ranking = ranking_table(rankings_of({"": shown}, "J"))
     assert ranking is not None
     assert {row[0] for row in ranking.rows} == {"clean J", "least J lost, a kind drawn for each case (high only)"}
-    alike = ranking_table(rankings_of(view({"m": FULL, "n": FULL}), "J"))
+    alike = ranking_table(rankings_of({"": view({"m": FULL, "n": FULL})}, "J"))
     assert alike is not None
     assert not [row for row in alike.rows if "only" in row[0]]
 

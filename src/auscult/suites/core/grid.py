@@ -32,6 +32,7 @@ class Task:
     class_wise: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()  # models that look at next to nothing: what is no better has nothing to lose
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of metrics that are not within 0..1
+    about: Mapping[str, type] = field(default_factory=dict)  # what results need of each case, under ``about``: str, int
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it

@@ -337,16 +337,15 @@ def lead_of(results: SuiteResults) -> str:
     """What came out, in one paragraph: clean scores, what perturbations cost, and what costs most."""
     grid = results.view.grid
     index = Index(results.numbers, grid.task)
-    tested = [name for name in index.models() if not grid.task.is_baseline(name)]
-    floor = [name for name in index.models() if grid.task.is_baseline(name)]
-    kinds = index.kinds()
+    tested, kinds = index.tested(), index.kinds()
     clips = len(set(grid.cases.values()))
     asked = f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked about "
     under = f" and under {counted(len(kinds), 'perturbation')}" if kinds else " and perturbed" if index.mixes() else ""
     sentences = [f"{asked}{counted(len(grid.cases), 'case')} from {clips:,} clips or photographs, clean{under}."]
     clean = {name: index.get("level", name) for name in index.models()}
     scores = ", ".join(f"{name} {number_text(clean[name], interval=True)}" for name in tested)
-    best = max((number.value for name in floor if (number := clean[name]) and number.value is not None), default=None)
+    floor = (number.value for name, number in clean.items() if number is not None and name not in tested)
+    best = max((value for value in floor if value is not None), default=None)
     beside = "" if best is None else f"; the best baseline, which hardly looks, has {percent(best)}"
     sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{beside}.")
     for mix in index.mixes():

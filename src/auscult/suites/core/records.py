@@ -101,7 +101,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
     seed = manifest.get("seeds", {}).get("seed") if isinstance(manifest.get("seeds"), Mapping) else None
     if type(seed) is not int:
         raise RecordError("the manifest names no seed", path=folder, expected="a whole number", hint=_AGAIN)
-    cases = tuple(_cases(folder / CASES))
+    cases = tuple(_cases(folder / CASES, task))
     if not cases:
         raise RecordError(
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
@@ -160,7 +160,7 @@ class StoredCase:
     about: Mapping[str, str | int] = field(default_factory=dict)
 
 
-def _cases(path: Path) -> Iterator[StoredCase]:
+def _cases(path: Path, task: Task) -> Iterator[StoredCase]:
     seen: set[str] = set()
     for number, row in numbered_lines(path):
         fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
@@ -169,6 +169,9 @@ def _cases(path: Path) -> Iterator[StoredCase]:
         plain = isinstance(about, dict) and all(type(value) in {str, int} for value in about.values())
         if not all(isinstance(text, str) for text in fields.values()) or row["id"] in seen or not plain:
             raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
+        if lacking := [name for name, kind in task.about.items() if type(about.get(name)) is not kind]:
+            message, expected = f"{row['id']:.60} has no {lacking[0]}", f"{', '.join(task.about)} under `about`"
+            raise RecordError(message, path=path, line=number, expected=expected, hint=_AGAIN)
         seen.add(row["id"])
         yield StoredCase(**fields, about=about)
 

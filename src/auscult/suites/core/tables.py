@@ -83,6 +83,16 @@ class Index:
         found = {number.model for number in self.of("level") if number.group != "clean"}
         return tuple(model for model in self.models() if model in found)
 
+    def tested(self) -> list[str]:
+        """The models that are no baselines."""
+        return [model for model in self.models() if not self.task.is_baseline(model)]
+
+    def above_baselines(self) -> dict[str, list[Number | None]]:
+        """Of every model that is none its clean score minus that of each baseline; empty without baselines."""
+        floors = [model for model in self.models() if self.task.is_baseline(model)]
+        each = {model: [self.get("difference", f"{model} - {floor}") for floor in floors] for model in self.tested()}
+        return each if floors else {}
+
     def metrics(self) -> tuple[str, ...]:
         """The metrics, in their order."""
         return tuple(dict.fromkeys(number.metric for number in self.of("level")))
@@ -251,17 +261,15 @@ def signed(number: Number | None, stars: Sequence[Number]) -> str:
 
 def floor_table(index: Index) -> Table | None:
     """Every model against the baselines, on clean input."""
-    models = [model for model in index.models() if not index.task.is_baseline(model)]
-    floors = [model for model in index.models() if index.task.is_baseline(model)]
-    if not models or not floors:
+    of_model = index.above_baselines()
+    if not of_model:
         return None
-    of_model = {model: [over(index, model, floor) for floor in floors] for model in models}
     cells = [cell for found in of_model.values() for cell in found]
     stars = significant(cells)
     rows = [(model, *(signed(one, stars) for one in found), cases_text(found)) for model, found in of_model.items()]
     return Table(
         title=f"Clean {index.metric} above the baselines",
-        header=("model", *floors, "cases"),
+        header=("model", *filter(index.task.is_baseline, index.models()), "cases"),
         rows=tuple(rows),
         note=f"Model minus baseline on the same cases. {starred_note(cells)} A model without a star in every "
         "column is not shown to be better than something that does not look, so its curve carries no information; of "
@@ -269,23 +277,15 @@ def floor_table(index: Index) -> Table | None:
     )
 
 
-def over(index: Index, model: str, floor: str) -> Number | None:
-    """A model's clean score minus a baseline's."""
-    return index.get("difference", f"{model} - {floor}")
-
-
 def uninformative(index: Index) -> tuple[str, ...]:
     """Models that are not shown to beat every baseline: their changes carry no information."""
-    floors = [model for model in index.models() if index.task.is_baseline(model)]
-    models = [model for model in index.models() if not index.task.is_baseline(model)]
-    of_model = {model: [over(index, model, floor) for floor in floors] for model in models}
+    of_model = index.above_baselines()
     stars = significant(cell for found in of_model.values() for cell in found)
     without = unscored(index)
     return tuple(
         model
         for model, found in of_model.items()
-        if floors
-        and model not in without
+        if model not in without
         and not all(one is not None and (one.value or 0.0) > 0 and any(one is star for star in stars) for one in found)
     )
 

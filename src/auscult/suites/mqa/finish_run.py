@@ -47,6 +47,7 @@ from auscult.suites.mqa.costs import (
     pairs_of,
     printed_costs,
 )
+from auscult.suites.mqa.evaluate import Block
 from auscult.suites.mqa.rows import RANDOM, AnswersById, Candidate, Constant, answers_of, baseline_answers
 from auscult.suites.mqa.tables import (
     MqaResults,
@@ -128,7 +129,7 @@ class RunOutcome:
     # what each judge takes to be wrong with a mask, by judge and id, where it says so
     error_maps: Mapping[str, Mapping[str, ErrorMap]] = field(default_factory=dict)
     costs: Mapping[str, JudgeCost] = field(default_factory=dict)
-    cascades: Mapping[str, Sequence[CurvePoint]] = field(default_factory=dict)  # by name of the block
+    cascades: Sequence[tuple[Block, Sequence[CurvePoint]]] = ()  # the blocks that have any
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -136,13 +137,12 @@ class RunOutcome:
         found = {**self.results.tables}
         if self.costs:
             found |= {"costs": costs_table(self.costs), "costs_printed": printed_costs()}
-        curves = ((one.block, self.cascades.get(one.block.name)) for one in self.results.blocks)
-        return found | {f"{block.name}_cascade": curve_table(block, points) for block, points in curves if points}
+        return found | {f"{block.name}_cascade": curve_table(block, points) for block, points in self.cascades}
 
     @property
     def cells(self) -> tuple[SuiteNumber, ...]:
         """Every number of the tables."""
-        curves = (cell for points in self.cascades.values() for point in points for cell in point.cells)
+        curves = (cell for _, points in self.cascades for point in points for cell in point.cells)
         return *self.results.cells, *curves
 
     def summary(self) -> Summary:
@@ -193,9 +193,11 @@ def outcome_of(
             for name, mine in by_judge.items()
         },
         costs={name: cost_of(run, [one for one in timings if one.judge == name]) for name, run in there.items()},
-        cascades={
-            one.block.name: [point for pair in pairs for point in pair.points(one.block)] for one in results.blocks
-        },
+        cascades=[
+            (one.block, points)
+            for one in results.blocks
+            if (points := [point for pair in pairs for point in pair.points(one.block)])
+        ],
     )
 
 
@@ -258,8 +260,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
 def _costs(outcome: RunOutcome) -> list[Section]:
     """What masks cost, and what cascades of two judges would give for it."""
     tables = [table for name, table in outcome.tables.items() if name.startswith("costs") or name.endswith("_cascade")]
-    curves = ((one.block, outcome.cascades.get(one.block.name)) for one in outcome.results.blocks)
-    figures = tuple(curve_figure(block, points) for block, points in curves if points)
+    figures = tuple(curve_figure(block, points) for block, points in outcome.cascades)
     section = Section(name="costs", title="Cost and quality", figures=figures, tables=tuple(tables))
     return [section] if tables else []
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from auscult.outcome import Scored, Signature
 from auscult.report.facts import ends_text
 from auscult.report.tables import Table
-from auscult.suites.core.numbers import metric_json
+from auscult.suites.core.numbers import metric_json, percent
 from auscult.suites.mqa.evaluate import (
     ALL,
     COLUMNS,
@@ -60,8 +60,11 @@ _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
 
 
 def number_text(cell: TableNumber) -> str:
-    """A number as the tables print it; a dash where there is none."""
-    return DASH if cell.value is None else _text(cell.value, cell.metric)
+    """A number as the tables print it, with three decimals or in percent; a dash where there is none."""
+    if cell.value is None:
+        return DASH
+    share = cell.metric.startswith("f2")
+    return percent(cell.value, digits=2) if share else percent(cell.value, digits=3, scale=1.0)
 
 
 def interval_text(cell: TableNumber) -> str:
@@ -71,12 +74,6 @@ def interval_text(cell: TableNumber) -> str:
     scale, digits = (100, 1) if cell.metric.startswith("f2") else (1, 3)
     low, high = (scale * end for end in cell.ends)
     return f"[{ends_text(low, high, digits)}]"
-
-
-def _text(value: float, metric: str) -> str:
-    """A value with three decimals, or in percent; what rounds to 0 has no sign."""
-    value, digits = (100 * value, 2) if metric.startswith("f2") else (value, 3)
-    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _average_texts(row: Sequence[TableNumber]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from itertools import combinations
 from typing import Any, Final
 
 from auscult.cases.ids import counted
-from auscult.errors import RecordError
 from auscult.outcome import Outcome, Scored, Undefined
 from auscult.report.tables import Table
 from auscult.score.masks import (
@@ -104,14 +103,6 @@ class RrisTask(Task):
 
     def results(self, view: GridColumns) -> SuiteResults:
         """Numbers and tables from areas, not from means over sentences."""
-        for case in view.cases:
-            about = view.grid.about.get(case, {})
-            if [type(about.get(key)) for key in ("reference", "kind", "picture_px")] != [str, str, int]:
-                raise RecordError(
-                    f"the record does not say of which reference {case:.60} is",
-                    expected="reference, kind and picture_px under `about` in cases.jsonl",
-                    hint="the file was edited or damaged; run the command of this record again with --overwrite",
-                )
         return _results(view)
 
 
@@ -121,6 +112,7 @@ TASK: Final = RrisTask(
     title="referring segmentation of what is there and what is not",
     metrics=METRICS,
     baselines=BASELINES,
+    about={"reference": str, "kind": str, "picture_px": int},
 )
 
 

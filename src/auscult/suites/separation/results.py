@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import Final
 
 from auscult.cases.ids import counted
-from auscult.errors import RecordError
 from auscult.models.separators import ORACLE
 from auscult.outcome import Outcome
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
@@ -56,14 +55,6 @@ class SeparationTask(Task):
 
     def results(self, view: GridColumns) -> SuiteResults:
         """Numbers, tables and a chart of a record."""
-        for case in view.cases:
-            about = view.grid.about.get(case, {})
-            if any(type(about.get(key)) is not str for key in ("domain", "setting", "prompt", "family")):
-                raise RecordError(
-                    f"the record does not say what {case:.60} is",
-                    expected="domain, setting, prompt and family under `about` in cases.jsonl",
-                    hint="the file was edited or damaged; run the command of this record again with --overwrite",
-                )
         return _results(view)
 
 
@@ -73,6 +64,7 @@ TASK: Final = SeparationTask(
     title="separation of what a prompt names",
     metrics=METRICS,
     baselines=FLOOR,
+    about=dict.fromkeys(("domain", "setting", "prompt", "family"), str),
     ranges=dict.fromkeys(SCALES, (1.0, 5.0)) | dict.fromkeys(DECIBELS, (-1e4, 1e4)),
 )
 
