@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,8 @@ def beats(sound: Array) -> str:
 
 def figure(frame: Array) -> Array:
     """What differs from the ground, which is the colour of the picture's corner."""
-    difference = np.abs(frame.astype(np.int16) - frame[2, 2].astype(np.int16)).max(axis=2)
-    return np.asarray(difference > 28)
+    differs = cv2.absdiff(frame, np.full_like(frame, frame[2, 2])) > 28
+    return np.asarray(differs[..., 0] | differs[..., 1] | differs[..., 2])
 
 
 def blobs(mask: Array, *, least: int = 25) -> list[Array]:
@@ -328,10 +329,12 @@ SOUNDS: dict[str, Callable[[Array], str]] = {
 def answered(folder: Path, entry: AviEntry) -> str:
     """The observer's answer to a question of a folder that `make prise` wrote."""
     home = folder / task_folder("sensation", entry.folder)
-    video = None if entry.video is None else np.stack([one.frame for one in read_frames(home / entry.video)])
+    asks_whether = entry.id.startswith(CONFIRMATION)
+    shown = [] if entry.video is None else read_frames(home / entry.video)
+    video = None if entry.video is None else np.stack([one.frame for one in islice(shown, 1 if asks_whether else None)])
     sound = read_sound(home / entry.sounds[0]).samples[0] if entry.sounds else None
     picture = read_frame(home / entry.images[0]) if entry.images else None
-    if entry.id.startswith(CONFIRMATION):
+    if asks_whether:
         there = spans(sound, pause_s=0.1) if sound is not None else figure(video[0] if video is not None else picture)
         return "yes" if np.any(there) else "no"
     if video is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
@@ -137,8 +138,15 @@ def psnr(clean: Picture, others: Sequence[Picture]) -> float:
 
 def _histogram(pictures: Sequence[Picture]) -> NDArray[np.float64]:
     grey = np.concatenate([cv2.cvtColor(one, cv2.COLOR_RGB2GRAY).reshape(-1) for one in pictures])
-    counts = np.histogram(grey, bins=BINS, range=(0, 256))[0]
+    counts = np.bincount(grey // (256 // BINS), minlength=BINS)
     return np.asarray(counts / counts.sum(), dtype=np.float64)
+
+
+@cache
+def _rings(height: int, width: int) -> NDArray[np.int64]:
+    """The ring of each frequency of a picture."""
+    rows, columns = np.fft.fftfreq(height)[:, None], np.fft.fftfreq(width)[None, :]
+    return np.minimum((np.hypot(rows, columns) * 2 * RINGS).astype(int), RINGS - 1).reshape(-1)
 
 
 def _spectrum(pictures: Sequence[Picture]) -> NDArray[np.float64]:
@@ -147,10 +155,8 @@ def _spectrum(pictures: Sequence[Picture]) -> NDArray[np.float64]:
     for picture in pictures:
         grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float64)
         power = np.abs(np.fft.fft2(grey - grey.mean())) ** 2
-        rows, columns = np.fft.fftfreq(grey.shape[0])[:, None], np.fft.fftfreq(grey.shape[1])[None, :]
-        ring = np.minimum((np.hypot(rows, columns) * 2 * RINGS).astype(int), RINGS - 1)
-        total = np.bincount(ring.reshape(-1), power.reshape(-1), RINGS)
-        found.append(total / np.bincount(ring.reshape(-1), minlength=RINGS))
+        ring = _rings(*grey.shape)
+        found.append(np.bincount(ring, power.reshape(-1), RINGS) / np.bincount(ring, minlength=RINGS))
     return np.asarray(10 * np.log10(np.mean(found, axis=0) + 1.0))
 
 
