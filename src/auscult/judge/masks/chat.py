@@ -50,9 +50,6 @@ MOST_TEXT: Final = 1000
 _QUALITY: Final = 90
 _KEPT: Final = 64
 _COLOUR: Final = (255, 64, 0)
-_TINT: Final = (
-    (np.rint(np.arange(256)[None, :, None] / 2) + np.rint(np.array(_COLOUR) / 2)).clip(0, 255).astype(np.uint8)
-)
 _ORDER_OF_TYPES: Final = ("full_neg", "merge", "cutout", "erode", "dilate", "perfect")  # of equally many, the worse
 _SIGNS: Final = str.maketrans(dict.fromkeys("<>{}[]`", " "))
 
@@ -286,7 +283,10 @@ def tinted(frame: Frame, mask: Mask) -> Frame:
     """The frame with the mask tinted and outlined."""
     shape, drawn = mask.view(np.uint8), frame.copy()
     part = window(box_of(mask) or (0, 0, 0, 0))
-    drawn[part] = cv2.copyTo(cv2.LUT(frame[part], _TINT), shape[part], drawn[part])
+    colour = tuple(value / 2 for value in (*_COLOUR, 0))
+    half = cv2.convertScaleAbs(frame[part], alpha=0.5)
+    half = cv2.add(half, colour)  # type: ignore[call-overload]  # a scalar is allowed
+    drawn[part] = cv2.copyTo(half, shape[part], drawn[part])
     outlines, _ = cv2.findContours(shape, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     return np.asarray(cv2.drawContours(drawn, outlines, -1, _COLOUR, max(1, round(max(mask.shape) / 400))), np.uint8)
 
