@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from auscult.jobs.runner import SAME_RESULT, Progress, Silent, finish_tables
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.record.schema import Summary, error_to_json, metric_row, score_to_json
 from auscult.report.tables import Table
@@ -62,12 +62,29 @@ def score_folders(
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
     summary, tables = _summary_and_tables(ordered, protocol, without_truth)
     errors = [error_to_json(name, result.error) for name, result in ordered.items() if isinstance(result, Failed)]
-    if options.out is not None:
-        manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"clips": len(ordered)})
-        with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-            _write_rows(run, ordered, errors)
-            finish_tables(run, summary, {"j_and_f": tables[0]})
+    rows = (score_to_json(name, metric, one) for name, result in ordered.items() for metric, one in _metrics(result))
+    write_scores(options, rows, errors, summary=summary, tables={"j_and_f": tables[0]}, inputs={"clips": len(ordered)})
     return summary, tables, errors
+
+
+def write_scores(
+    options: ScoreOptions,
+    rows: Iterable[Mapping[str, Any]],
+    errors: Sequence[Mapping[str, Any]],
+    *,
+    summary: Summary,
+    tables: Mapping[str, Table],
+    inputs: Mapping[str, int],
+) -> None:
+    """Write the record of two folders, where one is wanted; rows of an earlier run are replaced."""
+    if options.out is None:
+        return
+    manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs=inputs)
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+        for file, lines in (("scores.jsonl", rows), ("errors.jsonl", errors)):
+            run.remove(file)
+            run.append_many(file, lines)
+        finish_tables(run, summary, tables)
 
 
 def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
@@ -225,17 +242,6 @@ def _cells(result: JAndF | Undefined | Failed) -> tuple[str, ...]:
 
 def _percent(*values: float) -> tuple[str, ...]:
     return tuple(f"{100 * value:.2f}" for value in values)
-
-
-def _write_rows(run: RunFolder, results: ScoresByName, errors: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of all clips, which are always computed together; those of an earlier run are replaced."""
-    run.remove("scores.jsonl")
-    run.append_many(
-        "scores.jsonl",
-        (score_to_json(name, metric, out) for name, result in results.items() for metric, out in _metrics(result)),
-    )
-    run.remove("errors.jsonl")
-    run.append_many("errors.jsonl", errors)
 
 
 def _metrics(result: JAndF | Undefined | Failed) -> list[tuple[str, Any]]:

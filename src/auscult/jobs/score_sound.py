@@ -22,14 +22,13 @@ import numpy as np
 from auscult.arrays.resampling import resampled
 from auscult.cases.ids import counted, natural_key, shown
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
-from auscult.jobs.options import ScoreOptions, arguments_of
-from auscult.jobs.runner import SAME_RESULT, Progress, Silent, finish_tables
+from auscult.jobs.options import ScoreOptions
+from auscult.jobs.runner import Progress, Silent
 from auscult.jobs.score import PROTOCOLS as MASKS
+from auscult.jobs.score import write_scores
 from auscult.media.paths import read_bytes
 from auscult.media.sound import SOUND_SUFFIXES, SoundReader
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
-from auscult.record.folder import open_run
-from auscult.record.manifest import build
 from auscult.record.schema import Summary, error_to_json, metric_row, score_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -194,14 +193,8 @@ def score_sounds(
     rows = [row for mixture in mixtures for row in found[mixture.name]]
     summary, tables = _summary(rows, options, spare)
     errors = [error_to_json(row.id, one.error) for row in rows for one in _failures(row)]
-    if options.out is not None:
-        manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"outputs": len(rows)})
-        with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-            scores = (score_to_json(row.id, name, one) for row in rows for name, one in row.outcomes.items())
-            for file, lines in (("scores.jsonl", scores), ("errors.jsonl", iter(errors))):
-                run.remove(file)
-                run.append_many(file, lines)
-            finish_tables(run, summary, {"scores": tables[0]})
+    scores = (score_to_json(row.id, name, one) for row in rows for name, one in row.outcomes.items())
+    write_scores(options, scores, errors, summary=summary, tables={"scores": tables[0]}, inputs={"outputs": len(rows)})
     return summary, tables, errors
 
 

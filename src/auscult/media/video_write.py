@@ -103,13 +103,20 @@ def video_file(path: Path, form: VideoForm, *, sound: Sound | None) -> Iterator[
 
     The sound is within [-1, 1], of one to seven channels, heard from second 0.
     """
+    with _written(path, format="matroska", options={"fflags": "+bitexact"}) as container:
+        coder = VideoCoder(container, form, sound)
+        yield coder
+        coder.finish()
+
+
+@contextmanager
+def _written(path: Path, **how: Any) -> Iterator[Any]:
+    """A container that becomes the file when all went well; no half of one is left."""
     av = load_av()
     draft = path.with_name(f"{path.name}.part")
     try:
-        with av.open(str(draft), "w", format="matroska", options={"fflags": "+bitexact"}) as container:
-            coder = VideoCoder(container, form, sound)
-            yield coder
-            coder.finish()
+        with av.open(str(draft), "w", **how) as container:
+            yield container
         os.replace(draft, path)  # noqa: PTH105 - one step, over an older one
     except (av.error.FFmpegError, OSError, MemoryError) as error:
         raise OutputError(
@@ -177,18 +184,8 @@ def without_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
 
 def write_video(path: Path, frames: Iterable[Frame], *, fps: float | Fraction) -> None:
     """Write frames as ``encode_video`` codes them to an MP4 file, whole or not at all; one frame is in memory."""
-    av = load_av()
-    draft = path.with_name(f"{path.name}.part")
-    try:
-        with av.open(str(draft), "w", format="mp4", options={"movflags": "faststart"}) as container:
-            _code(container, frames, rate=_rate(fps), sound=None, rate_hz=0)
-        os.replace(draft, path)  # noqa: PTH105 - one step, over an older one
-    except (av.error.FFmpegError, OSError, MemoryError) as error:
-        raise OutputError(
-            f"the video cannot be written: {error}", hint="check the free space of the disk", path=path
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with _written(path, format="mp4", options={"movflags": "faststart"}) as container:
+        _code(container, frames, rate=_rate(fps), sound=None, rate_hz=0)
 
 
 def _rate(fps: float | Fraction) -> Fraction:
