@@ -61,15 +61,16 @@ def plug_in(site: Path, *, card: bool = True) -> str:
     return install(site, "masks.plugged.v1", module="plugged_judge", code=_MODULE, card=card)
 
 
-def install(site: Path, name: str, *, module: str, code: str, card: bool = True) -> str:
-    """Install a judge, the ``JUDGE`` of some code, into a folder; gives its name."""
+def install(site: Path, name: str, *, module: str, code: str, card: bool = True, thing: str = "judges") -> str:
+    """Install a judge, the ``JUDGE`` of some code, into a folder, or a ``MODEL`` of ``models``; gives its name."""
     package = site / module
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(code)
     info = site / f"{module}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[auscult.judges]\n{name} = {module}:JUDGE\n")
+    member = thing.upper().removesuffix("S")
+    (info / "entry_points.txt").write_text(f"[auscult.{thing}]\n{name} = {module}:{member}\n")
     if card:
         (package / "card.json").write_text(json.dumps(_card(name)))
     return name

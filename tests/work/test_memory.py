@@ -66,6 +66,14 @@ def test_a_worker_that_threads_share_is_replaced_and_says_whether_the_cause_is_k
     assert gone(pid)
 
 
+def test_a_call_of_a_shared_worker_that_takes_too_long_has_failed_and_another_goes_on() -> None:
+    with closing(SharedWorker(mf.make, stage="work", memory_mb=200, setup_s=60.0, timeout_s=0.5)) as shared:
+        late = shared(("keep and wait", 1))
+        assert isinstance(late, Failed)
+        assert "0.5 s" in late.error.error
+        assert isinstance(shared(("keep", 1)), int)
+
+
 def test_a_worker_that_threads_share_is_not_made_above_its_limit() -> None:
     with pytest.raises(UsageError, match="more memory than the limit of 100 MB while it was being set up"):
         SharedWorker(partial(mf.make_large, 200), stage="work", memory_mb=100, setup_s=60.0)

@@ -2,7 +2,8 @@
 
 The counterpart of ``predict`` for models that answer in text: the same requests, keys, options and rows, with the reply
 in place of masks. A model that waits for others (``connections``) is asked from threads, one of Python code in one
-worker process. Where nothing can be reached any more the model is left, with what is still to be asked unasked.
+worker process, one in a cascade likewise. Where nothing can be reached any more the model is left, with what is still
+to be asked unasked.
 
 Also here: what asking would take, without asking (``estimate_all``), and replies in which no answer is found,
 reformatted by a model behind an endpoint before they are scored (``write_reformatted``).
@@ -23,8 +24,8 @@ from auscult.jobs.predict import READ, STAGE, MediaReader, PredictOptions, Queue
 from auscult.jobs.runner import Progress
 from auscult.models.adapters.omni import Answering
 from auscult.models.chat.model import NOTHING, ChatFormatter, Estimate
-from auscult.models.omni import OmniPredictor, Unreachable
-from auscult.models.omni_spec import OmniSpec
+from auscult.models.omni import OmniPredictor, OmniReply, OmniRequest, Unreachable
+from auscult.models.omni_spec import OmniSpec, OpenApart
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
@@ -43,11 +44,11 @@ PATIENCE: Final = 3
 
 
 class ReplyWorker:
-    """An omni model in this process."""
+    """An omni model in this process; of a cascade, the foreign models by ``apart`` where that is given."""
 
-    def __init__(self, spec: OmniSpec) -> None:
+    def __init__(self, spec: OmniSpec, *, apart: OpenApart | None = None) -> None:
         self._spec = spec
-        self._model: OmniPredictor = spec.open()
+        self._model: OmniPredictor = spec.open(apart=apart)
         if spec.kind == "callable" and isinstance(self._model, Answering) and self._model.boxes != spec.boxes:
             self._model.close()
             raise UsageError(
@@ -215,18 +216,62 @@ def _threaded(
             threads=threads,
             stage=STAGE,
             store=store,
-            timeout_s=options.timeout_s if model.kind == "callable" else None,
+            timeout_s=options.timeout_s if model.foreign else None,
         )
         with closing(results):
             yield from results
 
 
 def _asked(model: OmniSpec, options: PredictOptions) -> ReplyWorker | SharedWorker[QueuedRequest, _Outcome]:
-    """A model in this process, or one of Python code in a process of its own, whose memory is limited."""
-    if model.kind != "callable" or not options.workers:
+    """A model in this process, or one of foreign code in a process of its own, whose memory is limited."""
+    if not options.workers:
         return ReplyWorker(model)
+    if not model.foreign:
+        return ReplyWorker(model, apart=partial(_Apart, options=options))
     make: Callable[[], ReplyWorker] = partial(ReplyWorker, model)
     return SharedWorker(make, stage=STAGE, memory_mb=options.memory_mb, setup_s=options.setup_s)
+
+
+class _Apart:
+    """A foreign model of a cascade, in a process of its own with the limits of the run."""
+
+    def __init__(self, spec: OmniSpec, *, options: PredictOptions) -> None:
+        self._worker: SharedWorker[OmniRequest, OmniReply | ErrorRecord] = SharedWorker(
+            partial(_Reached, spec),
+            stage=STAGE,
+            memory_mb=options.memory_mb,
+            setup_s=options.setup_s,
+            timeout_s=options.timeout_s,
+        )
+
+    def __call__(self, request: OmniRequest) -> OmniReply:
+        outcome = self._worker(request)
+        if isinstance(outcome, OmniReply):
+            return outcome
+        error = outcome.error if isinstance(outcome, Failed) else outcome
+        kind = InputError if isinstance(outcome, Failed) else Unreachable
+        raise kind(error.error, expected=error.expected, hint=error.hint)
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+
+class _Reached:
+    """Loads a model and asks it; of one that reaches nothing, gives why."""
+
+    def __init__(self, spec: OmniSpec) -> None:
+        self._model = spec.open()
+
+    def __call__(self, request: OmniRequest) -> OmniReply | ErrorRecord:
+        try:
+            return self._model(request)
+        except Unreachable as error:
+            return ErrorRecord.of(error, STAGE)
+
+    def close(self) -> None:
+        """Release the model."""
+        self._model.close()
 
 
 DRY_RUN: Final = "dry_run"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
@@ -84,8 +84,15 @@ class OmniSpec(ModelSpec):
     connections: int = 0  # threads that ask it at once; 0 for worker processes
     how: ChatHow | None = None  # how one behind an endpoint is asked
 
-    def open(self) -> OmniPredictor:
-        """Load it into this process."""
+    @property
+    def foreign(self) -> bool:
+        """Whether it is Python code of the user's or of a plug-in, which may take what it likes."""
+        return self.kind == "callable" or (
+            self.kind == "registered" and registry.find("model", self.target).package != "auscult"
+        )
+
+    def open(self, *, apart: OpenApart | None = None) -> OmniPredictor:
+        """Load it into this process; the foreign models of a cascade by ``apart``, where that is given."""
         from auscult.models.adapters import omni  # adapters are loaded when they are needed
 
         if self.kind == "predictions":
@@ -95,7 +102,7 @@ class OmniSpec(ModelSpec):
         if self.kind == "callable":
             return omni.Answering.of_function(self.target, self.function)
         if self.how is not None:
-            return omni.Answering(_behind_endpoint(self.target, self.how))
+            return omni.Answering(_behind_endpoint(self.target, self.how, apart))
         return self._of_registry()
 
     def _of_registry(self) -> OmniPredictor:
@@ -107,6 +114,10 @@ class OmniSpec(ModelSpec):
         if isinstance(model, WeightedOmniModel) and self.weights is not None:
             return omni.Answering(model.using(self.weights))
         return omni.Answering(model)
+
+
+OpenApart: TypeAlias = Callable[[OmniSpec], OmniPredictor]
+"""Loads a model into a process of its own."""
 
 
 def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
@@ -145,8 +156,8 @@ def omni_models(names: Iterable[str], *, how: ChatHow | None = None) -> tuple[Om
 class _OfCascade:
     """A model of a cascade that is not behind an endpoint, its files relative to ``home``: loaded when it is asked."""
 
-    def __init__(self, name: str, *, home: Path, seed: int) -> None:
-        spec = None if name.strip().startswith((PREDICTIONS, HUMAN)) else omni_spec(_beside(name.strip(), home))
+    def __init__(self, name: str, *, home: Path, seed: int, apart: OpenApart | None = None) -> None:
+        spec = None if name.strip().startswith((PREDICTIONS, HUMAN)) else omni_spec(_relative_to(name.strip(), home))
         if spec is None or _is_reference(spec):
             raise UsageError(
                 f"{name[:80]!r} cannot stand in a cascade",
@@ -154,6 +165,7 @@ class _OfCascade:
                 hint="references and stored replies answer questions of a benchmark alone",
             )
         self._spec, self._opening, self._seed = spec, Lock(), seed
+        self._open = apart if apart is not None and spec.foreign else OmniSpec.open
         self._opened: OmniPredictor | None = None
         self.name, self.revision, self.connections = self._spec.name, self._spec.revision, self._spec.connections
         if self._spec.boxes:
@@ -165,7 +177,7 @@ class _OfCascade:
         """Answer one question; it stands for no sample."""
         with self._opening:
             if self._opened is None:
-                self._opened = self._spec.open()
+                self._opened = self._open(self._spec)
         request = OmniRequest(
             id="", condition="", folder="", position=0, question=question,
             images=tuple(images), sounds=tuple(sounds), video=video, seed=self._seed,
@@ -179,7 +191,7 @@ class _OfCascade:
             self._opened.close()
 
 
-def _beside(name: str, home: Path) -> str:
+def _relative_to(name: str, home: Path) -> str:
     """The name of a model whose file or folder of weights is written relative to a folder."""
     if WEIGHTED.match(name):
         model, _, weights = name.partition("@")
@@ -192,15 +204,15 @@ def _is_reference(spec: OmniSpec) -> bool:
     return spec.kind == "registered" and isinstance(registry.find("model", spec.target).load(), RequestAnswerer)
 
 
-def _other(text: str, how: ChatHow) -> Callable[[str], _OfCascade]:
+def _other(text: str, how: ChatHow, apart: OpenApart | None = None) -> Callable[[str], _OfCascade]:
     """How the models of a cascade are loaded that are not behind an endpoint."""
-    return partial(_OfCascade, home=Path(text.partition(":")[2]).parent, seed=how.seed)
+    return partial(_OfCascade, home=Path(text.partition(":")[2]).parent, seed=how.seed, apart=apart)
 
 
-def _behind_endpoint(text: str, how: ChatHow) -> OmniModel:
+def _behind_endpoint(text: str, how: ChatHow, apart: OpenApart | None) -> OmniModel:
     from auscult.models.chat.loading import endpoint_model
 
-    return endpoint_model(text, how, other=_other(text, how))
+    return endpoint_model(text, how, other=_other(text, how, apart))
 
 
 def _endpoint(text: str, how: ChatHow | None) -> OmniSpec:
@@ -243,8 +255,8 @@ def _weighted(text: str) -> OmniSpec:
     )
 
 
-def _extended(found: ModelSpec, **more: Any) -> OmniSpec:
-    return OmniSpec(**{field.name: getattr(found, field.name) for field in fields(ModelSpec)}, **more)
+def _extended(spec: ModelSpec, **more: Any) -> OmniSpec:
+    return OmniSpec(**{field.name: getattr(spec, field.name) for field in fields(ModelSpec)}, **more)
 
 
 def _registered(text: str) -> OmniSpec | None:

@@ -176,13 +176,20 @@ class SharedWorker(Generic[P, R]):
 
     ``make`` makes it there and must be picklable. Memory of the process, with those that it starts, is limited to
     ``memory_mb`` as in ``run_tasks``, and making the function to ``setup_s``. Where the process dies, what was under
-    way is ``Failed``, or ``FailedTogether``, and the next call starts another.
+    way is ``Failed``, or ``FailedTogether``, and the next call starts another. A call that takes more than
+    ``timeout_s`` is ``Failed`` and left to itself.
     """
 
     def __init__(
-        self, make: Callable[[], Callable[[P], R]], *, stage: str, memory_mb: int | None, setup_s: float | None
+        self,
+        make: Callable[[], Callable[[P], R]],
+        *,
+        stage: str,
+        memory_mb: int | None,
+        setup_s: float | None,
+        timeout_s: float | None = None,
     ) -> None:
-        self._first, self._stage = frames.pack((make, stage, True)), stage
+        self._first, self._stage, self._timeout_s = frames.pack((make, stage, True)), stage, timeout_s
         self._memory_mb, self._setup_s = memory_mb, setup_s
         self._guard, self._numbers = Lock(), count()
         self._waiting: dict[int, SimpleQueue[R | Failed]] = {}
@@ -197,7 +204,10 @@ class SharedWorker(Generic[P, R]):
             self._process = self._process or self._started()
             self._waiting[number] = reply
             self._process.send(message)  # where it has died, its end says so too
-        return reply.get()
+        try:
+            return reply.get(timeout=self._timeout_s)
+        except Empty:
+            return failures.of_timeout(self._timeout_s or 0.0, self._stage)
 
     def close(self) -> None:
         """End the process, at once where it does not end by itself."""

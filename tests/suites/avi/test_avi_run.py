@@ -24,6 +24,7 @@ from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.records import ModelSuite, score_record, suite_of
 from auscult.suites.registered import Suite, SuiteRun, options_of
 from avi_release import SMALL, make_release
+from plugged import install
 
 MODELS = '''
 import json
@@ -93,6 +94,23 @@ class Hoards:
         elif first:
             time.sleep(60)
         return "yes"
+
+
+class Swells:
+    """Takes 3 GB for one file; as ``MODEL`` it may be asked from threads."""
+
+    name, meta = "answers.swells.v1", None
+
+    def answer(self, question, *, images, sounds, video):
+        kept = []
+        for _ in range(60 if Path(video).stem == "00001" else 0):
+            kept.append(bytearray(50 << 20))
+            time.sleep(0.02)
+        return "yes"
+
+
+MODEL = Swells()
+MODEL.connections = 4
 
 
 def number(question, *, images, sounds, video):
@@ -359,6 +377,23 @@ def test_a_model_that_threads_ask_and_that_takes_too_much_memory_costs_what_aske
     found = cells(made, model="mine.Hoards")["AVM"]
     assert (found["n"], found["failed"]) == (3, 1)
     assert len(lines(home / "mine.py.calls")) == 8, "what was under way with it is asked again, one by one"
+
+
+@pytest.mark.slow
+def test_a_plug_in_and_a_model_of_a_cascade_take_no_more_memory_than_they_may(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(home / "site")
+    plugged = install(home / "site", "answers.swells.v1", module="swelling", code=MODELS, card=False, thing="models")
+    parts = ('[[describe]]\nof = ["sound"]\n', "second"), ("[answer]\n", "Swells")
+    (home / "both.toml").write_text("".join(f'{head}model = "{mine(home, name)}"\n' for head, name in parts))
+    made = run(home, plugged, f"cascade:{home / 'both.toml'}", tasks=("AVM",), workers=1, memory_mb=400)
+    for model in (plugged, "cascade.both"):
+        found = cells(made, model=model)["AVM"]
+        assert (found["n"], found["failed"]) == (3, 1)
+    errors = [row["error"] for row in lines(made.out / "errors.jsonl") if row["stage"] == "predict"]
+    assert len(errors) == 2
+    assert all("took more memory than the limit of 400 MB and was stopped" in error for error in errors)
 
 
 def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(home: Path) -> None:
