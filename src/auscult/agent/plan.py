@@ -6,10 +6,9 @@ stays ``007``). Every error names the line. Paths are those of the command line:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -17,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 from msgspec import Meta
 
 from auscult.agent.debate import MIDDLE, ChoiceSet
-from auscult.errors import InputError, RecordError, UnknownName, UsageError
+from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.options import specs_of
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
@@ -25,7 +24,7 @@ from auscult.record.codec import from_json, load, to_json
 from auscult.record.digest import digest_json
 from auscult.score.tasks import TASKS
 from auscult.stress.presets import apart, tags_of, why_not
-from auscult.stress.recipe_parts import base_of
+from auscult.stress.recipe_parts import base_of, no_such
 
 FILE: Final = "plan.yaml"
 SUITES: Final = ("r2", "rris", "avi")
@@ -354,7 +353,7 @@ class _PlanFile:
             raise self.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
         types, known = get_type_hints(kind, include_extras=True), {one.name: one for one in fields(kind)}
         for key in value.keys() - known.keys():
-            hint = nearest(key, list(known))
+            hint = no_such("key", key, known).hint
             raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(known), hint=hint)
         held = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
         try:
@@ -376,12 +375,6 @@ def _scalar(node: Any, *, is_number: bool) -> Any:
     return found if isinstance(found, int | float | str) else text
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """A hint with the names that are most like one; empty where none is."""
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else ""
-
-
 def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
 
@@ -401,8 +394,8 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
         with source.at(key):
             if getattr(plan, key) and key not in {plan.middle, "task" if of_r2 else ""}:
                 raise UsageError(f"suite {plan.suite} has no {key}", expected=plan.middle)
-    with source.at("models"):
-        _among("model", plan.models[0] if plan.models else "", plan.models or ("at least one",))
+    if not plan.models:
+        raise source.placed(UsageError("there is no model", expected="at least one"), ("models",))
     with source.at("task"):
         task: Any = task_rules(plan.task).name if of_r2 else "ris"
     if plan.suite != "avi":
@@ -412,8 +405,8 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
             data_option(plan, name)
     each("places", tags_of)
     each("perturbations", partial(_group, plan))
-    each("tasks", lambda one: _among("task", one.name, tuple(TASKS)))
-    each("metrics", lambda one: _among("metric", one.name, tuple(metrics_of(plan.suite, plan.task))))
+    each("tasks", lambda one: _among("task", one.name, TASKS))
+    each("metrics", lambda one: _among("metric", one.name, metrics_of(plan.suite, plan.task)))
     for number, why in conflicts(plan):
         with source.at("perturbations", number):
             raise UsageError(
@@ -434,13 +427,9 @@ def data_option(plan: Plan, name: str) -> tuple[str, Any]:
     return spec.path[0], spec.flag.read(text) if spec.flag.read else text
 
 
-def _among(what: str, name: str, known: Sequence[str]) -> None:
+def _among(what: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise UnknownName(
-            f"there is no {what} {name[:60]!r}".removesuffix(" ''"),
-            expected=", ".join(known),
-            hint=nearest(name, known),
-        )
+        raise no_such(what, name, known)
 
 
 def _group(plan: Plan, one: PlanPerturbation) -> str:

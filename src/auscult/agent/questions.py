@@ -40,7 +40,7 @@ _Form: TypeAlias = Mapping[str, Any]
 class RecordAnswer:
     """An answer out of a record."""
 
-    question: str  # as it was asked
+    question: str = ""  # as it was asked
     # False where it is none of the committed questions; ``rows`` are then those, the nearest first
     answered: bool = True
     taken_as: str = ""  # the committed question that it was taken for; empty where a language model wrote the query
@@ -154,13 +154,13 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
     """The answer by the committed question whose words it has, the most words first."""
     read, forms, entities = _read(views, question), _TABLES["forms"], _TABLES["entities"]
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
-    whole = [form for form, share in zip(forms, met, strict=True) if share == 1]
     for_asked = [form for form in forms if read.asked and form.get("by") == entities[read.asked]]
     other = read.words - {*entities, "object"}  # "which perturbation hurts the model" is no question about models
     whole = [
         form
-        for form in whole
-        if not (other if form in for_asked else read.words).intersection(form.get("unless", "").split("|"))
+        for form, share in zip(forms, met, strict=True)
+        if share == 1
+        and not (other if form in for_asked else read.words).intersection(form.get("unless", "").split("|"))
     ]
     if not whole or read.negated or len(read.unknown) >= len(read.words):
         near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
@@ -201,7 +201,7 @@ def _listed(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     sql = form["sql"].replace("{where}", _where(views, form, read)).replace("{limit}", str(read.limit or 20))
     columns, rows = views.query(sql)
     says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _TABLES["none"])
-    return RecordAnswer(question="", sql=sql, columns=columns, rows=tuple(rows), sentence=says)
+    return RecordAnswer(sql=sql, columns=columns, rows=tuple(rows), sentence=says)
 
 
 def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
@@ -228,7 +228,6 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     rows = tuple((*row[:2], *_ends(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
     gap = _gap(table[0][1], table[1][1], {**how, "within": apart}) if len(rows) > 1 else None
     return RecordAnswer(
-        question="",
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
         rows=rows,

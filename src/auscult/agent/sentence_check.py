@@ -85,12 +85,8 @@ class _Number:
     def is_interval_of(self, cell: ResultCell) -> bool:
         """Whether the interval after it, if there is one, is the cell's."""
         by = 1 if cell.unit == "strength" else 100
-        return self.ends is None or (
-            cell.low is not None
-            and cell.high is not None
-            and self.ends[0].is_of(by * cell.low)
-            and self.ends[1].is_of(by * cell.high)
-        )
+        pairs = zip(self.ends or (), (cell.low, cell.high), strict=False)
+        return all(value is not None and end.is_of(by * value) for end, value in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +122,11 @@ class _Sentence:
 
     def directions(self, clause: tuple[int, int]) -> list[tuple[int, int]]:
         """The claims of a clause: their places, and 1 for better, -1 for worse."""
-        bare = self.bare[: clause[1]]
-        found = list(_DIRECTION.finditer(bare, clause[0]))
-        turned = [bool(one["turned"]) != bool(_TURNED.match(bare, one.end())) for one in found]
-        return [
-            (one.start(), (1 if one["better"] else -1) * (-1 if turn else 1))
-            for one, turn in zip(found, turned, strict=True)
-        ]
+        bare, found = self.bare[: clause[1]], list[tuple[int, int]]()
+        for one in _DIRECTION.finditer(bare, clause[0]):
+            turned = bool(one["turned"]) != bool(_TURNED.match(bare, one.end()))
+            found.append((one.start(), -1 if bool(one["better"]) == turned else 1))
+        return found
 
     def sign(self, cell: ResultCell) -> int:
         """The sign of a cell as the sentence has it, which may name the second of a pair first."""

@@ -35,6 +35,7 @@ from auscult.agent.debate import (
     Debater,
     Dispute,
     Offer,
+    Proposal,
     debate,
     replay,
 )
@@ -76,9 +77,9 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import DYNAMIC, level_word
-from auscult.suites.options import SCENES, data_of
+from auscult.suites.options import SCENES, data_of, refuse_unknown
 from auscult.suites.r2.cases import task_rules
-from auscult.suites.registered import SuiteRun, from_keywords, load_suite, options_of
+from auscult.suites.registered import SuiteRun, from_keywords, load_suite, options_of, refuse_foreign
 from auscult.work.pool import default_workers
 
 RUN: Final = "run"
@@ -260,11 +261,10 @@ def plan(
 
 def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
     """The study of a sentence, as far as its plan."""
-    if not options.sentence.strip() or options.data == "":
-        what, flag = (
-            ("data", "--data PATH or scenes") if options.sentence.strip() else ("sentence", "SENTENCE, or --plan")
-        )
-        raise UsageError(f"there is no {what}", expected=flag)
+    if not options.sentence.strip():
+        raise UsageError("there is no sentence", expected="SENTENCE, or --plan")
+    if options.data == "":
+        raise UsageError("there is no data", expected="--data PATH or scenes")
     suite, base = _suite_options(options), _unchosen(options)
     tried = (PlanPerturbation(name="gaussian_noise", severities=options.levels),)
     # what is mistyped is said before anything is measured or asked
@@ -303,17 +303,12 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
 
 def _suite_options(options: AgentOptions) -> Any:
     """The options of the suite that say what can be chosen."""
-    if options.suite not in SUITES:
-        raise UsageError(f"there is no study of suite {options.suite[:40]!r}", expected=", ".join(SUITES))
+    refuse_unknown((options.suite,), SUITES, "study of suite")
     suite = load_suite(options.suite)
-    mine = {one.name for one in fields(suite.options())}
-    values = {
-        name: getattr(options, name) for name in ("data", "count", "seed", "splits", "workers", *_OF_DATA, "task")
-    }
-    lost = [name for name, value in values.items() if name not in mine and value]
-    if lost:
-        raise UsageError(f"suite {options.suite} takes no --{lost[0]}", expected="options of this suite")
-    return options_of(suite, {"out": options.out, **{name: value for name, value in values.items() if name in mine}})
+    asked = {name: value for name in (*_OF_DATA, "task") if (value := getattr(options, name))}
+    refuse_foreign(suite, frozenset(asked))
+    common = {name: getattr(options, name) for name in ("out", "data", "count", "seed", "splits", "workers")}
+    return options_of(suite, common | asked)
 
 
 def _unchosen(options: AgentOptions) -> Plan:
@@ -336,28 +331,21 @@ def _unchosen(options: AgentOptions) -> Plan:
 
 def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -> Plan:
     """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
-    sides: dict[bool, dict[ChoiceSet, tuple[PlanChoice, ...]]] = {}
     proposal, told = found.proposal, [*offer.remarks, *found.remarks]
     if not proposal.selected("perturbations"):
         bold = BuiltInDebater("guardian").propose(options.sentence, offer)
         proposal = replace(proposal, perturbations=bold.perturbations)
         told.append("No perturbation is sure to occur here: the plausible ones are taken.")
-    for side in (True, False):
-        sides[side] = {
-            of: tuple(PlanChoice(name=one.type, reason=one.reason) for one in proposal.of(of) if one.selected == side)
-            for of in CHOICE_SETS
-        }
-    taken = sides[True]
+    taken, left = (_chosen(proposal, selected=side) for side in (True, False))
     if options.suite == "avi":
-        taken["samples"], sides[False]["samples"] = _of_tasks(taken, sides[False]["samples"])
+        taken["samples"], left["samples"] = _of_tasks(taken, left["samples"])
     for of, chosen in taken.items():
         if not chosen:
             first = next((f"{one.type}: {one.reason}" for one in proposal.of(of)), "nothing is offered")
-            raise NothingToDo(
-                f"none of {len(offer.of(of)):,} {of} is taken; {first}", hint="other data, or fewer demands"
-            )
+            lacking = f"none of {len(offer.of(of)):,} {of} is taken; {first}"
+            raise NothingToDo(lacking, hint="other data, or fewer demands")
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
-    own: dict[str, Any] = {"rris": {"negatives": taken["perturbations"]}, "avi": {"tasks": taken["perturbations"]}}
+    middle: dict[str, Any] = {} if options.suite == "r2" else {base.middle: taken["perturbations"]}
     plan = replace(
         base,
         places=_places(reading),
@@ -366,14 +354,22 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
         planner="built-in" if speaker.startswith("built-in") else speaker,
         rounds=found.rounds,
         remarks=tuple(text[:MOST_TEXT] for text in (*told, *map(_dispute, found.disputes))),
-        left_out=PlanLeftOut(**sides[False]),
-        **own.get(options.suite, {}),
+        left_out=PlanLeftOut(**left),
+        **middle,
     )
     if options.suite == "r2":
         plan = _possible(replace(plan, perturbations=_perturbations(options, reading, taken["perturbations"])), reading)
     plan = replace(plan, limits=_limits(options, plan.limits))
     check_plan(plan)
     return plan
+
+
+def _chosen(proposal: Proposal, *, selected: bool) -> dict[ChoiceSet, tuple[PlanChoice, ...]]:
+    """What a proposal takes, or what it leaves out."""
+    return {
+        of: tuple(PlanChoice(name=one.type, reason=one.reason) for one in proposal.of(of) if one.selected == selected)
+        for of in CHOICE_SETS
+    }
 
 
 def _of_tasks(

@@ -12,15 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 from auscult.jobs.options import ChatOptions, Flag
-from auscult.suites.options import SuiteOptions, data_argument
+from auscult.suites.options import LateSuite, SuiteOptions, data_argument
 from auscult.types import Metadata
-
-if TYPE_CHECKING:
-    from auscult.jobs.runner import Progress
-    from auscult.suites.registered import SuiteRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,27 +33,15 @@ class AgentTableOptions(SuiteOptions, ChatOptions):
     half: str = "test"
 
 
-class AgentSuite:
-    """Planners of robustness studies."""
-
-    name = "agent.v1"
-    meta = Metadata(
+SUITE: Final = LateSuite(
+    name="agent.v1",
+    meta=Metadata(
         summary="planners that choose samples, perturbations and metrics for a sentence: rules or a language model",
         goal="measures whether a planner chooses what a study of that situation needs, and no more",
         modality="text",
         source="R2-Bench, Sec. 5.4 and Table 7; instructions and labels are ours",
         truth="labelled instructions, shipped",
-    )
-
-    def options(self) -> type[AgentTableOptions]:
-        """Its options."""
-        return AgentTableOptions
-
-    def run(self, options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
-        """Have the planner debate every instruction, and write Table 7's form with baselines and agreement."""
-        from auscult.agent.evaluation.measuring import run_agent_table
-
-        return run_agent_table(options, progress)
-
-
-SUITE = AgentSuite()
+    ),
+    kind=AgentTableOptions,
+    starts="auscult.agent.evaluation.measuring:run_agent_table",
+)

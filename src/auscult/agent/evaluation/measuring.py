@@ -29,7 +29,7 @@ from auscult.agent.debate import (
 from auscult.agent.evaluation import AgentTableOptions
 from auscult.agent.evaluation.labels import SCORES, Half, Labelled, kappa, labelled, offer_for, score, table_of_grades
 from auscult.agent.knowledge import BuiltInDebater
-from auscult.errors import ErrorRecord, UsageError
+from auscult.errors import ErrorRecord
 from auscult.jobs.options import CHANGE_NOTHING
 from auscult.jobs.runner import ERRORS, ErrorLog, Progress, Silent, finish_tables
 from auscult.models.chat.loading import ChatHow
@@ -42,6 +42,7 @@ from auscult.rng import generator
 from auscult.score.stats.few_clusters import CORRELATION, SHARE, Range
 from auscult.score.stats.intervals import FromSums, Interval, resampled, with_interval
 from auscult.stress.presets import barred, places, tags_of
+from auscult.suites.options import refuse_unknown
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.types import Doubles
 
@@ -65,8 +66,7 @@ _Values: TypeAlias = Mapping[str, Doubles]
 
 def run_agent_table(options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
     """Measure the planner, baselines and scripted models; what was answered before is not asked for again."""
-    if options.half not in get_args(Half):
-        raise UsageError(f"there is no half {options.half!r:.40}", expected="test or dev")
+    refuse_unknown((options.half,), get_args(Half), "half")
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
     found = instructions(options.half)
     listener, seed = progress or Silent(), options.seed
