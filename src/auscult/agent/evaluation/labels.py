@@ -128,12 +128,10 @@ def score(which: Score, label: Label, *, offered: Iterable[str], selected: Colle
     Source: R2-Bench, Sec. 5.4, which measures ACC and Rate by people; the labels and balanced ACC are ours.
     """
     names = list(offered)
-    taken = np.isin(names, list(selected))
-    grades = np.array([label.grade(name) for name in names])
-    needed = grades == 2
     if which == "Rate":
-        return float(np.where(taken, grades > 0, ~needed).mean())
-    right = taken == needed
+        return float(np.mean([label.reasonable(name, selected=name in selected) for name in names]))
+    needed = np.isin(names, list(label.needed))
+    right = np.isin(names, list(selected)) == needed
     if which == "ACC":
         return float(right.mean())
     return float(np.mean([right[part].mean() for part in (needed, ~needed) if part.any()]))
