@@ -88,7 +88,7 @@ def from_json(
 ) -> T:
     """Read JSON values as a type; what is wrong raises ``error``, and ``exact`` refuses keys that are not fields."""
     try:
-        trimmed = _known(kind, value)
+        trimmed = _fields_only(kind, value)
         if not _sound(trimmed):
             raise error(_unsound(trimmed, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
         if exact:
@@ -233,7 +233,7 @@ def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
         if step is None:
             break
         label += f"[{step}]" if isinstance(step, int) else f".{step}" if label else str(step)
-        kind, value = _part(kind, step), _at(value, step)
+        kind, value = _part(kind, step), _member(value, step)
     if missing := re.match(r"Object missing required field `(\w+)`", problem):
         name = missing[1]
         label = f"{label}.{name}" if label else name
@@ -241,7 +241,7 @@ def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
     place = f" at {label!r}" if label else ""
     if not _FROM_MSGSPEC.match(problem):  # what a __post_init__ says
         return (f"{label!r}: {problem}" if label else problem), f"{described(kind)}{place}"
-    return f"{repr(label) if label else 'it'} is {_shown(value)}", f"{described(kind)}{place}"
+    return f"{repr(label) if label else 'it'} is {_excerpt(value)}", f"{described(kind)}{place}"
 
 
 def _refuse_unknown(kind: Any, value: object, label: str) -> None:
@@ -278,7 +278,7 @@ def _part(kind: Any, step: Any) -> Any:
     """The type of a field, key or index of a type; Any where it is not declared."""
     origin, parts = get_origin(kind) or kind, _parts(kind)
     if is_dataclass(kind):
-        return _hints(kind).get(str(step), Any)
+        return _hints(kind).get(str(step), Any)  # type: ignore[arg-type]  # Any, which is_dataclass narrows
     if not parts or _is_array(kind):
         return Any
     if _is_fixed(origin, parts):
@@ -321,7 +321,7 @@ def _items(value: object) -> list[tuple[Any, Any]]:
     return list(enumerate(value)) if isinstance(value, (list, tuple)) else []
 
 
-def _at(value: object, step: Any) -> Any:
+def _member(value: object, step: Any) -> Any:
     return next((part for key, part in _items(value) if key == step), None)
 
 
@@ -333,7 +333,7 @@ def _fits(kind: Any, value: object) -> bool:
     return True
 
 
-def _known(kind: Any, value: object) -> object:
+def _fields_only(kind: Any, value: object) -> object:
     """A value without the keys that are not fields, which other programs may keep there."""
     if not isinstance(kind, type) or not is_dataclass(kind) or not isinstance(value, Mapping):
         return value
@@ -365,12 +365,12 @@ def _sound(value: object) -> bool:
 def _unsound(value: object, label: str) -> str:
     """The first number that is NaN or too large, and where it is; empty where there is none."""
     if isinstance(value, (int, float)) and not _sound(value):
-        return f"{repr(label) if label else 'it'} is {_shown(value)}"
+        return f"{repr(label) if label else 'it'} is {_excerpt(value)}"
     problems = (_unsound(part, f"{label}.{key}" if label else str(key)) for key, part in _items(value))
     return next(filter(None, problems), "")
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     """The beginning of a value as JSON, text in single quotes."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= LARGEST:
         return "no number" if value != value else "too large"  # noqa: PLR0124 - NaN alone differs from itself
@@ -434,11 +434,11 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _whole(text: str) -> int | float:
+def _integer(text: str) -> int | float:
     return int(text) if len(text.removeprefix("-")) <= _MOST_DIGITS else float(text)
 
 
 _MOST_DIGITS = 300
 _LONG_NUMBER = re.compile(rb"[0-9]{6}")
 _QUICK = msgspec.json.Decoder()
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)

@@ -201,10 +201,10 @@ class RunFolder(Files):
     Names are file names of the folder, or paths below it with ``/`` between the parts.
     """
 
-    def __init__(self, held: FolderLock, folder: Path, run: dict[str, Any]) -> None:
+    def __init__(self, lock: FolderLock, folder: Path, run: dict[str, Any]) -> None:
         super().__init__(folder)
         self.manifest = run
-        self._lock = held
+        self._lock = lock
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The rows of a file so far; none if there is no such file."""

@@ -104,7 +104,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
             if name not in ignore and before != after:
                 label = words.format(name.replace("_", "-") if words.startswith("--") else name)
                 digests = all(isinstance(value, str) and _DIGEST.fullmatch(value) for value in (before, after))
-                was, is_now = _shown(before), _shown(after)
+                was, is_now = _excerpt(before), _excerpt(after)
                 change = "has changed" if digests or was == is_now else f"was {was}, now {is_now}"
                 yield f"{label} {change}"
 
@@ -137,7 +137,7 @@ def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**section(arguments, "defaulted"), **section(arguments, "given")}
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     name = value.get("name") if isinstance(value, Mapping) else value
     text = "not set" if value is None else str(value if name is None else name)
     return text if len(text) <= 100 else f"{text[:97]}..."
