@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.agent.replies import read_object
+from auscult.agent.replies import prompt, read_object
 from auscult.agent.result_table import PAIR, ResultCell, ResultTable, result_table
 from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
 from auscult.cases.ids import counted
@@ -141,13 +140,12 @@ def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, .
 
 def prompt_of(table: ResultTable) -> str:
     """What an analyst is asked: our instructions, then the table."""
-    text = (resources.files("auscult.agent") / "prompts" / "analysis.txt").read_text(encoding="utf-8")
     about = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
     rows = []
     for cell in table.cells:
         further = ([f"n {cell.n}"] if cell.n else []) + ([] if cell.p is None else [f"p {cell.p:.3f}"])
         rows.append(" | ".join((cell.ref, cell.path, value_text(cell), *further)))
-    return f"{text.rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {about}\n\n" + "\n".join(rows)
+    return f"{prompt('analysis').rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {about}\n\n" + "\n".join(rows)
 
 
 def _read(reply: str | Failed) -> _Reply | str:

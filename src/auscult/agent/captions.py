@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
@@ -24,7 +23,7 @@ import numpy as np
 from msgspec import Meta
 
 from auscult.agent.debate import Offered
-from auscult.agent.replies import read_object
+from auscult.agent.replies import prompt, read_object
 from auscult.arrays.motion import small_frame, step_between
 from auscult.cases.ids import counted
 from auscult.errors import InputError
@@ -266,7 +265,7 @@ def _asked(
     remarks: list[str],
 ) -> dict[str, _ChatCaption]:
     """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
-    text = files("auscult.agent").joinpath("prompts/caption.txt").read_text("utf-8").format(places=", ".join(places()))
+    text = prompt("caption").format(places=", ".join(places()))
     silent, failed, found = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
 
     def ask(sample: SampleClip) -> _ChatCaption:

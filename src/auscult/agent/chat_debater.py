@@ -11,8 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from string import Template
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from auscult.agent.debate import (
     Proposal,
     Role,
 )
-from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, read_answers
+from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, prompt, read_answers
 from auscult.errors import AuscultError, ErrorRecord, TooLarge
 from auscult.judge.replies import printable
 from auscult.models.chat.loading import ChatHow, named_chat
@@ -45,11 +44,6 @@ _MOST_SUMMARY: Final = 300
 _MOST_INSTRUCTION: Final = 4000
 _MOST_QUOTED: Final = 200
 _UNANSWERED: Final = Answer(selected=False, reason="The model gave no answer about it.")
-
-
-@cache
-def _prompt(name: str) -> Template:
-    return Template((resources.files("auscult.agent") / "prompts" / f"{name}.txt").read_text("utf-8"))
 
 
 class ChatDebater:
@@ -144,9 +138,9 @@ class ChatDebater:
         if repair:
             begun = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
             again = f"\nYour last reply had no readable answer about them; it began {begun}, which is of no use."
-        return _prompt("verify" if self._memory else "propose").substitute(
-            role=_prompt(self._role).template.strip(),
-            about=_prompt(about).template.strip(),
+        return Template(prompt("verify" if self._memory else "propose")).substitute(
+            role=prompt(self._role).strip(),
+            about=prompt(about).strip(),
             data="\n".join(json.dumps(row, ensure_ascii=False) for row in (asked, *self._rows(choice_set, entries))),
             count=len(entries),
             repair=again,

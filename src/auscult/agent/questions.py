@@ -12,11 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.agent.replies import after_thought
+from auscult.agent.replies import after_thought, prompt
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
 from auscult.language import data
@@ -293,12 +292,11 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
     from auscult.models.chat.model import Asking
 
     known = views.query("FROM names WHERE key IN ('model', 'metric', 'kind', 'level')")[1]
-    prompt = files("auscult.agent").joinpath("prompts", "query.txt").read_text("utf-8")
-    prompt = prompt.replace("{names}", json.dumps(known)).replace("{question}", json.dumps(question))
+    text = prompt("query").replace("{names}", json.dumps(known)).replace("{question}", json.dumps(question))
     model, why = named_chat(llm, profile=profile, asking=Asking(base_url=base_url, connections=1)), ""
     try:
         for _ in range(2):
-            reply = str(model.answer(f"{prompt}\nYour last query was refused: {why}" if why else prompt))[:_MOST_REPLY]
+            reply = str(model.answer(f"{text}\nYour last query was refused: {why}" if why else text))[:_MOST_REPLY]
             reply = after_thought(reply)
             fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
             sql = (fenced[1] if fenced else reply).strip().rstrip(";")

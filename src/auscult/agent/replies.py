@@ -1,4 +1,4 @@
-"""What a debater's reply says: a list of ``{"type", "reason", "selected"}``, as JSON or as weaker models write it.
+"""Prompts, and what replies say: a list of ``{"type", "reason", "selected"}``, as JSON or as weaker models write it.
 
 Read are objects wherever they stand: in a list, in an object around it, in a code fence, after ``name =``, among prose,
 in a list that was cut off; with Python's ``True``, single quotes or a comma too many. Nothing is evaluated.
@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 from auscult.errors import InputError
@@ -42,6 +44,12 @@ _TOKEN: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _SIGNS: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "r": "\r"}
 _YES_NO: Final[Mapping[str, bool]] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@cache
+def prompt(name: str) -> str:
+    """The text of a file of ``prompts``."""
+    return files("auscult.agent").joinpath("prompts", f"{name}.txt").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

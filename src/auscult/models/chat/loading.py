@@ -251,11 +251,6 @@ def _costs(files: Sequence[Path]) -> Iterator[float]:
                 yield cost
 
 
-def is_endpoint(text: str) -> bool:
-    """Whether a model's name is that of one behind an endpoint, or of a cascade."""
-    return text.startswith((CHAT, CASCADE))
-
-
 def endpoint_model(text: str, how: ChatHow, *, other: OtherModel) -> ChatModel | Cascade:
     """The model ``chat:NAME`` or ``cascade:FILE``.
 
