@@ -127,17 +127,17 @@ def read_reply(content: str | Mapping[str, Any]) -> Reply:
     objects = list(_objects(text))
     tagged = [(_key(tag[1]), tag[2] if tag[3] else _open_value(tag)) for tag in _TAGS.finditer(text)]
     prose = next((text[: tag.start()] for tag in _TAGS.finditer(text) if _key(tag[1]) in _PHRASES), text)
-    words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda found: f" {found[2]} ", prose)).split())
+    words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda match: f" {match[2]} ", prose)).split())
     return _reply([*tagged, *_members(objects)], reason=_reason(objects) if objects else words)
 
 
 def _reason(objects: Iterable[Mapping[str, Any]]) -> str:
-    return next((str(one[key]) for one in objects for key in ("rationale", "reason", "reasoning") if key in one), "")
+    return next((str(part[key]) for part in objects for key in ("rationale", "reason", "reasoning") if key in part), "")
 
 
-def _reply(found: Iterable[tuple[str, object]], *, reason: str) -> Reply:
+def _reply(pairs: Iterable[tuple[str, object]], *, reason: str) -> Reply:
     values: dict[str, list[object]] = {name: [] for name in dict.fromkeys(_KEYS.values())}
-    for key, value in found:
+    for key, value in pairs:
         if value is not None:
             values[key].append(value)
     iou = _agreed(values["iou"], _iou, what="IoU")
@@ -157,9 +157,9 @@ def printable(text: str, most: int) -> str:
 
 def _phrase(values: list[object]) -> str | None:
     """The phrase that all agree on; None where there is none, or they differ."""
-    said = {printable(value, _SHOWN).strip(f"{_AROUND}.,") for value in values if isinstance(value, str)}
-    known = {phrase for phrase in said if phrase.lower() not in _NO_PHRASE}
-    return known.pop() if len(known) == 1 else None
+    phrases = {printable(value, _SHOWN).strip(f"{_AROUND}.,") for value in values if isinstance(value, str)}
+    meaningful = {phrase for phrase in phrases if phrase.lower() not in _NO_PHRASE}
+    return meaningful.pop() if len(meaningful) == 1 else None
 
 
 def _open_value(tag: re.Match[str]) -> str:
@@ -167,8 +167,8 @@ def _open_value(tag: re.Match[str]) -> str:
     if tag.string.startswith("<", tag.end()) and not _OWN_TAG.match(tag.string, tag.end()):
         return ""  # a tag that is none of ours stands in the value
     words = tag[2].lstrip()
-    found = _END_OF_VALUE.search(words)
-    return words if found is None else words[: found.start()]
+    end = _END_OF_VALUE.search(words)
+    return words if end is None else words[: end.start()]
 
 
 def _agreed(values: list[object], read: Callable[[object], T | None], *, what: str) -> T | None:
@@ -176,28 +176,28 @@ def _agreed(values: list[object], read: Callable[[object], T | None], *, what: s
 
     A template that is repeated, ``<iou> IOU </iou>``, does no harm beside the reply itself.
     """
-    known = list(dict.fromkeys(value for value in map(read, values) if value is not None))
-    if len(known) > 1:
-        raise _wrong(f"the reply names two values as {what}: {known[0]} and {known[1]}")
-    if values and not known:
+    readable = list(dict.fromkeys(value for value in map(read, values) if value is not None))
+    if len(readable) > 1:
+        raise _wrong(f"the reply names two values as {what}: {readable[0]} and {readable[1]}")
+    if values and not readable:
         raise _wrong(f"the {what} of the reply is {str(values[0])[:_SHOWN]!a}")
-    return known[0] if known else None
+    return readable[0] if readable else None
 
 
 def _iou(value: object) -> float | None:
     if isinstance(value, str):
-        found = _NUMBER.fullmatch(value.strip(_AROUND).rstrip("."))
-        if found is None:
+        match = _NUMBER.fullmatch(value.strip(_AROUND).rstrip("."))
+        if match is None:
             return None
-        value = float(found[1]) / (100 if found[2] else 1)
+        value = float(match[1]) / (100 if match[2] else 1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return None
     return float(value)
 
 
 def _one_of(names: tuple[T, ...]) -> Callable[[object], T | None]:
-    known = {str(name): name for name in names}
-    return lambda value: known.get(re.sub(r"[\s_-]+", "_", str(value).strip(f"{_AROUND}.,").lower()))
+    by_name = {str(name): name for name in names}
+    return lambda value: by_name.get(re.sub(r"[\s_-]+", "_", str(value).strip(f"{_AROUND}.,").lower()))
 
 
 def _key(name: str) -> str:
@@ -206,15 +206,15 @@ def _key(name: str) -> str:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects of a text, in code fences or among prose; those within another are its own."""
-    reader, at = json.JSONDecoder(object_pairs_hook=_RepeatedKeys), 0
+    reader, position = json.JSONDecoder(object_pairs_hook=_RepeatedKeys), 0
     for _ in range(_MOST_OBJECTS):
-        at = text.find("{", at)
-        if at < 0:
+        position = text.find("{", position)
+        if position < 0:
             return
         try:
-            value, at = reader.raw_decode(text, at)
+            value, position = reader.raw_decode(text, position)
         except (ValueError, RecursionError):
-            at += 1
+            position += 1
         else:
             yield value
 
@@ -228,8 +228,8 @@ class _RepeatedKeys(dict[str, Any]):
 
 
 def _members(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
-    for one in objects:
-        pairs = one.pairs if isinstance(one, _RepeatedKeys) else one.items()
+    for entry in objects:
+        pairs = entry.pairs if isinstance(entry, _RepeatedKeys) else entry.items()
         yield from ((key, value) for name, value in pairs if (key := _key(name)))
 
 
@@ -311,9 +311,9 @@ class FileJudge:
             for name in names:
                 relative = os.path.relpath(os.path.join(folder, name), self._source)  # noqa: PTH118 - faster by far
                 stem, suffix = os.path.splitext(relative)  # noqa: PTH122
-                known = stem if suffix.lower() in _SUFFIXES else relative
-                self._files.setdefault(digest_json(known), []).append(relative)
-                self._example = self._example or known
+                key = stem if suffix.lower() in _SUFFIXES else relative
+                self._files.setdefault(digest_json(key), []).append(relative)
+                self._example = self._example or key
             if len(self._files) > _MOST_FILES:
                 raise InputError(f"there are more than {_MOST_FILES:,} replies", path=self._source)
         if not self._files:

@@ -183,12 +183,12 @@ def table(results: Sequence[Result]) -> str:
     """Results as a Markdown table: a line a metric, a column a row of the card."""
     rows = list(dict.fromkeys(result.row for result in results))
     metrics = list(dict.fromkeys(result.metric for result in results))
-    found = {(result.metric, result.row): result for result in results}
+    by_cell = {(result.metric, result.row): result for result in results}
     lines = []
     for metric in metrics:
-        here = [found.get((metric, row)) for row in rows]
-        first = next(result for result in here if result is not None)
-        lines.append([f"`{metric}`", str(first.n), str(first.clusters), *(cell(result) for result in here)])
+        of_metric = [by_cell.get((metric, row)) for row in rows]
+        first = next(result for result in of_metric if result is not None)
+        lines.append([f"`{metric}`", str(first.n), str(first.clusters), *(cell(result) for result in of_metric)])
     return markdown(["metric", "n", "clusters", *rows], lines)
 
 

@@ -125,12 +125,12 @@ def parse_expression(text: str) -> NounPhrase | None:
         'drum'
     """
     words = [word.lower() for word in _WORD.findall(text[:_MOST_READ])]
-    kept = _noun_phrase(words)
-    if not kept:
+    phrase = _noun_phrase(words)
+    if not phrase:
         return None
-    named = None if kept[-1] in _ANYTHING else _named(kept)
+    noun = None if phrase[-1] in _ANYTHING else _named(phrase)
     heard = _SOUNDS.search(text[:_MOST_READ]) is not None
-    return NounPhrase(phrase=_short(kept), noun=named, heard=heard)
+    return NounPhrase(phrase=_short(phrase), noun=noun, heard=heard)
 
 
 def prompts(text: str) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ def prompts(text: str) -> tuple[str, ...]:
     parsed = parse_expression(text)
     if parsed is None:
         return ()
-    whole = " ".join(text[:_MOST_READ].split())
-    sentences = [whole]
+    expression = " ".join(text[:_MOST_READ].split())
+    sentences = [expression]
     if parsed.noun is not None:
         sentences.append(f"a photo of {parsed.phrase if is_plural(parsed.phrase) else article(parsed.phrase)}")
         sentences.append(photo_of(parsed.noun))
@@ -168,12 +168,12 @@ def _noun_phrase(words: Sequence[str]) -> list[str]:
     rest, grouped = list(words), bool(words) and words[0] in _GROUPS
     first: list[str] = []
     while rest:
-        kept, rest = _next_phrase(rest)
-        if not kept:
+        phrase, rest = _next_phrase(rest)
+        if not phrase:
             continue
-        if not (all(word in _MEASURES for word in kept) or kept[-1] in _ANYTHING):
-            return [*kept[:-1], singular(kept[-1])] if grouped else kept
-        first = first or kept
+        if not (all(word in _MEASURES for word in phrase) or phrase[-1] in _ANYTHING):
+            return [*phrase[:-1], singular(phrase[-1])] if grouped else phrase
+        first = first or phrase
         if not (rest and rest[0] in _GROUPS):
             break
         grouped = True
@@ -203,18 +203,18 @@ def _ends(words: Sequence[str], index: int, *, start: int) -> bool:
     return not (open_still and follows not in _ENDS | _GROUPS | _OPENERS | {"", ","})
 
 
-def _named(kept: Sequence[str]) -> str | None:
+def _named(phrase: Sequence[str]) -> str | None:
     """The head noun: a listed noun at the end of the phrase, of two words if possible, else its last word."""
-    for tail in (" ".join(kept[-2:]), kept[-1]):
+    for tail in (" ".join(phrase[-2:]), phrase[-1]):
         if singular(tail) in NOUNS:
             return singular(tail)
-    words = [word for word in kept if word not in _MEASURES]
+    words = [word for word in phrase if word not in _MEASURES]
     return singular(words[-1]) if words else None
 
 
-def _short(kept: Sequence[str]) -> str:
+def _short(phrase: Sequence[str]) -> str:
     """The last words that fit into ``MOST_LETTERS``."""
-    text = " ".join(kept)
+    text = " ".join(phrase)
     while len(text) > MOST_LETTERS and " " in text:
         text = text.partition(" ")[2]
     return text[:MOST_LETTERS]
@@ -245,20 +245,20 @@ def rivals(
     ``coloured`` may take from a cache; none is much the same as the candidate or as another.
     """
     sizes = [int(np.count_nonzero(other)) for other in others]
-    found: list[Mask] = []
+    regions: list[Mask] = []
     for index in sorted((index for index, size in enumerate(sizes) if size), key=lambda index: -sizes[index]):
-        if len(found) == most:
+        if len(regions) == most:
             break
         region = others[index]
-        if all(_differ(region, earlier) for earlier in (mask, *found)):
-            found.append(region)
-    if len(found) == most:
-        return tuple(found)
+        if all(_differ(region, earlier) for earlier in (mask, *regions)):
+            regions.append(region)
+    if len(regions) == most:
+        return tuple(regions)
     for region in (coloured or coloured_regions)(frame):
-        held = float(np.count_nonzero(region & mask)) / float(np.count_nonzero(region))
-        if len(found) < most and held <= _HELD and all(_differ(region, earlier) for earlier in (mask, *found)):
-            found.append(region)
-    return tuple(found)
+        overlap = float(np.count_nonzero(region & mask)) / float(np.count_nonzero(region))
+        if len(regions) < most and overlap <= _HELD and all(_differ(region, earlier) for earlier in (mask, *regions)):
+            regions.append(region)
+    return tuple(regions)
 
 
 def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
@@ -270,14 +270,14 @@ def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
         return ()
     strength = edge_strength(np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8))
     labels = _joined(pieces(small, strength, step_px=max(4, short // _PIECES)), strength)
-    whole = np.asarray(cv2.resize(labels.astype(np.float32), (width, height), interpolation=cv2.INTER_NEAREST))
-    found: list[tuple[float, Mask]] = []
+    full_size = np.asarray(cv2.resize(labels.astype(np.float32), (width, height), interpolation=cv2.INTER_NEAREST))
+    ranked: list[tuple[float, Mask]] = []
     for label in range(int(labels.max()) + 1):
         share = float(np.mean(labels == label))
-        region: Mask = whole == label
+        region: Mask = full_size == label
         if _LEAST <= share <= _MOST and region.any():
-            found.append((_stands_out(labels == label, strength), region))
-    return tuple(region for _, region in sorted(found, key=lambda pair: -pair[0]))
+            ranked.append((_stands_out(labels == label, strength), region))
+    return tuple(region for _, region in sorted(ranked, key=lambda pair: -pair[0]))
 
 
 def _joined(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> NDArray[np.int32]:
@@ -366,14 +366,14 @@ class ClipIdentity:
 
     def using(self, folder: Path | None) -> ClipIdentity:
         """The check with the weights of a folder; None for the one that ``AUSCULT_CLIP`` names."""
-        named = os.environ.get(VARIABLE)
-        if folder is None and not named:
+        env_folder = os.environ.get(VARIABLE)
+        if folder is None and not env_folder:
             raise UsageError(
                 f"{self.name} brings no weights",
                 expected="a folder with config.json, model.safetensors and the tokenizer of a CLIP model",
                 hint=f"give it with --identity-weights DIR, or set {VARIABLE}",
             )
-        return ClipIdentity(check_folder(folder or Path(named or "")), temperature=self._temperature)
+        return ClipIdentity(check_folder(folder or Path(env_folder or "")), temperature=self._temperature)
 
     def ready(self) -> None:
         """Load the model, which takes seconds."""
@@ -389,16 +389,16 @@ class ClipIdentity:
             return None
         model = self._model()
         mask = prediction.mask
-        known = rivals(case.frame, mask, case.others, most=MOST_RIVALS, coloured=model.coloured)
-        regions = [mask, *known, ~mask]
-        seen = model.regions(case.frame, regions)
+        alternatives = rivals(case.frame, mask, case.others, most=MOST_RIVALS, coloured=model.coloured)
+        regions = [mask, *alternatives, ~mask]
+        vectors = model.regions(case.frame, regions)
         scale = model.clip.scale / self._temperature
-        scores = (seen @ model.clip.sentences(prompts(text)).T).mean(axis=1) * scale
+        scores = (vectors @ model.clip.sentences(prompts(text)).T).mean(axis=1) * scale
         if not np.isfinite(scores).all():
             raise UsageError(f"{self.name} gives scores that are no numbers", path=model.clip.folder.path / WEIGHTS)
         match = float(softmax(scores)[0])
-        exists = _existence(scores, seen @ model.nothing.T * scale)
-        instead = model.noun_of(seen[0]) if match < _DOUBT else None
+        exists = _existence(scores, vectors @ model.nothing.T * scale)
+        instead = model.noun_of(vectors[0]) if match < _DOUBT else None
         return Identity(
             match=match,
             exists=exists,
@@ -433,17 +433,17 @@ class _Loaded:
         """``coloured_regions``, worked out once for candidates of one frame that follow one another."""
         content = hashlib.blake2b(repr(frame.shape).encode())
         content.update(np.ascontiguousarray(frame).data)
-        known, regions = self._last
-        if known != content.digest():
+        digest, regions = self._last
+        if digest != content.digest():
             regions = coloured_regions(frame)
             self._last = content.digest(), regions
         return regions
 
     def regions(self, frame: Frame, regions: Sequence[NDArray[np.bool_]]) -> Vectors:
         """One vector of length 1 for each region, float32 (n, d)."""
-        shown = [view for region in regions for view in views(frame, region)]
-        found = self.clip.pictures(shown)
-        both = found[0::2] + found[1::2]
+        pictures = [view for region in regions for view in views(frame, region)]
+        vectors = self.clip.pictures(pictures)
+        both = vectors[0::2] + vectors[1::2]
         return np.asarray(both / np.maximum(np.linalg.norm(both, axis=1, keepdims=True), 1e-12), dtype=np.float32)
 
     def noun_of(self, seen: NDArray[np.float32]) -> str:
@@ -473,8 +473,8 @@ def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:
     if side > _MOST_PX:
         side = _MOST_PX
         plain = np.asarray(cv2.resize(plain, (side, side), interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        near = cv2.resize(inside.view(np.uint8), (side, side), interpolation=cv2.INTER_NEAREST)
-        inside = np.asarray(near, dtype=bool)
+        shrunk = cv2.resize(inside.view(np.uint8), (side, side), interpolation=cv2.INTER_NEAREST)
+        inside = np.asarray(shrunk, dtype=bool)
     soft = cv2.GaussianBlur(plain.mean(axis=2, dtype=np.float32), (0, 0), max(1.0, _BLUR * side))
     dull = (0.5 * np.asarray(soft) + 0.5 * _GREY).astype(np.uint8)
     return plain, np.where(inside[..., None], plain, dull[..., None])

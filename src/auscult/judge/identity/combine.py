@@ -75,15 +75,15 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
         return unchecked(verdict, f"{check} gave no number")
     evidence = replace(verdict.evidence, identity=True, sound=verdict.evidence.sound or identity.sound)
     exists = identity.exists if identity.exists != "unchecked" else verdict.target_exists
-    before_it = verdict.rationale
-    if exists != "unchecked" and before_it.endswith(_EXISTENCE_UNCHECKED):
-        before_it = before_it.removesuffix(_EXISTENCE_UNCHECKED) + "."
+    rationale = verdict.rationale
+    if exists != "unchecked" and rationale.endswith(_EXISTENCE_UNCHECKED):
+        rationale = rationale.removesuffix(_EXISTENCE_UNCHECKED) + "."
     joined = replace(
         verdict,
         evidence=evidence,
         target_exists=exists,
         target=identity.target or verdict.target,
-        rationale=_with(before_it, _found(identity, check)),
+        rationale=_with(rationale, _found(identity, check)),
     )
     if not verdict.defect_probs:
         return joined
@@ -101,8 +101,8 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
     joined = replace(joined, defect=defect, defect_probs=probs, distractor=instead or verdict.distractor)
     if verdict.iou is None or verdict.iou_low is None or verdict.iou_high is None:
         return joined
-    judged = _stretched(_Range(verdict.iou, verdict.iou_low, verdict.iou_high), among.get("merge", 0.0), kept)
-    mixed = _mixed(judged, before["full_neg"], wrong)
+    estimate = _stretched(_Range(verdict.iou, verdict.iou_low, verdict.iou_high), among.get("merge", 0.0), kept)
+    mixed = _mixed(estimate, before["full_neg"], wrong)
     left = 1.0 - _added(before["full_neg"], wrong)
     good, fair = (
         None if chance is None else left * _chance(chance, level, merge=among.get("merge", 0.0), kept=kept)
@@ -143,23 +143,23 @@ def _with_kept(before: Mapping[Defect, float], kept: float | None) -> dict[Defec
     return {name: share / total for name, share in weights.items()}
 
 
-def _stretched(judged: _Range, merge: float, kept: float | None) -> _Range:
+def _stretched(estimate: _Range, merge: float, kept: float | None) -> _Range:
     """The judge's range, where a part of the mask is known to lie elsewhere."""
     if kept is None:
-        return judged
-    iou = (1.0 - merge) * judged.iou + merge * kept
+        return estimate
+    iou = (1.0 - merge) * estimate.iou + merge * kept
     reaches = (kept, iou) if merge >= TAIL else (iou,)
-    return _Range(iou, min(judged.low, *reaches), max(judged.high, *reaches))
+    return _Range(iou, min(estimate.low, *reaches), max(estimate.high, *reaches))
 
 
-def _mixed(judged: _Range, before: float, wrong: float) -> _Range:
+def _mixed(estimate: _Range, before: float, wrong: float) -> _Range:
     """The judge's range with a mass at IoU 0 added; see the module's text."""
     added = _added(before, wrong)
-    iou = judged.iou * (1.0 - added)
+    iou = estimate.iou * (1.0 - added)
     if added >= 1.0:
         return _Range(0.0, 0.0, 0.0)
-    low = _quantile(judged, (TAIL - added) / (1.0 - added))
-    high = _quantile(judged, (1.0 - TAIL - added) / (1.0 - added))
+    low = _quantile(estimate, (TAIL - added) / (1.0 - added))
+    high = _quantile(estimate, (1.0 - TAIL - added) / (1.0 - added))
     return _Range(iou, min(low, iou), max(high, iou))
 
 
@@ -168,20 +168,20 @@ def _added(before: float, wrong: float) -> float:
     return 1.0 if before >= 1.0 else max(0.0, (wrong - before) / (1.0 - before))
 
 
-def _chance(judged: float, level: float, *, merge: float, kept: float | None) -> float:
+def _chance(estimate: float, level: float, *, merge: float, kept: float | None) -> float:
     """The probability that the IoU is at least ``level``, where a merge keeps a share of the mask that is known."""
     if kept is None:
-        return judged
-    return (1.0 - merge) * judged + merge * float(kept >= level)
+        return estimate
+    return (1.0 - merge) * estimate + merge * float(kept >= level)
 
 
-def _quantile(judged: _Range, share: float) -> float:
+def _quantile(estimate: _Range, share: float) -> float:
     """IoU below which a share lies, of a distribution that is straight from 0 to the lower end and on to the upper."""
     if share <= 0.0:
         return 0.0
     if share <= TAIL:
-        return judged.low * share / TAIL
-    return judged.low + (judged.high - judged.low) * min(1.0, (share - TAIL) / (1.0 - 2.0 * TAIL))
+        return estimate.low * share / TAIL
+    return estimate.low + (estimate.high - estimate.low) * min(1.0, (share - TAIL) / (1.0 - 2.0 * TAIL))
 
 
 def _bounded(value: float) -> float:

@@ -85,31 +85,31 @@ class SoundKinds:
 
     def chances(self, described: Floats) -> Doubles | None:
         """The probability of each kind, (kinds,), summing to 1; None for a sound unlike all."""
-        at = np.asarray(self.axes) @ (described.astype(np.float64) - np.asarray(self.mean))
-        far = ((np.asarray(self.centres) - at) ** 2).sum(axis=1)
-        if far.min() > self.farthest:
+        point = np.asarray(self.axes) @ (described.astype(np.float64) - np.asarray(self.mean))
+        distances = ((np.asarray(self.centres) - point) ** 2).sum(axis=1)
+        if distances.min() > self.farthest:
             return None
-        powers = np.exp(-0.5 * self.sharpness * (far - far.min()))
+        powers = np.exp(-0.5 * self.sharpness * (distances - distances.min()))
         return np.asarray(powers / powers.sum())
 
 
 def listened(samples: Samples, rate_hz: int, *, time_s: float | None) -> tuple[Samples, float, bool]:
     """At most ``MOST_S`` of a sound at ``RATE_HZ``, as (channels, samples); when it begins, and whether that is all."""
     sound = np.atleast_2d(samples)
-    most, count = round(MOST_S * rate_hz), sound.shape[1]
-    begin = 0 if time_s is None else min(max(0, round((time_s - MOST_S / 2) * rate_hz)), max(0, count - most))
-    part = sound[:, begin : begin + most]
+    limit, count = round(MOST_S * rate_hz), sound.shape[1]
+    begin = 0 if time_s is None else min(max(0, round((time_s - MOST_S / 2) * rate_hz)), max(0, count - limit))
+    part = sound[:, begin : begin + limit]
     if rate_hz != RATE_HZ:
         part = resampled(part, rate_hz=rate_hz, wanted_hz=RATE_HZ)
-    return part, begin / rate_hz, count <= most
+    return part, begin / rate_hz, count <= limit
 
 
 def hear(sound: Samples, *, time_s: float | None = None) -> HeardSound | None:
     """Measure a sound, float32 (channels, samples) at ``RATE_HZ``; None for silence or less than .1 s."""
     if sound.shape[1] < _SIZE:
         return None
-    whole = np.cumsum(sound.astype(np.float64) ** 2, axis=1)
-    powers = ((whole[:, _SIZE - 1 :] - whole[:, : 1 - _SIZE]) / _SIZE)[:, :: round(RATE_HZ * STEP_S)]
+    energy = np.cumsum(sound.astype(np.float64) ** 2, axis=1)
+    powers = ((energy[:, _SIZE - 1 :] - energy[:, : 1 - _SIZE]) / _SIZE)[:, :: round(RATE_HZ * STEP_S)]
     loud = powers.sum(axis=0)
     active = loud > max(_SILENT, float(loud.max()) * 10 ** (-_HEARD_DB / 10))
     spans = _spans(active)
@@ -142,16 +142,16 @@ def _spans(active: Mask) -> tuple[tuple[float, float], ...]:
     if not len(steps):
         return ()
     pieces = np.split(steps, np.flatnonzero(np.diff(steps) > _GAP_S / STEP_S) + 1)
-    found = ((float(piece[0]) * STEP_S, (float(piece[-1]) + 1) * STEP_S) for piece in pieces)
-    return tuple((round(start, 2), round(end, 2)) for start, end in found if end - start >= _SHORTEST_S)
+    spans = ((float(piece[0]) * STEP_S, (float(piece[-1]) + 1) * STEP_S) for piece in pieces)
+    return tuple((round(start, 2), round(end, 2)) for start, end in spans if end - start >= _SHORTEST_S)
 
 
 def _side(power: Doubles, active: Mask, *, time_s: float | None) -> float:
     """Where it comes from by the law of constant power, from the powers (2, steps) of left and right."""
     steps = np.flatnonzero(active)
     if time_s is not None:
-        near = np.argsort(np.abs(steps * STEP_S - time_s), kind="stable")[: round(_NEAR_S / STEP_S)]
-        steps = steps[near]
+        nearest = np.argsort(np.abs(steps * STEP_S - time_s), kind="stable")[: round(_NEAR_S / STEP_S)]
+        steps = steps[nearest]
     left, right = power[:, steps].sum(axis=1)
     return float(np.arctan2(np.sqrt(right), np.sqrt(left)) / (np.pi / 2))
 
@@ -159,12 +159,12 @@ def _side(power: Doubles, active: Mask, *, time_s: float | None) -> float:
 def _described(power: Floats) -> Floats:
     """Of spectra (steps, bins): bands relative to the whole, mean and spread; change of loudness and pitch by lag."""
     bands = np.log(power @ _filters().T + _LEAST)
-    whole = np.log(power.sum(axis=1) + _LEAST)
-    relative = bands - whole[:, None]
+    loudness = np.log(power.sum(axis=1) + _LEAST)
+    relative = bands - loudness[:, None]
     pitch = (np.exp(relative) @ np.arange(BANDS, dtype=np.float32)) / np.exp(relative).sum(axis=1)
     change = [
         float(np.abs(row[lag:] - row[:-lag]).mean()) if len(row) > lag else 0.0
-        for row in (whole, pitch)
+        for row in (loudness, pitch)
         for lag in LAGS
     ]
     return np.concatenate([relative.mean(axis=0), relative.std(axis=0), change]).astype(np.float32)
@@ -220,8 +220,8 @@ class JointCheck:
 
     def __call__(self, case: Case, prediction: Prediction, *, mixture: Sound, separated: Sound) -> Joint:
         """Audit a mask and a sound that was separated from a mixture of its rate and length, else an InputError."""
-        found = self.evidence(case, prediction, mixture=mixture, separated=separated)
-        return found if isinstance(found, Joint) else joint(found, self.numbers)
+        evidence = self.evidence(case, prediction, mixture=mixture, separated=separated)
+        return evidence if isinstance(evidence, Joint) else joint(evidence, self.numbers)
 
     @property
     def numbers(self) -> JointNumbers:
@@ -236,25 +236,25 @@ class JointCheck:
         mask, text = prediction.mask, case.query.text or ""
         if not mask.any():
             return unchecked("nothing is segmented")
-        stem, begin_s, whole = listened(separated.samples, separated.rate_hz, time_s=case.time_s)
+        stem, begin_s, complete = listened(separated.samples, separated.rate_hz, time_s=case.time_s)
         sound = hear(stem, time_s=None if case.time_s is None else case.time_s - begin_s)
         if sound is None:
             return unchecked("the separated sound is silent")
         eyes, reader = _readers(self._weights)
-        sight, said = _part(eyes.reader, text, "sight"), _part(reader, text, "sound")
+        sight, sound_part = _part(eyes.reader, text, "sight"), _part(reader, text, "sound")
         heard = None
-        if said is not None:
+        if sound_part is not None:
             mixed, _, _ = listened(mixture.samples, mixture.rate_hz, time_s=case.time_s)
             rest = hear(mixed.mean(axis=0, keepdims=True) - stem.mean(axis=0, keepdims=True))
-            whole_s = stem.shape[1] / RATE_HZ if whole else None
-            heard = fit_of(said.form, self.numbers.kinds, sound, rest=rest, whole_s=whole_s)
-        seen = seen_things(eyes, case.frame, mask)
-        own = len(seen.masks)
-        shares = (0.0,) * len(seen.things) if sight is None else named(sight, seen.things, eyes.words).shares
+            whole_s = stem.shape[1] / RATE_HZ if complete else None
+            heard = fit_of(sound_part.form, self.numbers.kinds, sound, rest=rest, whole_s=whole_s)
+        scene = seen_things(eyes, case.frame, mask)
+        count = len(scene.masks)
+        shares = (0.0,) * len(scene.things) if sight is None else named(sight, scene.things, eyes.words).shares
         return JointEvidence(
-            own=None if sight is None else sum(shares[:own]),
+            own=None if sight is None else sum(shares[:count]),
             x=centre_and_share(mask)[0],
-            others=tuple((share, thing.x) for share, thing in zip(shares[own:], seen.things[own:], strict=True)),
+            others=tuple((share, thing.x) for share, thing in zip(shares[count:], scene.things[count:], strict=True)),
             heard=heard,
             side=sound.x,
         )
@@ -283,14 +283,14 @@ def _part(reader: SentenceReader, text: str, sense: Sense) -> ParsedExpression |
 
 def check_sounds(mixture: Sound, separated: Sound) -> None:
     """Insist that a sound may have been separated from a mixture: of its rate and length."""
-    for what, one, other in (
+    for quantity, value, other in (
         ("sample rate", f"{separated.rate_hz:,} Hz", f"{mixture.rate_hz:,} Hz"),
         ("length", f"{separated.samples.shape[1]:,} samples", f"{mixture.samples.shape[1]:,} samples"),
     ):
-        if one != other:
+        if value != other:
             raise InputError(
-                f"the {what} of the separated sound is {one}, that of its mixture {other}",
-                expected=f"the same {what}",
+                f"the {quantity} of the separated sound is {value}, that of its mixture {other}",
+                expected=f"the same {quantity}",
                 hint="bring one to the other's rate and length; how they are aligned cannot be guessed",
             )
 
@@ -302,14 +302,14 @@ def fit_of(
 
     None where it cannot be told: a sound that is not known, or order and number of what was heard in part.
     """
-    known = set(zip(kinds.nouns, kinds.verbs, strict=True))
+    known_voices = set(zip(kinds.nouns, kinds.verbs, strict=True))
     chances = kinds.chances(sound.described)
-    said = list(_simple(form))
-    named_so = {(one["noun"], one["verb"]) for one in said if one["op"] == "voice"}
-    timed = any(one["op"] != "voice" for one in said)
-    if not named_so <= known or (named_so and chances is None) or (timed and whole_s is None):
+    statements = list(_simple(form))
+    named_voices = {(statement["noun"], statement["verb"]) for statement in statements if statement["op"] == "voice"}
+    timed = any(statement["op"] != "voice" for statement in statements)
+    if not named_voices <= known_voices or (named_voices and chances is None) or (timed and whole_s is None):
         return None
-    weights = np.full(len(known), 1 / len(known)) if chances is None else chances
+    weights = np.full(len(known_voices), 1 / len(known_voices)) if chances is None else chances
     values = [
         _value(form, sound, rest=rest, voice=voice, whole_s=whole_s or MOST_S)
         for voice in zip(kinds.nouns, kinds.verbs, kinds.countable, strict=True)
@@ -336,8 +336,8 @@ def _value(
     if rest is not None:
         voices.append(Voice(noun=noun, verb="", spans=rest.spans, level_db=rest.level_db, countable=False))
     things = tuple(
-        SceneObject(id=str(at), category="thing", x=(0.5, 0.5), y=(0.5, 0.5), area=(0.1, 0.1), voice=one)
-        for at, one in enumerate(voices)
+        SceneObject(id=str(index), category="thing", x=(0.5, 0.5), y=(0.5, 0.5), area=(0.1, 0.1), voice=heard_voice)
+        for index, heard_voice in enumerate(voices)
     )
     return Proof(Facts(things=things, duration_s=whole_s), frozenset({"sound"})).values(form)[0]
 
@@ -349,16 +349,17 @@ def likelihoods(found: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, f
     """
     own = _UNCLEAR if found.own is None else _inside(found.own)
     heard = _UNCLEAR if found.heard is None else _inside(found.heard)
-    at, weighed = [x for _, x in found.others], [share for share, _ in found.others]
-    if found.own is None or sum(weighed) <= 0:
-        weighed = [1.0] * len(at)
+    positions, weights = [x for _, x in found.others], [share for share, _ in found.others]
+    if found.own is None or sum(weights) <= 0:
+        weights = [1.0] * len(positions)
     # a thing that the words may mean besides the mask's, and one that was not found
-    meant = np.array([*weighed, _EDGE]) / (sum(weighed) + _EDGE)
-    by = np.array([*(_density(found.side, x, numbers) for x in at), 1.0])  # the sound is that thing's
-    mine = _density(found.side, found.x, numbers)
-    another = (by.sum() - by) / max(1, len(by) - 1) if len(by) > 1 else by  # not the one meant, and not the mask's
-    same_other = mine / 2
-    place = [mine, float(meant @ by), float(by.mean()), same_other + float(meant @ another) / 2]
+    meant = np.array([*weights, _EDGE]) / (sum(weights) + _EDGE)
+    density = np.array([*(_density(found.side, x, numbers) for x in positions), 1.0])  # the sound is that thing's
+    on_mask = _density(found.side, found.x, numbers)
+    # the sound is a third thing's, neither the one meant nor the mask's
+    another = (density.sum() - density) / max(1, len(density) - 1) if len(density) > 1 else density
+    same_other = on_mask / 2
+    place = [on_mask, float(meant @ density), float(density.mean()), same_other + float(meant @ another) / 2]
     words = [(own, heard), (1 - own, heard), (own, 1 - heard), (1 - own, 1 - heard)]
     table = np.log(np.column_stack([words, place]))
     return table, same_other / place[3]
@@ -374,12 +375,12 @@ def _density(side: float | None, x: float, numbers: JointNumbers) -> float:
 
 def joint(found: JointEvidence, numbers: JointNumbers) -> Joint:
     """What follows from the evidence; ``unchecked`` where there is no basis for the mask or for the sound."""
-    table, again = likelihoods(found, numbers)
+    table, same_share = likelihoods(found, numbers)
     scores = np.asarray(numbers.bias) + table @ np.asarray(numbers.weights)
     chances = np.exp(scores - scores.max())
     chances /= chances.sum()
     place = found.side is not None
-    same = float(chances[0] + chances[3] * again) if place else None
+    same = float(chances[0] + chances[3] * same_share) if place else None
     seen, heard = found.own is not None, found.heard is not None
     if not (seen or heard) or (not place and not (seen and heard)):
         lacking = "the words" if not (seen or heard) else "what is heard" if seen else "what is seen"

@@ -75,8 +75,8 @@ def cut(picture: NDArray[np.uint8], window: Box, side: int) -> NDArray[np.uint8]
     left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
     canvas = np.zeros((y1 - y0, x1 - x0, *picture.shape[2:]), np.uint8)
     canvas[top - y0 : bottom - y0, left - x0 : right - x0] = picture[top:bottom, left:right]
-    way = cv2.INTER_AREA if y1 - y0 > side else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(canvas, (side, side), interpolation=way), dtype=np.uint8)
+    interpolation = cv2.INTER_AREA if y1 - y0 > side else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(canvas, (side, side), interpolation=interpolation), dtype=np.uint8)
 
 
 def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8]:
@@ -133,22 +133,22 @@ def peaks(centres: Floats, seen: Floats) -> list[Peak]:
     rows, columns = np.nonzero((heat >= PEAK) & (heat >= highest))
     order = np.argsort(-heat[rows, columns], kind="stable")[:_MOST]
     height, width = heat.shape
-    found = (
+    candidates = (
         Peak(
-            x=(float(columns[at]) + 0.5) / width,
-            y=(float(rows[at]) + 0.5) / height,
-            share=float(np.exp(np.clip(centres[1, rows[at], columns[at]], -9.0, 0.0))),
-            height=float(heat[rows[at], columns[at]]),
-            words=seen[:, rows[at], columns[at]],
+            x=(float(columns[index]) + 0.5) / width,
+            y=(float(rows[index]) + 0.5) / height,
+            share=float(np.exp(np.clip(centres[1, rows[index], columns[index]], -9.0, 0.0))),
+            height=float(heat[rows[index], columns[index]]),
+            words=seen[:, rows[index], columns[index]],
         )
-        for at in order
+        for index in order
     )
-    kept: list[Peak] = []
-    for peak in found:
-        gaps = (np.hypot((peak.x - top.x) * (width / height), peak.y - top.y) - _TWICE * _radius(top) for top in kept)
+    tops: list[Peak] = []
+    for peak in candidates:
+        gaps = (np.hypot((peak.x - top.x) * (width / height), peak.y - top.y) - _TWICE * _radius(top) for top in tops)
         if all(gap > 0 for gap in gaps):
-            kept.append(peak)
-    return kept
+            tops.append(peak)
+    return tops
 
 
 def parts(mask: Mask, centres: Sequence[Peak]) -> list[Mask]:
@@ -163,14 +163,14 @@ def parts(mask: Mask, centres: Sequence[Peak]) -> list[Mask]:
         np.hypot((columns / width - peak.x) * width / height, rows / height - peak.y) / _radius(peak) for peak in inside
     ]
     owner = np.argmin(np.stack(reach), axis=0)
-    found = []
+    pieces = []
     for number in range(len(inside)):
-        mine = owner == number
-        if mine.mean() >= PART:
+        members = owner == number
+        if members.mean() >= PART:
             part = np.zeros_like(mask)
-            part[rows[mine], columns[mine]] = True
-            found.append(part)
-    return found if len(found) > 1 else [mask]
+            part[rows[members], columns[members]] = True
+            pieces.append(part)
+    return pieces if len(pieces) > 1 else [mask]
 
 
 def others(masks: Sequence[Mask], centres: Sequence[Peak]) -> list[Peak]:
@@ -181,8 +181,8 @@ def others(masks: Sequence[Mask], centres: Sequence[Peak]) -> list[Peak]:
 def nearest_peak(mask: Mask, centres: Sequence[Peak]) -> Peak | None:
     """The centre that is a mask's own, if there is one."""
     x, y, _ = centre_and_share(mask)
-    own = [peak for peak in centres if _is_of(mask, peak)]
-    return min(own, key=lambda peak: np.hypot(peak.x - x, peak.y - y), default=None)
+    candidates = [peak for peak in centres if _is_of(mask, peak)]
+    return min(candidates, key=lambda peak: np.hypot(peak.x - x, peak.y - y), default=None)
 
 
 def centre_and_share(mask: Mask) -> tuple[float, float, float]:
@@ -240,12 +240,12 @@ def named(
     """Evaluate an expression over one or more objects in many sampled worlds, the same draws each time."""
     rng = generator(0, "identity", "worlds", len(objects))
     kinds = form_words(reading.form)
-    drawn = [_draws(rng, obj, words=words, kinds=kinds, worlds=worlds) for obj in objects]
-    there = np.stack([rng.random(worlds) < obj.sure for obj in objects])
+    draws = [_draws(rng, obj, words=words, kinds=kinds, worlds=worlds) for obj in objects]
+    present = np.stack([rng.random(worlds) < obj.sure for obj in objects])
     seen: dict[tuple[_Draw | None, ...], NDArray[np.float64]] = {}
     shares, possible, nothing, settled = np.zeros(len(objects)), np.zeros(len(objects)), 0.0, 0
     for world in range(worlds):
-        key = tuple(drawn[at][world] if there[at, world] else None for at in range(len(objects)))
+        key = tuple(draws[index][world] if present[index, world] else None for index in range(len(objects)))
         if key not in seen:
             seen[key] = _proven(reading, objects, key)
         values = seen[key]
@@ -256,9 +256,9 @@ def named(
             settled += int((values == 1).sum() == 1 and (values > 0).sum() == 1)
         else:
             nothing += 1
-    whole = worlds - nothing + _NOTHING * nothing
+    denominator = worlds - nothing + _NOTHING * nothing
     return NamingOdds(
-        shares=tuple((shares / whole).tolist()),
+        shares=tuple((shares / denominator).tolist()),
         nothing=nothing / worlds,
         settled=settled / worlds,
         possible=tuple((possible / worlds).tolist()),
@@ -287,8 +287,8 @@ def _draws(
 
 def _picked(rng: np.random.Generator, chances: Floats | Doubles, words: Sequence[str], *, worlds: int) -> list[str]:
     steps = np.cumsum(chances / chances.sum())
-    drawn = np.minimum(np.searchsorted(steps, rng.random(worlds), side="right"), len(words) - 1)
-    return [words[int(at)] for at in drawn]
+    picks = np.minimum(np.searchsorted(steps, rng.random(worlds), side="right"), len(words) - 1)
+    return [words[int(index)] for index in picks]
 
 
 def _proven(
@@ -297,24 +297,24 @@ def _proven(
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
     things = tuple(
         SceneObject(
-            id=str(at),
-            category=called[0],
-            colour=called[1],
-            texture=called[2],
-            x=(objects[at].x, objects[at].x),
-            y=(objects[at].y, objects[at].y),
-            area=(objects[at].share, objects[at].share),
+            id=str(index),
+            category=draw[0],
+            colour=draw[1],
+            texture=draw[2],
+            x=(objects[index].x, objects[index].x),
+            y=(objects[index].y, objects[index].y),
+            area=(objects[index].share, objects[index].share),
             covered_by=(_ELSE,),  # whether a part of it is hidden is not known
             hidden=0.05,
         )
-        for at, called in enumerate(world)
-        if called is not None
+        for index, draw in enumerate(world)
+        if draw is not None
     )
     values = np.zeros(len(objects))
     if things:
         proof = Proof(Facts(things=things, duration_s=_DURATION_S), frozenset({"sight"}))
-        found = proof.values(reading.form)
-        values[[int(thing.id) for thing in things]] = [_UNCLEAR if value is None else float(value) for value in found]
+        truths = proof.values(reading.form)
+        values[[int(thing.id) for thing in things]] = [_UNCLEAR if value is None else float(value) for value in truths]
     return values
 
 
@@ -345,11 +345,11 @@ class Eyes:
         except InputError as error:
             raise UsageError(error.message, expected=error.expected, hint=_HINT, path=error.path) from error
         self.reader = SentenceReader(self.words)
-        known = len(self.words.categories) + len(self.words.colours) + len(self.words.textures)
-        given = {output.name: output.shape for output in self._session.get_outputs()}.get("names", [0])[-1]
-        if isinstance(given, int) and given != known:
+        word_count = len(self.words.categories) + len(self.words.colours) + len(self.words.textures)
+        output_size = {output.name: output.shape for output in self._session.get_outputs()}.get("names", [0])[-1]
+        if isinstance(output_size, int) and output_size != word_count:
             raise UsageError(
-                f"the network of identity.scenes.v1 gives {given} words, and its vocabulary has {known}",
+                f"the network of identity.scenes.v1 gives {output_size} words, and its vocabulary has {word_count}",
                 expected="two files of one training",
                 hint=_HINT,
                 path=folder / WORDS,
@@ -363,8 +363,8 @@ class Eyes:
 
     def look(self, frame: Frame, mask: Mask) -> tuple[list[Peak], Floats]:
         """What the frame holds, and the words of the mask, float32 (words,)."""
-        centres, seen, names = self._run(small(frame), [crop(frame, mask)])
-        return peaks(centres, seen), names[0]
+        centres, word_maps, names = self._run(small(frame), [crop(frame, mask)])
+        return peaks(centres, word_maps), names[0]
 
     def name(self, frame: Frame, masks: Sequence[Mask]) -> list[Floats]:
         """The words of some masks."""
@@ -373,8 +373,8 @@ class Eyes:
 
     def _run(self, frame: NDArray[np.uint8], crops: Sequence[NDArray[np.uint8]]) -> tuple[Floats, Floats, Floats]:
         feed = {"frame": _planes(frame[None]), "crop": _planes(np.stack(crops))}
-        centres, seen, names = self._session.run(["centres", "seen", "names"], feed)
-        return centres[0], seen[0], names
+        centres, word_maps, names = self._session.run(["centres", "seen", "names"], feed)
+        return centres[0], word_maps[0], names
 
 
 class ScenesIdentity:
@@ -447,20 +447,20 @@ def seen_things(eyes: Eyes, frame: Frame, mask: Mask) -> SeenThings:
 
 
 def _judged(eyes: Eyes, reading: ParsedExpression, *, frame: Frame, mask: Mask) -> Identity | None:
-    seen = seen_things(eyes, frame, mask)
-    own = len(seen.masks)
-    found = named(reading, seen.things, eyes.words)
-    match = calibrated(sum(found.shares[:own]), eyes.words)
+    scene = seen_things(eyes, frame, mask)
+    count = len(scene.masks)
+    odds = named(reading, scene.things, eyes.words)
+    match = calibrated(sum(odds.shares[:count]), eyes.words)
     partly = _partly(reading)
-    if partly and max(match, *found.possible[:own]) >= _FALSE:
+    if partly and max(match, *odds.possible[:count]) >= _FALSE:
         return None  # the unchecked part may only be ignored where the rest already rules the mask out
     return Identity(
         match=match,
-        exists="unchecked" if reading.unknown else _exists(found),
+        exists="unchecked" if reading.unknown else _exists(odds),
         target=_target(reading),
-        distractor=None if match >= 0.5 else _called(eyes.words, seen.things[0]),
-        kept=_kept(seen.masks, found) if own > 1 else None,
-        note=_note(match, found, reading),
+        distractor=None if match >= 0.5 else _called(eyes.words, scene.things[0]),
+        kept=_kept(scene.masks, odds) if count > 1 else None,
+        note=_note(match, odds, reading),
     )
 
 
@@ -470,23 +470,23 @@ def calibrated(raw: float, words: Vocabulary) -> float:
     return 1 / (1 + math.exp(-(words.slope * math.log(inside / (1 - inside)) + words.offset)))
 
 
-def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> FoundThing:
+def _own(vocabulary: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> FoundThing:
     """The object under a mask: position and share are the mask's, the words those of crop and frame together."""
     peak = nearest_peak(mask, centres)
     words = crop_words if peak is None else _FROM_CROP * crop_words + (1 - _FROM_CROP) * peak.words
-    return _found(known, words, position=centre_and_share(mask), sure=1.0)
+    return _found(vocabulary, words, position=centre_and_share(mask), sure=1.0)
 
 
-def _found(known: Vocabulary, words: Floats, *, position: tuple[float, float, float], sure: float) -> FoundThing:
+def _found(vocabulary: Vocabulary, words: Floats, *, position: tuple[float, float, float], sure: float) -> FoundThing:
     """A thing of a centre and share, from the logits of all words."""
-    first, second = known.parts
+    first, second = vocabulary.parts
     x, y, share = position
     return FoundThing(
         x=x,
         y=y,
         share=share,
         sure=sure,
-        categories=_softmax(words[:first] * known.sharpness),
+        categories=_softmax(words[:first] * vocabulary.sharpness),
         colours=_softmax(words[first:second]),
         textures=_softmax(words[second:]),
     )
@@ -499,10 +499,10 @@ def _partly(reading: ParsedExpression) -> str:
     return "" if is_whole(reading.form) else "sound, motion and what hides a thing were not looked at"
 
 
-def _exists(found: NamingOdds) -> Existence:
-    if found.nothing >= _ABSENT:
+def _exists(odds: NamingOdds) -> Existence:
+    if odds.nothing >= _ABSENT:
         return "no"
-    return "yes" if found.settled >= _PRESENT else "unchecked"
+    return "yes" if odds.settled >= _PRESENT else "unchecked"
 
 
 def _target(reading: ParsedExpression) -> str | None:
@@ -518,17 +518,17 @@ def _called(words: Vocabulary, obj: FoundThing) -> str | None:
     return words.categories[best] if obj.categories[best] >= _NAMED else None
 
 
-def _kept(masks: Sequence[Mask], found: NamingOdds) -> float:
+def _kept(masks: Sequence[Mask], odds: NamingOdds) -> float:
     """Share of the mask that lies on the part which is most likely meant."""
     areas = np.array([np.count_nonzero(mask) for mask in masks], float)
-    return float(areas[int(np.argmax(found.shares[: len(masks)]))] / areas.sum())
+    return float(areas[int(np.argmax(odds.shares[: len(masks)]))] / areas.sum())
 
 
-def _note(match: float, found: NamingOdds, reading: ParsedExpression) -> str:
+def _note(match: float, odds: NamingOdds, reading: ParsedExpression) -> str:
     partly = _partly(reading)
     if partly:
         return f"What was looked at rules this mask out, probability of a match {match:.2f}; {partly}."
-    if found.nothing >= _ABSENT:
+    if odds.nothing >= _ABSENT:
         return "Nothing in the frame fits what was asked for."
     if match >= 0.5:
         return f"What the mask holds fits what was asked for, probability {match:.2f}."

@@ -146,46 +146,46 @@ def tokens(text: str) -> Tokens:
 
 def nouns(words: Vocabulary) -> dict[Tokens, str]:
     """Every category in singular and plural."""
-    found = {}
+    categories = {}
     for name in words.categories:
-        found[tokens(name)] = name
-        found[tokens(plural(name))] = name
-    return found
+        categories[tokens(name)] = name
+        categories[tokens(plural(name))] = name
+    return categories
 
 
 def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[Tokens, Form]:
     """Patterns of everything but categories, relations and superlatives; what is ``heard`` is kept as it is said."""
-    found: dict[Tokens, Form] = {}
+    patterns: dict[Tokens, Form] = {}
     for text in _MORE_UNHEARD:
-        found[tokens(text)] = found[tokens(of_many(text))] = ANYTHING if heard else UNHEARD
-    for form, said, surface_forms in _audible(words):
-        found.update(dict.fromkeys(surface_forms, said if heard else form))
-    seen: list[Form] = [*places(), {"op": "hidden"}, no({"op": "hidden"})]
-    seen += [{"op": "texture", "word": word} for word in words.textures]
-    seen += [{"op": "motion", "word": word} for word in MOTIONS] + [no({"op": "motion", "word": "still"})]
+        patterns[tokens(text)] = patterns[tokens(of_many(text))] = ANYTHING if heard else UNHEARD
+    for form, spoken, surface_forms in _audible(words):
+        patterns.update(dict.fromkeys(surface_forms, spoken if heard else form))
+    visible: list[Form] = [*places(), {"op": "hidden"}, no({"op": "hidden"})]
+    visible += [{"op": "texture", "word": word} for word in words.textures]
+    visible += [{"op": "motion", "word": word} for word in MOTIONS] + [no({"op": "motion", "word": "still"})]
     for colour in words.colours:
-        seen += [no({"op": "colour", "word": colour}), {"op": "colour", "word": colour}]
-    for form in seen:
-        found.update(dict.fromkeys(_surface_forms(form), form))
+        visible += [no({"op": "colour", "word": colour}), {"op": "colour", "word": colour}]
+    for form in visible:
+        patterns.update(dict.fromkeys(_surface_forms(form), form))
     for word, texts in _MORE_PLACES.items():
-        found.update({tokens(text): {"op": "place", "word": word} for text in texts})
-    return found
+        patterns.update({tokens(text): {"op": "place", "word": word} for text in texts})
+    return patterns
 
 
 def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[Tokens]]]:
     """Audible properties: what one frame tells of them, that is nothing but a known maker; what is said; its words."""
-    heard: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
-    heard += [{"op": "times", "count": count} for count in _COUNTS]
-    for form in heard:
+    audible: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
+    audible += [{"op": "times", "count": count} for count in _COUNTS]
+    for form in audible:
         yield UNHEARD, form, _surface_forms(form)
     anyone = {noun for noun, _, maker in words.voices if not maker}
     makers = {(name, f"makes {name} sounds", name) for name in words.categories if name not in anyone}
-    for noun, verb, named in sorted(makers | set(words.voices)):
-        maker: Form = {"op": "category", "word": named} if named in words.categories else UNHEARD
+    for noun, verb, maker_name in sorted(makers | set(words.voices)):
+        maker: Form = {"op": "category", "word": maker_name} if maker_name in words.categories else UNHEARD
         voice: Form = {"op": "voice", "noun": noun, "verb": verb}
-        more = (ing(verb), f"{noun} sound", f"the {sound_name(noun)}")
+        texts = (ing(verb), f"{noun} sound", f"the {sound_name(noun)}")
         yield maker, voice, _surface_forms(voice)
-        yield maker, voice, {tokens(text) for text in more}
+        yield maker, voice, {tokens(text) for text in texts}
 
 
 def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
@@ -193,22 +193,22 @@ def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
 
     The form has no ``to`` yet; a negated one is inside a ``not``.
     """
-    found: dict[tuple[Tokens, Tokens], Form | None] = {}
-    for how in (*SIGHT_RELATIONS, *SOUND_RELATIONS):
-        seen = how in SIGHT_RELATIONS
-        stands: dict[str, Any] = {"op": "relation", "how": how}
-        for form in (stands, {"op": "not", "of": stands}):
+    patterns: dict[tuple[Tokens, Tokens], Form | None] = {}
+    for kind in (*SIGHT_RELATIONS, *SOUND_RELATIONS):
+        visible = kind in SIGHT_RELATIONS
+        plain: dict[str, Any] = {"op": "relation", "how": kind}
+        for form in (plain, {"op": "not", "of": plain}):
             for text in _texts_of(form):
-                found[_around(text)] = form if seen else None
-        for text in _MORE_RELATIONS.get(how, ()):
-            found[_around(text)] = stands
-        if not seen and how not in {"louder", "quieter"}:
-            voice = {"op": "heard", "how": how, "noun": "", "verb": ""}
+                patterns[_around(text)] = form if visible else None
+        for text in _MORE_RELATIONS.get(kind, ()):
+            patterns[_around(text)] = plain
+        if not visible and kind not in {"louder", "quieter"}:
+            voice = {"op": "heard", "how": kind, "noun": "", "verb": ""}
             for form in (voice, {"op": "not", "of": voice}):
-                found.update({_around(text): None for text in _texts_of(form)})
+                patterns.update({_around(text): None for text in _texts_of(form)})
     for name in ("sounds_not_relation", "sounds_not_heard"):
-        found.update({_around(text): None for text in _texts_of({"op": name})})
-    return found
+        patterns.update({_around(text): None for text in _texts_of({"op": name})})
+    return patterns
 
 
 def _around(text: str) -> tuple[Tokens, Tokens]:
@@ -221,19 +221,19 @@ def _surface_forms(form: Form) -> set[Tokens]:
 
 
 def _texts_of(form: Form) -> set[str]:
-    found = set()
-    for way in ways(form):
-        found |= set(_both_numbers(way))
-    return found
+    texts = set()
+    for wording in ways(form):
+        texts |= set(_both_numbers(wording))
+    return texts
 
 
-def _both_numbers(way: Way) -> Iterator[str]:
-    text = way.text
+def _both_numbers(wording: Way) -> Iterator[str]:
+    text = wording.text
     if text.startswith("not:"):
         text = negated(text.removeprefix("not:"))
     yield text
-    yield way.many or (of_many(text) if way.slot == "that" else text)
-    if way.slot == "that" and text.startswith("is ") and not text.startswith("is not "):
+    yield wording.many or (of_many(text) if wording.slot == "that" else text)
+    if wording.slot == "that" and text.startswith("is ") and not text.startswith("is not "):
         yield text.removeprefix("is ")
 
 
@@ -314,8 +314,8 @@ class SentenceReader:
             return None
         comma = span.index(",")
         group = span[1:comma] if span[0] != "out" else span[2:comma]
-        named = (self._superlatives.get(span[at:]) for at in range(comma, len(span)))
-        return self._of(next(filter(None, named), "loud"), self._phrase(group, notes.deeper()))
+        qualities = (self._superlatives.get(span[index:]) for index in range(comma, len(span)))
+        return self._of(next(filter(None, qualities), "loud"), self._phrase(group, notes.deeper()))
 
     def _leading(self, span: Tokens) -> tuple[str, int]:
         """A superlative that a phrase begins with, and how many words it takes; else nothing."""
@@ -346,25 +346,25 @@ class SentenceReader:
     def _relation(self, span: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
         """The first relation: its index, the words before and after its object (the longest that fit), its form."""
         ahead = 0  # where a longer pattern ends that is complete in itself: "with something in front of it"
-        for at in range(len(span)):
-            plain = self._pattern(span, at)
+        for index in range(len(span)):
+            plain = self._pattern(span, index)
             for (before, after), form in self._relations:
-                end = at + len(before)
-                fits = before and span[at:end] == before and ahead < end < len(span)
+                end = index + len(before)
+                fits = before and span[index:end] == before and ahead < end < len(span)
                 if fits and (plain is None or plain[0] <= len(before)) and span[len(span) - len(after) :] == after:
-                    return at, before, after, form
-            ahead = max(ahead, at + plain[0]) if plain is not None else ahead
+                    return index, before, after, form
+            ahead = max(ahead, index + plain[0]) if plain is not None else ahead
         return None
 
     def _related(self, span: Tokens, split: tuple[int, Tokens, Tokens, Form | None], notes: _Notes) -> Form:
-        at, before, after, form = split
-        base = self._described(span[:at], notes) if span[:at] else {"op": "anything"}
-        goal = span[at + len(before) : len(span) - len(after)]
+        index, before, after, form = split
+        base = self._described(span[:index], notes) if span[:index] else {"op": "anything"}
+        goal = span[index + len(before) : len(span) - len(after)]
         if form is None:
             return both(base, self._open)
-        before_it = len(notes.unknown)
+        unknown_before = len(notes.unknown)
         goes_to = self._phrase(goal, notes.deeper())
-        if len(notes.unknown) > before_it:
+        if len(notes.unknown) > unknown_before:
             return both(base, self._open)  # an unknown object may be none of those found
         inner = form["of"] if form["op"] == "not" else form
         stands = relation(inner["how"], goes_to)
@@ -372,80 +372,81 @@ class SentenceReader:
 
     def _described(self, span: Tokens, notes: _Notes) -> Form:
         """A noun with its attributes, in any order."""
-        found: list[Form] = []
+        forms: list[Form] = []
         run: list[str] = []
         strays: list[tuple[str, ...]] = []
-        quality, at = "", 0
-        while at < len(span):
-            length, form, word = self._next(span, at)
+        quality, index = "", 0
+        while index < len(span):
+            length, form, word = self._next(span, index)
             if length == 0:
-                run.append(span[at])
-                at += 1
+                run.append(span[index])
+                index += 1
                 continue
             if run:
                 strays.append(tuple(run))
                 run = []
             quality = word or quality
-            found += [form] if form is not None and form not in found else []
-            at += length
+            forms += [form] if form is not None and form not in forms else []
+            index += length
         strays += [tuple(run)] if run else []
-        found += self._stray(strays, found, notes)
-        joined = both(*found[: MOST_NESTING - 2])
+        forms += self._stray(strays, forms, notes)
+        joined = both(*forms[: MOST_NESTING - 2])
         return self._of(quality, joined) if quality and notes.depth > 2 else joined
 
-    def _next(self, span: Tokens, at: int) -> tuple[int, Form | None, str]:
+    def _next(self, span: Tokens, index: int) -> tuple[int, Form | None, str]:
         """The pattern that begins at a word: its length in words (0 if none is known), its form or superlative."""
         for other in _OTHER_THAN:
-            end = at + len(other)
-            noun = self._noun(span, end + (span[end : end + 1] in {("a",), ("an",)})) if span[at:end] == other else None
+            end = index + len(other)
+            article = int(span[end : end + 1] in {("a",), ("an",)})
+            noun = self._noun(span, end + article) if span[index:end] == other else None
             if noun:
-                extra = int(span[end : end + 1] in {("a",), ("an",)})
-                return len(other) + extra + noun[0], no({"op": "category", "word": noun[1]}), ""
-        for length in range(min(8, len(span) - at), 1, -1):
-            quality = self._superlatives.get(span[at : at + length])
+                return len(other) + article + noun[0], no({"op": "category", "word": noun[1]}), ""
+        for length in range(min(8, len(span) - index), 1, -1):
+            quality = self._superlatives.get(span[index : index + length])
             if quality is not None:
                 return length, None, quality
-        noun = self._head(span, at)
-        pattern = self._pattern(span, at)
+        noun = self._head(span, index)
+        pattern = self._pattern(span, index)
         longest = 0 if pattern is None else pattern[0]
-        if noun and (noun[0] > longest or (noun[0] == longest and not self._is_colour(span, at))):
+        if noun and (noun[0] > longest or (noun[0] == longest and not self._is_colour(span, index))):
             return noun[0], {"op": "category", "word": noun[1]}, ""
         if pattern is not None:
             return pattern[0], pattern[1], ""
-        return (1, None, "") if span[at] in FILLERS or span[at] == "," else (0, None, "")
+        return (1, None, "") if span[index] in FILLERS or span[index] == "," else (0, None, "")
 
-    def _head(self, span: Tokens, at: int) -> tuple[int, str] | None:
+    def _head(self, span: Tokens, index: int) -> tuple[int, str] | None:
         """A noun, unless an unknown word follows at once: a dog house is no dog."""
-        noun = self._noun(span, at)
-        follows = len(span) if noun is None else at + noun[0]
+        noun = self._noun(span, index)
+        follows = len(span) if noun is None else index + noun[0]
         return noun if follows >= len(span) or self._next(span, follows)[0] else None
 
-    def _is_colour(self, span: Tokens, at: int) -> bool:
+    def _is_colour(self, span: Tokens, index: int) -> bool:
         """Whether "orange" is a colour here, that is, whether a noun is named besides."""
-        if span[at] not in self._colours:
+        if span[index] not in self._colours:
             return False
-        before = at > 0 and span[at - 1] in {"is", "are", "not"}
-        return before or (at + 1 < len(span) and (self._noun(span, at + 1) is not None or span[at + 1] in GENERIC))
+        before = index > 0 and span[index - 1] in {"is", "are", "not"}
+        after = span[index + 1 :]
+        return before or (bool(after) and (self._noun(after, 0) is not None or after[0] in GENERIC))
 
-    def _noun(self, span: Tokens, at: int) -> tuple[int, str] | None:
+    def _noun(self, span: Tokens, index: int) -> tuple[int, str] | None:
         for length in (3, 2, 1):
-            name = self._nouns.get(span[at : at + length]) if at + length <= len(span) else None
+            name = self._nouns.get(span[index : index + length]) if index + length <= len(span) else None
             if name is not None:
                 return length, name
         return None
 
-    def _pattern(self, span: Tokens, at: int) -> tuple[int, Form] | None:
-        for length, pattern, form in self._plain.get(span[at], ()):
-            if span[at : at + length] == pattern:
+    def _pattern(self, span: Tokens, index: int) -> tuple[int, Form] | None:
+        for length, pattern, form in self._plain.get(span[index], ()):
+            if span[index : index + length] == pattern:
                 return length, form
         return None
 
-    def _stray(self, strays: Sequence[tuple[str, ...]], found: Sequence[Form], notes: _Notes) -> list[Form]:
+    def _stray(self, strays: Sequence[tuple[str, ...]], forms: Sequence[Form], notes: _Notes) -> list[Form]:
         """The form of unknown words, undecided; without a known category, the first run is noted as an unknown noun."""
         notes.unknown.extend(word for run in strays for word in run)
         if not strays:
             return []
-        if all(form["op"] != "category" for form in found):
+        if all(form["op"] != "category" for form in forms):
             notes.strange.add(" ".join(strays[0])[:60])
         return [self._open]  # a puppy may well be what is known as a dog
 
@@ -458,27 +459,27 @@ def _without_article(span: Tokens) -> Tokens:
 
 def _by_first(patterns: Mapping[Tokens, Form]) -> dict[str, list[tuple[int, Tokens, Form]]]:
     """Patterns by their first word, the longest first."""
-    found: dict[str, list[tuple[int, Tokens, Form]]] = {}
+    by_word: dict[str, list[tuple[int, Tokens, Form]]] = {}
     for pattern, form in sorted(patterns.items(), key=lambda pair: (-len(pair[0]), pair[0])):
         if pattern:
-            found.setdefault(pattern[0], []).append((len(pattern), pattern, form))
-    return found
+            by_word.setdefault(pattern[0], []).append((len(pattern), pattern, form))
+    return by_word
 
 
 def _superlatives() -> dict[Tokens, str]:
-    found: dict[Tokens, str] = {}
+    qualities: dict[Tokens, str] = {}
     for quality, texts in SUPERLATIVES.items():
         for text in texts:
-            found[tokens(text)] = quality
+            qualities[tokens(text)] = quality
             if text.startswith(("is ", "lies ", "sounds ", "starts ", "goes ", "falls ")):
-                found[tokens(of_many(text))] = quality
-    return found
+                qualities[tokens(of_many(text))] = quality
+    return qualities
 
 
 def form_words(form: Form) -> frozenset[str]:
     """The categories that a form speaks of."""
-    own: set[str] = {str(form["word"])} if form["op"] == "category" else set()
-    return frozenset(own).union(*map(form_words, inside(form)))
+    categories: set[str] = {str(form["word"])} if form["op"] == "category" else set()
+    return frozenset(categories).union(*map(form_words, inside(form)))
 
 
 def part_for(sense: Sense, form: Form) -> Form | None:
@@ -491,14 +492,14 @@ def part_for(sense: Sense, form: Form) -> Form | None:
     if name in words:
         return form
     if name == "and":
-        kept = [part for part in (part_for(sense, one) for one in form["of"]) if part is not None]
-        return both(*kept) if kept else None
+        parts = [part for part in (part_for(sense, member) for member in form["of"]) if part is not None]
+        return both(*parts) if parts else None
     if name == "not":
         return form if part_for(sense, form["of"]) == form["of"] else None
     if name == "most":
         group = part_for(sense, form["of"])
-        whole = group == form["of"] or form["of"]["op"] in {"anything", "sounds"}
-        return form if form["by"] in qualities and whole else group
+        complete = group == form["of"] or form["of"]["op"] in {"anything", "sounds"}
+        return form if form["by"] in qualities and complete else group
     if name == "relation" and sense == "sight" and form["how"] in _SHOWN:
         return form if part_for(sense, form["to"]) == form["to"] else None
     return None
@@ -514,22 +515,22 @@ _SAID: Final[Mapping[Sense, tuple[frozenset[str], frozenset[str]]]] = {
 
 def is_seen(form: Form) -> bool:
     """Whether one frame can show any part of a form."""
-    own = form["op"] in {"category", "colour", "texture", "place", "relation", "most"}
-    return own or any(map(is_seen, inside(form)))
+    visible = form["op"] in {"category", "colour", "texture", "place", "relation", "most"}
+    return visible or any(map(is_seen, inside(form)))
 
 
 def is_whole(form: Form) -> bool:
     """Whether one frame shows everything that a form says: no sound, no motion, and nothing that hides a thing."""
     name = form["op"]
     if name in {"and", "not"}:
-        own = True
+        complete = True
     elif name == "most":
-        own = form["by"] in SIGHT_QUALITIES
+        complete = form["by"] in SIGHT_QUALITIES
     elif name == "relation":
-        own = form["how"] in _SHOWN
+        complete = form["how"] in _SHOWN
     else:
-        own = name in {"anything", "category", "colour", "texture", "place"}
-    return own and all(map(is_whole, inside(form)))
+        complete = name in {"anything", "category", "colour", "texture", "place"}
+    return complete and all(map(is_whole, inside(form)))
 
 
 def inside(form: Form) -> Sequence[Form]:

@@ -62,14 +62,14 @@ class CascadeJudge:
             possible = self._possible(verdict, case)
             if len(possible) < 2:
                 break
-            found = self._asked(judge, case, prediction)
-            if found is None:
+            next_verdict = self._asked(judge, case, prediction)
+            if next_verdict is None:
                 notes.append(SPENT)
                 break
             iou = "no IoU" if verdict.iou is None else f"IoU {verdict.iou:.2f}"
-            left = ", ".join(one.replace("_", " ") for one in DECISIONS if one in possible)
+            left = ", ".join(decision.replace("_", " ") for decision in DECISIONS if decision in possible)
             notes.append(f"{by} said {verdict.defect}, {iou}, and left open: {left}.")
-            verdict, by = found, judge.name
+            verdict, by = next_verdict, judge.name
         return replace(verdict, judge=self.name, judged_by=by, rationale=" ".join([verdict.rationale, *notes]))
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class CascadeJudge:
         """A dearer judge's verdict; None where there is no budget for it."""
         if self._seconds is not None and self._seconds <= 0:
             return None
-        begun = time.perf_counter()
+        started = time.perf_counter()
         try:
             return judge(case, prediction)
         except BudgetSpent:
@@ -90,4 +90,4 @@ class CascadeJudge:
         finally:
             with self._lock:
                 if self._seconds is not None:
-                    self._seconds -= time.perf_counter() - begun
+                    self._seconds -= time.perf_counter() - started

@@ -115,29 +115,29 @@ class ReasoningJudge:
         """
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)
-        seen = [at for at, prediction in enumerate(predictions) if prediction.mask.any()]
-        said = self._said([(cases[at], predictions[at]) for at in seen])
-        found = {at: self._verdict(cases[at], replies) for at, replies in zip(seen, said, strict=True)}
-        return [found.get(at) or nothing_segmented(case.id, self.name) for at, case in enumerate(cases)]
+        indices = [index for index, prediction in enumerate(predictions) if prediction.mask.any()]
+        texts = self._said([(cases[index], predictions[index]) for index in indices])
+        verdicts = {index: self._verdict(cases[index], replies) for index, replies in zip(indices, texts, strict=True)}
+        return [verdicts.get(index) or nothing_segmented(case.id, self.name) for index, case in enumerate(cases)]
 
-    def _said(self, shown: Sequence[tuple[Case, Prediction]]) -> list[list[str]]:
-        if not shown:
+    def _said(self, pairs: Sequence[tuple[Case, Prediction]]) -> list[list[str]]:
+        if not pairs:
             return []
         from auscult.nets.mq_auditor.asking import Asker
         from auscult.nets.mq_auditor.network import Decoding
 
         self._asker = self._asker or Asker(self._folder)
-        how = Decoding(
+        decoding = Decoding(
             constrained=self._how.constrained,
             most_tokens=self._how.comment,
             samples=self._how.samples,
             temperature=self._how.temperature,
         )
-        return self._asker.replies([(case, prediction.mask) for case, prediction in shown], how)
+        return self._asker.replies([(case, prediction.mask) for case, prediction in pairs], decoding)
 
-    def _verdict(self, case: Case, said: Sequence[str]) -> Verdict:
+    def _verdict(self, case: Case, texts: Sequence[str]) -> Verdict:
         replies, lacking = list[tuple[str, Reply]](), list[InputError]()
-        for text in said:
+        for text in texts:
             try:
                 replies.append((self.name, read_reply(text)))
             except InputError as error:

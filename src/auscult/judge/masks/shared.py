@@ -52,10 +52,10 @@ def check(case: Case, prediction: Prediction) -> None:
         )
     # a sequence that draws masks when they are asked for made them of the frame's size
     others = case.others if isinstance(case.others, tuple) else ()
-    for what, mask in (("mask", prediction.mask), *(("other mask", other) for other in others)):
+    for name, mask in (("mask", prediction.mask), *(("other mask", other) for other in others)):
         if mask.dtype != np.bool_ or mask.shape != frame.shape[:2]:
             raise InputError(
-                f"the {what} has shape {mask.shape} and dtype {mask.dtype}",
+                f"the {name} has shape {mask.shape} and dtype {mask.dtype}",
                 expected=f"bool of the frame's size {frame.shape[:2]}",
                 hint="a mask is never resized here; make it at the size of its frame",
             )
@@ -114,8 +114,8 @@ def softmax(scores: ArrayLike) -> Doubles:
 def symmetric(rows: Sequence[ArrayLike]) -> Doubles:
     """A symmetric matrix, (n, n), from the rows of its lower triangle, as files hold it."""
     lower = np.zeros((len(rows), len(rows)))
-    for at, row in enumerate(rows):
-        lower[at, : at + 1] = row
+    for index, row in enumerate(rows):
+        lower[index, : index + 1] = row
     return np.asarray(lower + np.tril(lower, -1).T)
 
 

@@ -92,30 +92,30 @@ class FolderSoundJudge(ABC):
     def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
         """Judge several; a mixture that they share is encoded once for eight of them."""
         pairs = list(zip(cases, separated, strict=True))
-        asked = [at for at, (case, _) in enumerate(pairs) if not is_silent(case.mixture) and self._evidence(case)]
-        said: dict[int, Mapping[str, float]] = {}
-        for start in range(0, len(asked), _AT_ONCE):
-            part = asked[start : start + _AT_ONCE]
-            found = self.estimates([pairs[at] for at in part])
-            if not all(isfinite(score) for one in found for score in one.values()):
+        valid = [index for index, (case, _) in enumerate(pairs) if not is_silent(case.mixture) and self._evidence(case)]
+        by_index: dict[int, Mapping[str, float]] = {}
+        for start in range(0, len(valid), _AT_ONCE):
+            part = valid[start : start + _AT_ONCE]
+            estimates = self.estimates([pairs[index] for index in part])
+            if not all(isfinite(score) for scores in estimates for score in scores.values()):
                 raise UsageError("the network gives what is no number", path=self.folder, expected="whole weights")
-            said.update(zip(part, found, strict=True))
-        return [self._verdict(case, output, said.get(at)) for at, (case, output) in enumerate(pairs)]
+            by_index.update(zip(part, estimates, strict=True))
+        return [self._verdict(case, output, by_index.get(index)) for index, (case, output) in enumerate(pairs)]
 
     def _evidence(self, case: SoundCase) -> SoundEvidence | None:
         """The prompts that are there and that it takes; None where that is none, and so no basis."""
-        there = {"text": (case.text or "").strip(), "spans": case.spans, "picture": case.frames is not None}
-        text, spans, picture = (bool(name in self.prompts and has) for name, has in there.items())
+        available = {"text": (case.text or "").strip(), "spans": case.spans, "picture": case.frames is not None}
+        text, spans, picture = (bool(name in self.prompts and has) for name, has in available.items())
         return SoundEvidence(text=text, spans=spans, picture=picture) if text or spans or picture else None
 
-    def _verdict(self, case: SoundCase, output: Samples, said: Mapping[str, float] | None) -> SoundVerdict:
+    def _verdict(self, case: SoundCase, output: Samples, estimates: Mapping[str, float] | None) -> SoundVerdict:
         evidence = self._evidence(case)
         if is_silent(case.mixture):
             return unjudged(case, self.name)
-        if evidence is None or said is None:
-            why = f"It was not said what is wanted in a way that this judge takes: {', '.join(self.prompts)}."
-            return scored(case, self.name, {}, difficulty={}, evidence=SoundEvidence(), rationale=why)
-        bounded = {axis: min(max(score, 1.0), 5.0) for axis, score in said.items()}
+        if evidence is None or estimates is None:
+            reason = f"It was not said what is wanted in a way that this judge takes: {', '.join(self.prompts)}."
+            return scored(case, self.name, {}, difficulty={}, evidence=SoundEvidence(), rationale=reason)
+        bounded = {axis: min(max(score, 1.0), 5.0) for axis, score in estimates.items()}
         difficulty = {axis: bounded[name] for axis in DIFFICULTY_AXES if (name := f"difficulty_{axis}") in bounded}
         if is_silent(case.mixture, output):
             return silent_output(case, self.name, difficulty=difficulty, evidence=evidence)
@@ -199,17 +199,17 @@ class SamAudioJudge(FolderSoundJudge):
         from auscult.nets.saj.weights import PublishedAsker
 
         self._asker = self._asker or PublishedAsker(self.folder)
-        found: list[Mapping[str, float]] = [{}] * len(shown)
+        results: list[Mapping[str, float]] = [{}] * len(shown)
         sounds = [(_prepared(case.mixture, case.rate_hz), _prepared(output, case.rate_hz)) for case, output in shown]
         for length in sorted({pair[0].size for pair in sounds}):
-            places = [at for at, pair in enumerate(sounds) if pair[0].size == length]
-            texts = [(shown[at][0].text or "").strip().lower() for at in places]
-            said = self._asker.scores(texts, [sounds[at] for at in places], rate_hz=RATE_HZ)
-            for at, scores in zip(places, said, strict=True):
-                found[at] = scores
-        return found
+            places = [index for index, pair in enumerate(sounds) if pair[0].size == length]
+            texts = [(shown[index][0].text or "").strip().lower() for index in places]
+            batch_scores = self._asker.scores(texts, [sounds[index] for index in places], rate_hz=RATE_HZ)
+            for index, scores in zip(places, batch_scores, strict=True):
+                results[index] = scores
+        return results
 
 
 def _prepared(sound: Samples, rate_hz: int) -> Samples:
-    found = mono_at(sound, rate_hz=rate_hz, wanted_hz=RATE_HZ)
-    return np.asarray(np.pad(found, (0, -found.size % BLOCK), mode="reflect"), np.float32)
+    resampled = mono_at(sound, rate_hz=rate_hz, wanted_hz=RATE_HZ)
+    return np.asarray(np.pad(resampled, (0, -resampled.size % BLOCK), mode="reflect"), np.float32)

@@ -54,24 +54,24 @@ def aligned(mixture: Samples, separated: Samples, *, rate_hz: int) -> tuple[Samp
     Reference: Knapp and Carter, "The generalized correlation method for estimation of time delay", 1976 (PHAT).
     """
     late = delay_of(mono(mixture), mono(separated), rate_hz=rate_hz)
-    found = moved(separated, late)
-    one, two = (spectra(mono(sound), rate_hz=rate_hz) for sound in (mixture, found))
-    gain = gain_of(cells_of(one, two, rate_hz=rate_hz))
-    return np.asarray(found * np.float32(gain), dtype=np.float32), late / rate_hz, gain
+    shifted = moved(separated, late)
+    reference, output = (spectra(mono(sound), rate_hz=rate_hz) for sound in (mixture, shifted))
+    gain = gain_of(cells_of(reference, output, rate_hz=rate_hz))
+    return np.asarray(shifted * np.float32(gain), dtype=np.float32), late / rate_hz, gain
 
 
 def delay_of(mixture: Samples, separated: Samples, *, rate_hz: int) -> int:
     """By how many samples an output is late, float32 (samples,) each; 0 where nothing tells."""
-    most = min(round(MOST_DELAY_S * rate_hz), mixture.size - 1)
-    size = power_of_two(mixture.size + most)
+    limit = min(round(MOST_DELAY_S * rate_hz), mixture.size - 1)
+    size = power_of_two(mixture.size + limit)
     cross = np.fft.rfft(separated, size) * np.fft.rfft(mixture, size).conj()
     strength = np.abs(cross)
     peaks = np.abs(
-        np.roll(np.fft.irfft(cross / (strength + 1e-3 * strength.mean() + 1e-30), size), most)[: 2 * most + 1]
+        np.roll(np.fft.irfft(cross / (strength + 1e-3 * strength.mean() + 1e-30), size), limit)[: 2 * limit + 1]
     )
     best = int(peaks.argmax())
-    sure = peaks[best] > _SURE * np.median(peaks) / 0.6745 and peaks[best] > _HIGHER * peaks[most]
-    return best - most if sure else 0
+    sure = peaks[best] > _SURE * np.median(peaks) / 0.6745 and peaks[best] > _HIGHER * peaks[limit]
+    return best - limit if sure else 0
 
 
 def spectra(sound: Samples, *, rate_hz: int) -> NDArray[np.complex64]:
@@ -90,7 +90,7 @@ def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *
         bands = np.stack([values[:, low:high].sum(axis=1, dtype=np.complex128) for low, high in pairwise(edges)])
         return np.asarray(bands.reshape(len(bands), -1, STEPS).sum(axis=2))
 
-    powers = [np.maximum(summed(np.abs(found) ** 2).real, 1e-20) for found in (mixture, separated)]
+    powers = [np.maximum(summed(np.abs(spectrum) ** 2).real, 1e-20) for spectrum in (mixture, separated)]
     factors = summed(separated * mixture.conj())
     cosine = factors.real / np.maximum(np.abs(factors), 1e-20)
     shared = np.abs(factors) ** 2 / powers[0]
@@ -133,13 +133,13 @@ def scored(
     **more: Any,
 ) -> SoundVerdict:
     """A verdict from scores by ``PERFORMANCE``, each with the ends of its interval; none of them is unjudged."""
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         f"{axis}{end}": scores[axis][place] if scores else None
         for axis in PERFORMANCE
         for place, end in enumerate(("", "_low", "_high"))
     }
-    said |= {"difficulty": difficulty, "evidence": evidence, "rationale": rationale, **more}
-    return SoundVerdict(id=case.id, judge=judge, **said)
+    values |= {"difficulty": difficulty, "evidence": evidence, "rationale": rationale, **more}
+    return SoundVerdict(id=case.id, judge=judge, **values)
 
 
 def unjudged(case: SoundCase, judge: str) -> SoundVerdict:

@@ -103,16 +103,16 @@ def read_prompt(text: str, *, sentences: SentenceEncoder | None = None) -> Promp
     What follows ``without``, ``no``, ``except``, ``everything but`` and the like is not wanted. With a sentence encoder
     an unknown word gets the class whose name is nearest to it, weighted by its cosine, from ``LEAST_COSINE`` on.
     """
-    found = _read(text[: MOST_WORDS * _MOST_LETTERS])
-    if sentences is None or not found.unknown:
-        return found
-    cosines = sentences(found.unknown) @ _class_vectors(sentences).T
-    unknown = tuple(word for word, row in zip(found.unknown, cosines, strict=True) if row.max() < LEAST_COSINE)
+    words = _read(text[: MOST_WORDS * _MOST_LETTERS])
+    if sentences is None or not words.unknown:
+        return words
+    cosines = sentences(words.unknown) @ _class_vectors(sentences).T
+    unknown = tuple(word for word, row in zip(words.unknown, cosines, strict=True) if row.max() < LEAST_COSINE)
     reached = {int(row.argmax()): min(1.0, float(row.max())) for row in cosines if row.max() >= LEAST_COSINE}
-    classes = found.classes.copy()
-    for at, cosine in reached.items():
-        classes[at] = max(float(classes[at]), cosine)
-    return PromptWords(classes=_kept(classes), unknown=unknown, domain=found.domain or _domain(reached))
+    classes = words.classes.copy()
+    for index, cosine in reached.items():
+        classes[index] = max(float(classes[index]), cosine)
+    return PromptWords(classes=_kept(classes), unknown=unknown, domain=words.domain or _domain(reached))
 
 
 @lru_cache(maxsize=2)
@@ -123,12 +123,12 @@ def _class_vectors(sentences: SentenceEncoder) -> Doubles:
 @lru_cache(maxsize=1024)
 def _read(text: str) -> PromptWords:
     clauses = [[(stem(word), word) for word in clause] for clause in _wanted(text)]
-    said = {stemmed: word for clause in clauses for stemmed, word in clause}
-    found = [one for first in said for one in _table().phrases.get(first, ()) if one.stems <= said.keys()]
-    known = _grammar().union(_no_source(), *(phrase.stems for phrase in found))
-    named = _named(found, [frozenset(stemmed for stemmed, _ in clause) for clause in clauses])
-    unknown = tuple(word[:_MOST_LETTERS] for stemmed, word in said.items() if stemmed not in known)[:_MOST_UNKNOWN]
-    return PromptWords(classes=_weights(named), unknown=unknown, domain=_domain(named))
+    words = {stemmed: word for clause in clauses for stemmed, word in clause}
+    phrases = [phrase for first in words for phrase in _table().phrases.get(first, ()) if phrase.stems <= words.keys()]
+    explained = _grammar().union(_no_source(), *(phrase.stems for phrase in phrases))
+    classes = _named(phrases, [frozenset(stemmed for stemmed, _ in clause) for clause in clauses])
+    unknown = tuple(word[:_MOST_LETTERS] for stemmed, word in words.items() if stemmed not in explained)[:_MOST_UNKNOWN]
+    return PromptWords(classes=_weights(classes), unknown=unknown, domain=_domain(classes))
 
 
 def _wanted(text: str) -> list[list[str]]:
@@ -149,18 +149,18 @@ def _wanted(text: str) -> list[list[str]]:
     return clauses
 
 
-def _named(found: Sequence[_Phrase], clauses: Sequence[frozenset[str]]) -> dict[int, float]:
+def _named(phrases: Sequence[_Phrase], clauses: Sequence[frozenset[str]]) -> dict[int, float]:
     """The classes that matching phrases name, and their weights."""
-    sizes = {phrase.stems for phrase in found}
-    longest = [phrase for phrase in found if not any(phrase.stems < other for other in sizes)]
+    sizes = {phrase.stems for phrase in phrases}
+    longest = [phrase for phrase in phrases if not any(phrase.stems < other for other in sizes)]
     firm = [phrase for phrase in longest if not phrase.weak]
     clear = frozenset().union(*(phrase.stems for phrase in firm))
-    named: dict[int, float] = {}
+    weights: dict[int, float] = {}
     for phrase in longest:
         alone = any(phrase.stems <= clause and not clause & clear for clause in clauses)
         if not phrase.weak or alone or any(_related(phrase.at, other.at) for other in firm):
-            named[phrase.at] = max(named.get(phrase.at, 0.0), phrase.weight)
-    return named
+            weights[phrase.at] = max(weights.get(phrase.at, 0.0), phrase.weight)
+    return weights
 
 
 def _related(one: int, other: int) -> bool:
@@ -168,25 +168,26 @@ def _related(one: int, other: int) -> bool:
     return one == other or one in below[other] or other in below[one]
 
 
-def _weights(named: dict[int, float]) -> Floats:
+def _weights(classes: dict[int, float]) -> Floats:
     table = _table()
     weights = np.zeros(len(table.names), np.float32)
-    exact = {at for at, weight in named.items() if weight == 1}
-    for at, weight in named.items():
-        held = table.below[at] if at in exact and not table.below[at] & exact else ()
-        near = [parent for parent in table.parents[at] if len(table.below[parent]) <= _WIDE] if at in exact else ()
-        for others, value in ((held, 1.0), (near, NEARBY), ((at,), weight)):
+    exact = {index for index, weight in classes.items() if weight == 1}
+    for index, weight in classes.items():
+        narrower = table.below[index] if index in exact and not table.below[index] & exact else ()
+        parents = table.parents[index] if index in exact else ()
+        wider = [parent for parent in parents if len(table.below[parent]) <= _WIDE]
+        for others, value in ((narrower, 1.0), (wider, NEARBY), ((index,), weight)):
             for other in others:
                 weights[other] = max(weights[other], value)
     return _kept(weights)
 
 
-def _domain(named: dict[int, float]) -> str:
+def _domain(classes: dict[int, float]) -> str:
     domains, below = _table().domains, _table().below
-    leaves = {at: weight for at, weight in named.items() if not below[at] & named.keys()}
-    shares = {domain: sum(weight for at, weight in leaves.items() if domains[at] == domain) for domain in DOMAINS}
-    most = [domain for domain, share in shares.items() if share and share == max(shares.values())]
-    return most[0] if len(most) == 1 else ""
+    leaves = {index: weight for index, weight in classes.items() if not below[index] & classes.keys()}
+    shares = {domain: sum(weight for index, weight in leaves.items() if domains[index] == domain) for domain in DOMAINS}
+    strongest = [domain for domain, share in shares.items() if share and share == max(shares.values())]
+    return strongest[0] if len(strongest) == 1 else ""
 
 
 def _kept(classes: Floats) -> Floats:
@@ -208,8 +209,8 @@ def _no_source() -> frozenset[str]:
 def _table() -> _Table:
     text = Path(__file__).with_name("classes.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    at = {row["name"]: number for number, row in enumerate(rows)}
-    parents = tuple(tuple(at[name] for name in row["parents"].split(";") if name) for row in rows)
+    numbers = {row["name"]: number for number, row in enumerate(rows)}
+    parents = tuple(tuple(numbers[name] for name in row["parents"].split(";") if name) for row in rows)
     below: list[set[int]] = [set() for _ in rows]
     for number in range(len(rows)):
         for above in _above(number, parents):
@@ -219,7 +220,7 @@ def _table() -> _Table:
         for phrase in _phrases(row, number):
             phrases.setdefault(min(phrase.stems), []).append(phrase)
     domains = tuple(row["domain"] for row in rows)
-    return _Table(tuple(at), domains, parents, tuple(map(frozenset, below)), phrases)
+    return _Table(tuple(numbers), domains, parents, tuple(map(frozenset, below)), phrases)
 
 
 def _above(number: int, parents: Sequence[Iterable[int]]) -> Iterator[int]:
@@ -231,8 +232,8 @@ def _above(number: int, parents: Sequence[Iterable[int]]) -> Iterator[int]:
 def _phrases(row: dict[str, str], number: int) -> Iterator[_Phrase]:
     for column, weight in (("words", 1.0), ("wider_than", NEARBY)):
         for words in filter(None, row[column].split(";")):
-            own = frozenset(map(stem, words.removeprefix("?").replace("-", " ").replace("'", " ").split()))
-            yield _Phrase(own - _grammar() or own, number, weight, words.startswith("?"))
+            stems = frozenset(map(stem, words.removeprefix("?").replace("-", " ").replace("'", " ").split()))
+            yield _Phrase(stems - _grammar() or stems, number, weight, words.startswith("?"))
 
 
 SIDE: Final = 224
@@ -255,25 +256,25 @@ def picture_classes(frames: Frames) -> Floats | None:
 
     They are those of a prompt that names the thing; None where the network is not sure of one.
     """
-    found = probabilities(frames).mean(axis=0)
-    best = int(found[1:].argmax())
-    return read_prompt(things()[best]).classes if found[1 + best] >= LEAST_PROBABILITY else None
+    chances = probabilities(frames).mean(axis=0)
+    best = int(chances[1:].argmax())
+    return read_prompt(things()[best]).classes if chances[1 + best] >= LEAST_PROBABILITY else None
 
 
 def probabilities(frames: Frames) -> Floats:
     """Of each thing in at most 4 frames, evenly drawn, float32 (n, 1 + things); the first is of anything else."""
-    drawn = np.unique(np.linspace(0, len(frames) - 1, min(_MOST_FRAMES, len(frames))).round().astype(int))
-    pictures = np.stack([as_seen(frames[at]) for at in drawn]).transpose(0, 3, 1, 2)
-    found = np.asarray(_session().run(["things"], {"pictures": scaled(pictures)})[0])
-    check_outputs({"things": found}, {"things": (1 + len(things()),)}, count=len(drawn), hint=HINT, path=NETWORK)
-    return found
+    indices = np.unique(np.linspace(0, len(frames) - 1, min(_MOST_FRAMES, len(frames))).round().astype(int))
+    pictures = np.stack([as_seen(frames[index]) for index in indices]).transpose(0, 3, 1, 2)
+    chances = np.asarray(_session().run(["things"], {"pictures": scaled(pictures)})[0])
+    check_outputs({"things": chances}, {"things": (1 + len(things()),)}, count=len(indices), hint=HINT, path=NETWORK)
+    return chances
 
 
 def as_seen(frame: Frame) -> NDArray[np.uint8]:
     """What the network sees of a frame: what is not blanked, padded to a square of ``SIDE`` pixels."""
-    shown = frame.max(axis=2) > _BLACK
-    if shown.any() and shown.mean() < 1 - _BLANKED:
-        rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
+    visible = frame.max(axis=2) > _BLACK
+    if visible.any() and visible.mean() < 1 - _BLANKED:
+        rows, columns = np.flatnonzero(visible.any(axis=1)), np.flatnonzero(visible.any(axis=0))
         frame = frame[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     height, width = frame.shape[:2]
     scale = SIDE / max(height, width)

@@ -48,8 +48,8 @@ class CompactJudge:
         if not prediction.mask.any():
             return nothing_segmented(case.id, self.name)
         view = look(case.frame, prediction.mask)
-        found = network(inputs([view]))
-        return verdict_of(case, prediction.mask, view=view, found=found, calibration=calibration, judge=self.name)
+        outputs = network(inputs([view]))
+        return verdict_of(case, prediction.mask, view=view, found=outputs, calibration=calibration, judge=self.name)
 
     def _parts(self) -> tuple[Network, Calibration]:
         if self._network is not None and self._calibration is not None:

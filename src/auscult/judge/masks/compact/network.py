@@ -79,8 +79,8 @@ class OnnxNetwork:
     def __call__(self, inputs: Mapping[str, Floats]) -> dict[str, Floats]:
         """Run a batch: arrays of ``INPUTS`` to arrays of ``OUTPUTS``, all float32 and batch first."""
         names = list(OUTPUTS)
-        found = self.session.run(names, {name: inputs[name] for name in self.takes})
-        outputs = dict(zip(names, found, strict=True))
+        arrays = self.session.run(names, {name: inputs[name] for name in self.takes})
+        outputs = dict(zip(names, arrays, strict=True))
         check_outputs(outputs, OUTPUTS, count=len(inputs[self.takes[0]]), hint=HINT, path=self.path)
         return outputs
 
@@ -124,9 +124,9 @@ def named(logits: ArrayLike, temperature: float, arbitrary: tuple[float, float])
 
 def lowered(shares: Doubles, nothing: Doubles) -> Doubles:
     """Histograms of the IoU, (n, 40), with the share of masks on no object, (n,), moved to the first bin."""
-    found = shares * (1.0 - nothing[:, None])
-    found[:, 0] += nothing
-    return found
+    moved = shares * (1.0 - nothing[:, None])
+    moved[:, 0] += nothing
+    return moved
 
 
 def probabilities(logits: ArrayLike, temperature: float) -> Doubles:
@@ -136,9 +136,9 @@ def probabilities(logits: ArrayLike, temperature: float) -> Doubles:
 
 def bin_values(ends: tuple[float, float]) -> Doubles:
     """What each bin stands for, (40,): its centre, but ``ends`` for the first and the last."""
-    found = CENTRES.copy()
-    found[0], found[-1] = ends
-    return found
+    values = CENTRES.copy()
+    values[0], values[-1] = ends
+    return values
 
 
 def mean_iou(shares: Doubles, ends: tuple[float, float]) -> Doubles:
@@ -333,7 +333,7 @@ class NoveltyFile:
     @classmethod
     def of(cls, known: KnownFeatures) -> NoveltyFile:
         """Features as they are written."""
-        rows = tuple(tuple(row[: at + 1].tolist()) for at, row in enumerate(known.precision))
+        rows = tuple(tuple(row[: index + 1].tolist()) for index, row in enumerate(known.precision))
         return cls(distances=known.distances, centre=tuple(known.centre.tolist()), precision=rows)
 
     def known(self) -> KnownFeatures:
@@ -380,7 +380,7 @@ class _File(_Fitted):
 @cache
 def load_calibration(path: Path = CALIBRATION) -> Calibration:
     """Read a calibration; the same file is read once."""
-    found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
-    reach = {name: group.reach for name, group in found.groups.items()}
-    shared = {field.name: getattr(found, field.name) for field in fields(_Fitted)}
-    return Calibration(**shared, reach=reach, known=found.novelty.known())
+    file = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
+    reach = {name: group.reach for name, group in file.groups.items()}
+    shared = {field.name: getattr(file, field.name) for field in fields(_Fitted)}
+    return Calibration(**shared, reach=reach, known=file.novelty.known())

@@ -82,14 +82,14 @@ def _contrast(crop: NDArray[np.uint8], framed: Mask) -> float:
     The 90th percentile, over a band along it, of the range of each channel within five cells. What lies outside the
     frame has a colour of its own in the crop and is left out.
     """
-    near = np.ones((5, 5), np.uint8)
+    kernel = np.ones((5, 5), np.uint8)
     inside = (crop[3] >= _INSIDE).astype(np.uint8)
     band = (cv2.dilate(inside, _BAND) > cv2.erode(inside, _BAND)) & (
-        cv2.erode(framed.view(np.uint8), near, borderValue=1) > 0
+        cv2.erode(framed.view(np.uint8), kernel, borderValue=1) > 0
     )
     if not band.any():
         return 0.0
-    ranges = [cv2.dilate(channel, near)[band] - cv2.erode(channel, near)[band] for channel in crop[:3]]
+    ranges = [cv2.dilate(channel, kernel)[band] - cv2.erode(channel, kernel)[band] for channel in crop[:3]]
     return float(np.percentile(np.max(ranges, axis=0), 90))
 
 
@@ -182,11 +182,11 @@ def places_of(signed: Floats, inside: Floats, *, box: Box, size: tuple[int, int]
         box=box,
         size=size,
     )
-    lost = np.where(signed >= _COUNTED, signed, 0).astype(np.float32)
-    spare = np.where(signed <= -_COUNTED, -signed, 0).astype(np.float32)
+    missing = np.where(signed >= _COUNTED, signed, 0).astype(np.float32)
+    extra = np.where(signed <= -_COUNTED, -signed, 0).astype(np.float32)
     mask_cells = max(float(inside.sum()), 1e-6)
-    object_cells = max(mask_cells - float(spare.sum()) + float(lost.sum()), 1e-6)
-    return Places(missing=_side(lost, object_cells, grid), extra=_side(spare, mask_cells, grid))
+    object_cells = max(mask_cells - float(extra.sum()) + float(missing.sum()), 1e-6)
+    return Places(missing=_side(missing, object_cells, grid), extra=_side(extra, mask_cells, grid))
 
 
 def _side(amount: Floats, whole: float, grid: _Grid) -> ErrorSide:
@@ -209,12 +209,12 @@ def _side(amount: Floats, whole: float, grid: _Grid) -> ErrorSide:
 
 
 def _patch(amount: Floats, members: Mask, *, whole: float, grid: _Grid) -> Patch:
-    own = np.where(members, amount, 0).astype(np.float32)
+    part = np.where(members, amount, 0).astype(np.float32)
     return Patch(
-        share=float(own.sum()) / whole,
+        share=float(part.sum()) / whole,
         sure=float(amount[members].mean()),
         inner=float((members & grid.hull).sum()) > 0.5 * float(members.sum()),
-        place=_centre_of(own, grid),
+        place=_centre_of(part, grid),
         box=_in_frame(members, grid),
     )
 
@@ -233,11 +233,11 @@ def _length(inside: Mask) -> float:
 
 def _hull(inside: Mask) -> Mask:
     """The mask without its holes and notches: the convex hull of each part."""
-    found = np.zeros(inside.shape, np.uint8)
+    hull = np.zeros(inside.shape, np.uint8)
     lines, _ = cv2.findContours(inside.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     for line in lines:
-        cv2.fillConvexPoly(found, cv2.convexHull(line), 1)
-    return np.asarray(found > 0)
+        cv2.fillConvexPoly(hull, cv2.convexHull(line), 1)
+    return np.asarray(hull > 0)
 
 
 def _in_frame(members: Mask, grid: _Grid) -> Box:
@@ -309,9 +309,9 @@ def rationale_of(
 
 def _doubts(defect: Defect, probs: Mapping[str, float]) -> str:
     """The next most probable defect, where it is nearly as probable."""
-    rest: dict[Defect, float] = {name: probs[name] for name in _ALSO if name != defect}
-    second = max(rest, key=lambda name: rest[name])
-    return f"; {_ALSO[second]}" if rest[second] > _DOUBT else ""
+    others: dict[Defect, float] = {name: probs[name] for name in _ALSO if name != defect}
+    second = max(others, key=lambda name: others[name])
+    return f"; {_ALSO[second]}" if others[second] > _DOUBT else ""
 
 
 def _perfect(places: Places) -> Remark:
@@ -319,37 +319,37 @@ def _perfect(places: Places) -> Remark:
     if off < _OF_NOTE:
         return "the outline follows the object; nothing of note is missing or too much", None
     worst = max((places.missing, places.extra), key=lambda side: side.plain)
-    where = "" if worst.largest is None else f", most of it {worst.largest.place}"
-    return f"no defect stands out; about {percent(off)} seems to differ along the outline{where}", _box(worst)
+    location = "" if worst.largest is None else f", most of it {worst.largest.place}"
+    return f"no defect stands out; about {percent(off)} seems to differ along the outline{location}", _box(worst)
 
 
 def _cutout(places: Places) -> Remark:
     side, piece = places.missing, places.missing.largest
     if piece is None or side.plain < _OF_NOTE:
         return "it is like masks with a piece missing, but no place stands out" + _too_much(places), None
-    where = "inside" if piece.inner else "at the outline"
-    many = f" in {side.patches} pieces, the largest" if side.patches > 1 else ","
+    location = "inside" if piece.inner else "at the outline"
+    count_text = f" in {side.patches} pieces, the largest" if side.patches > 1 else ","
     return (
-        f"{_about(piece)} {percent(side.share)} is missing {where}{many} {piece.place}{_too_much(places)}",
+        f"{_about(piece)} {percent(side.share)} is missing {location}{count_text} {piece.place}{_too_much(places)}",
         piece.box,
     )
 
 
 def _erode(places: Places) -> Remark:
     left_out = "of the object is left out"
-    return _moved(places.missing, _too_much(places), size="small", way="in", what=left_out)
+    return _moved(places.missing, _too_much(places), size="small", direction="in", words=left_out)
 
 
 def _dilate(places: Places) -> Remark:
-    return _moved(places.extra, _left_out(places), size="large", way="out", what="of the mask is too much")
+    return _moved(places.extra, _left_out(places), size="large", direction="out", words="of the mask is too much")
 
 
-def _moved(side: ErrorSide, rest: str, *, size: str, way: str, what: str) -> Remark:
+def _moved(side: ErrorSide, other_side: str, *, size: str, direction: str, words: str) -> Remark:
     """An outline that lies too far in or out."""
     if side.largest is None or side.plain < _OF_NOTE:
-        return f"it is like masks that are too {size}, but no place stands out{rest}", None
-    text = f"the outline lies {_pixels(side)} too far {way}, {_where(side)}"
-    return f"{text}; {_about(side.largest)} {percent(side.share)} {what}{rest}", side.largest.box
+        return f"it is like masks that are too {size}, but no place stands out{other_side}", None
+    text = f"the outline lies {_pixels(side)} too far {direction}, {_where(side)}"
+    return f"{text}; {_about(side.largest)} {percent(side.share)} {words}{other_side}", side.largest.box
 
 
 def _merge(places: Places) -> Remark:
@@ -385,10 +385,10 @@ def _left_out(places: Places) -> str:
     return _other(places.missing, "of the object is missing")
 
 
-def _other(side: ErrorSide, what: str) -> str:
+def _other(side: ErrorSide, words: str) -> str:
     if side.plain < _OTHER_SIDE or side.largest is None:
         return ""
-    return f"; also {_about(side.largest)} {percent(side.share)} {what}, {_where(side)}"
+    return f"; also {_about(side.largest)} {percent(side.share)} {words}, {_where(side)}"
 
 
 def _about(piece: Patch) -> str:

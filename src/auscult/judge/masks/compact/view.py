@@ -101,14 +101,14 @@ def along(strip: Bytes) -> Floats:
     colours = _calm(strip[:3].astype(np.float32), _CALM_COLOURS)
     bands = np.stack([likeness[first:last].mean(0) for first, last in _BANDS])
     steps = _strength(colours[:, 1:] - colours[:, :-1])
-    found = [
+    features = [
         _quantiles(bands, (0.1, 0.5, 0.9)),
         _stretches(np.concatenate([bands[3:] > 0, bands[3:] > 0.7, bands[:3] < 0, bands[:3] < -0.7])),
         _quantiles(_steps(colours), (0.25, 0.5, 0.75)),
         _contrast(colours, bands),
         *_edges(np.asarray((steps[:-1] + steps[1:]) / 2, dtype=np.float32)),
     ]
-    return np.concatenate(found).astype(np.float32)
+    return np.concatenate(features).astype(np.float32)
 
 
 def _calm(values: Floats, width: int) -> Floats:
@@ -139,9 +139,9 @@ def _stretches(flags: NDArray[np.bool_]) -> Floats:
     """Of each row, (k, 256): the share that is true, then the longest stretch of it on the closed outline."""
     length = flags.shape[1]
     twice = np.concatenate([flags, flags], axis=1)
-    at = np.arange(2 * length)
-    last_false = np.maximum.accumulate(np.where(twice, -1, at), axis=1)
-    longest = np.minimum((at - last_false).max(axis=1), length) / length
+    positions = np.arange(2 * length)
+    last_false = np.maximum.accumulate(np.where(twice, -1, positions), axis=1)
+    longest = np.minimum((positions - last_false).max(axis=1), length) / length
     return np.concatenate([flags.mean(axis=1), longest]).astype(np.float32)
 
 
@@ -168,10 +168,10 @@ def _edges(edges: Floats) -> tuple[Floats, ...]:
     sides = np.array([(np.abs(offset) <= 1.5).mean(), (offset > 2).mean(), (offset < -2).mean()])
     stretches = _stretches(np.stack([calm > 2.5, calm < -2.5]))[2:]
     count = len(edges)
-    each = (edges / (edges.sum(axis=0) + 1e-3)).mean(axis=1) * count
+    shares = (edges / (edges.sum(axis=0) + 1e-3)).mean(axis=1) * count
     pooled = edges.mean(axis=1)
     pooled = pooled / (pooled.sum() + 1e-3) * count
-    spread = [values.reshape(-1, 2).mean(axis=1) for values in (each, pooled)]
+    spread = [values.reshape(-1, 2).mean(axis=1) for values in (shares, pooled)]
     return (_quantiles(calm / _REACH_PX, (0.1, 0.25, 0.5, 0.75, 0.9)), sides, stretches, *spread)
 
 
@@ -215,14 +215,15 @@ def _outline(inside: Bytes) -> tuple[Floats, Floats, Bytes]:
     """Points along the outlines, their outward normals, each (256, 2), and which are on outer ones, (256,)."""
     padded = cv2.copyMakeBorder((inside >= _GREY).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
     smooth = cv2.GaussianBlur(padded.astype(np.float32), (0, 0), _SMOOTH_PX)
-    found, order = cv2.findContours(padded, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
-    if not found:  # nothing reaches half a cell: one point in the middle, looked at from all sides
+    contours, order = cv2.findContours(padded, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    if not contours:  # nothing reaches half a cell: one point in the middle, looked at from all sides
         return _round(inside.shape)
-    lengths = np.array([len(line) for line in found])
-    kept = [at for at in np.argsort(-lengths, kind="stable") if lengths[at] >= _LEAST_OUTLINE_PX][:_MOST_OUTLINES]
-    kept = sorted(kept or [int(lengths.argmax())], key=lambda at: (order[0, at, 3] >= 0, -lengths[at]))
-    line = np.concatenate([found[at][:, 0] for at in kept]).astype(np.float32)
-    outer = np.concatenate([np.full(len(found[at]), 255 if order[0, at, 3] < 0 else 0, np.uint8) for at in kept])
+    lengths, inner = np.array([len(line) for line in contours]), order[0, :, 3] >= 0
+    longest = np.argsort(-lengths, kind="stable")[:_MOST_OUTLINES]
+    chosen = [index for index in longest if lengths[index] >= _LEAST_OUTLINE_PX] or [int(lengths.argmax())]
+    chosen = sorted(chosen, key=lambda index: (inner[index], -lengths[index]))
+    line = np.concatenate([contours[index][:, 0] for index in chosen]).astype(np.float32)
+    outer = np.concatenate([np.full(len(contours[index]), 0 if inner[index] else 255, np.uint8) for index in chosen])
     picked = ((np.arange(LENGTH) + 0.5) * (len(line) / LENGTH)).astype(np.intp)
     points = line[picked]
     column, row = points[:, 0].astype(np.intp), points[:, 1].astype(np.intp)
@@ -279,33 +280,33 @@ class Outline:
 
 def outline_of(frame: Frame, mask: Mask) -> Outline:
     """Measure along the outline of a mask; arguments and errors as of ``look``."""
-    found = _measured(frame, mask)
+    findings = _measured(frame, mask)
     box, crop, strip, likeness = _outlined(frame, mask)
     line = np.concatenate([strip, likeness(strip[:3])[None]])
-    return Outline(strip=line, cues=_cues(found, line), inside=crop[3], box=box)
+    return Outline(strip=line, cues=_cues(findings, line), inside=crop[3], box=box)
 
 
 def look(frame: Frame, mask: Mask) -> View:
     """See a mask, bool (H, W), of a frame, uint8 RGB (H, W, 3); an InputError where it is empty."""
-    found = _measured(frame, mask)
+    findings = _measured(frame, mask)
     box, crop, strip, likeness = _outlined(frame, mask)
     x0, y0, x1, y1 = box
     wide = square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
     context, line = (np.concatenate([part, likeness(part[:3])[None]]) for part in (context, strip))
     crop = np.concatenate([crop, likeness.own[None]])
-    return View(crop=crop, context=context, strip=line, cues=_cues(found, line), box=box)
+    return View(crop=crop, context=context, strip=line, cues=_cues(findings, line), box=box)
 
 
 def _measured(frame: Frame, mask: Mask) -> Findings:
-    found = measure(frame, mask)
-    if found is None:
+    findings = measure(frame, mask)
+    if findings is None:
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
-    return found
+    return findings
 
 
-def _cues(found: Findings, line: Bytes) -> Floats:
-    return np.concatenate([found.vector().astype(np.float32), along(line)])
+def _cues(findings: Findings, line: Bytes) -> Floats:
+    return np.concatenate([findings.vector().astype(np.float32), along(line)])
 
 
 def strip_along(frame: Frame, mask: Mask) -> Bytes:
@@ -324,12 +325,12 @@ def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Bytes, Likeness]:
 
 def inputs(views: list[View]) -> dict[str, Floats]:
     """The network's inputs of some views: float32, batch first, in the order given; pictures are about -2..2."""
-    found = {
+    pictures = {
         "crop": np.stack([view.crop for view in views]),
         "context": np.stack([view.context for view in views]),
         "strip": np.stack([view.strip for view in views]),
     }
-    return {name: scaled(value) for name, value in found.items()} | {"cues": np.stack([view.cues for view in views])}
+    return {name: scaled(value) for name, value in pictures.items()} | {"cues": np.stack([view.cues for view in views])}
 
 
 def scaled(value: Bytes) -> Floats:
@@ -350,9 +351,9 @@ def coverage(mask: Mask, box: Box, side: int) -> Bytes:
 
 def square(x: float, y: float, side: float) -> Box:
     """The square of whole pixels about a point."""
-    whole = round(side)
-    left, top = round(x - whole / 2), round(y - whole / 2)
-    return left, top, left + whole, top + whole
+    side_px = round(side)
+    left, top = round(x - side_px / 2), round(y - side_px / 2)
+    return left, top, left + side_px, top + side_px
 
 
 def cut(picture: Bytes, box: Box, side: int, *, outside: int = GREY) -> Bytes:
@@ -378,10 +379,10 @@ def _shrunk_with_border(inner: Bytes, box: Box, *, gaps: tuple[int, int, int, in
     top, bottom, left, right = (round(gap * scale) for gap in gaps)
     rows, columns = max(side - top - bottom, 1), max(side - left - right, 1)
     top, left = min(top, side - rows), min(left, side - columns)
-    found = np.full((side, side, *inner.shape[2:]), outside, dtype=np.uint8)
+    canvas = np.full((side, side, *inner.shape[2:]), outside, dtype=np.uint8)
     if inner.size:
-        found[top : top + rows, left : left + columns] = resized(inner, (columns, rows), shrinks=True)
-    return found
+        canvas[top : top + rows, left : left + columns] = resized(inner, (columns, rows), shrinks=True)
+    return canvas
 
 
 def channels(picture: Bytes, inside: Bytes) -> Bytes:

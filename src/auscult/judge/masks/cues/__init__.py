@@ -39,19 +39,19 @@ class CuesJudge:
             sight = "tiny"
         if sight in BLIND:
             return unjudged(case.id, self.name, NOTHING_SEEN[sight])
-        found = estimate(vector, load_coefficients())
-        sentence, region = rationale_of(findings, found)
+        result = estimate(vector, load_coefficients())
+        sentence, region = rationale_of(findings, result)
         return Verdict(
             id=case.id,
-            iou=found.iou,
-            iou_low=found.iou_low,
-            iou_high=found.iou_high,
-            defect=found.defect,
-            defect_probs=found.defect_probs,
+            iou=result.iou,
+            iou_low=result.iou_low,
+            iou_high=result.iou_high,
+            defect=result.defect,
+            defect_probs=result.defect_probs,
             evidence=Evidence(shape=True, boundary=True),
             rationale=sentence,
             judge=self.name,
-            novelty=found.novelty,
+            novelty=result.novelty,
             region=region,
         )
 

@@ -96,11 +96,11 @@ def _parts(view: CueView) -> Measured:
     stats = parts_of(view.mask)
     areas = stats[:, 4]
     order = np.argsort(areas)[::-1]
-    kept = [int(index) for index in order if areas[index] >= _SPECK * view.area]
+    large = [int(index) for index in order if areas[index] >= _SPECK * view.area]
     second = float(areas[order[1]]) / view.area if len(order) > 1 else 0.0
     boxes = {"part_second": _stat_box(stats[int(order[1])])} if second > 0 else {}
     cues = {
-        "part_count": float(np.log(max(len(kept), 1))),
+        "part_count": float(np.log(max(len(large), 1))),
         "parts_share": float(np.sqrt(1.0 - float(areas.max()) / view.area)),
         "part_second": float(np.sqrt(second)),
     }
@@ -134,31 +134,31 @@ def _rounding(view: CueView, filled: Mask) -> tuple[dict[str, float], Mask]:
     frame's border counts as neither side.
     """
     pad = int(np.ceil(_RADII[-1][1] * view.thickness_px)) + 2
-    wide = np.asarray(cv2.copyMakeBorder(filled.view(np.uint8), pad, pad, pad, pad, cv2.BORDER_REPLICATE), np.uint8)
-    to_border = _away_from(wide ^ np.uint8(1))
+    padded = np.asarray(cv2.copyMakeBorder(filled.view(np.uint8), pad, pad, pad, pad, cv2.BORDER_REPLICATE), np.uint8)
+    to_border = _away_from(padded ^ np.uint8(1))
     farthest = to_border.max()
-    to_border += _away_from(wide)  # one of the two is 0, so that their sum keeps both
+    to_border += _away_from(padded)  # one of the two is 0, so that their sum keeps both
     area = np.count_nonzero(filled)
     cues, notches = {}, np.zeros_like(filled)
     for name, share in _RADII:
         radius = max(1.0, share * view.thickness_px)
         # What is deep inside is farther than the radius from all outside, and the reverse: one distance to both gives
         # the opening where the mask is and the closing where it is not.
-        near = (to_border <= radius).view(np.uint8)
-        far = (_away_from(near) > radius)[pad:-pad, pad:-pad]
-        lost = far & filled
+        border = (to_border <= radius).view(np.uint8)
+        deep = (_away_from(border) > radius)[pad:-pad, pad:-pad]
+        removed = deep & filled
         # with nothing far outside there is nothing that closing could stop at: then it changes nothing
-        notches = far ^ lost if farthest > radius else np.zeros_like(filled)
-        cues[f"spikes_{name}"] = float(np.sqrt(np.count_nonzero(lost) / area))
+        notches = deep ^ removed if farthest > radius else np.zeros_like(filled)
+        cues[f"spikes_{name}"] = float(np.sqrt(np.count_nonzero(removed) / area))
         cues[f"dents_{name}"] = float(np.sqrt(np.count_nonzero(notches) / area))
     return cues, notches
 
 
-def _away_from(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _away_from(nonzero: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Distance to the nearest pixel that is 0; 0 on it, and beyond every radius where there is none."""
-    if cv2.countNonZero(rest) == rest.size:
-        return np.full(rest.shape, float(sum(rest.shape)), np.float32)
-    return np.asarray(cv2.distanceTransform(rest, cv2.DIST_L2, 3), dtype=np.float32)
+    if cv2.countNonZero(nonzero) == nonzero.size:
+        return np.full(nonzero.shape, float(sum(nonzero.shape)), np.float32)
+    return np.asarray(cv2.distanceTransform(nonzero, cv2.DIST_L2, 3), dtype=np.float32)
 
 
 def _outline_cues(view: CueView, contours: Sequence[Contour]) -> dict[str, float]:
@@ -313,8 +313,8 @@ def _sampled(view: CueView, points: Floats) -> Floats:
     column, row = points[:, 0].astype(int), points[:, 1].astype(int)
     normal = -np.stack([slope_x[row, column], slope_y[row, column]], axis=1)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
-    far = (_ACROSS * view.thickness_px)[None, :]
-    across, down = (points[:, axis, None] + normal[:, axis, None] * far for axis in (0, 1))
+    offsets = (_ACROSS * view.thickness_px)[None, :]
+    across, down = (points[:, axis, None] + normal[:, axis, None] * offsets for axis in (0, 1))
     step = 2 * _REACH / (_STEPS - 1) * view.thickness_px
     blurred = cv2.GaussianBlur(view.lab, (0, 0), max(0.8, step / 2))
     return np.asarray(
@@ -333,13 +333,13 @@ def _local_peaks(edges: Floats) -> tuple[Floats, Floats]:
     if len(edges) == 0:
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     rows = max(1, round(len(edges) * _WINDOW_SHARE))
-    along = cv2.blur(edges, (1, rows), borderType=cv2.BORDER_REFLECT) if rows > 1 else edges
-    near = _between(-_NEAR_EDGE, _NEAR_EDGE)
+    smoothed = cv2.blur(edges, (1, rows), borderType=cv2.BORDER_REFLECT) if rows > 1 else edges
+    columns = _between(-_NEAR_EDGE, _NEAR_EDGE)
     # a slight preference for the outline itself, so that flat surroundings do not give random offsets
-    window = along[:, near] * (1 - 0.3 * np.abs(_OFFSETS[near])) + 0.02
+    window = smoothed[:, columns] * (1 - 0.3 * np.abs(_OFFSETS[columns])) + 0.02
     best = window.argmax(axis=1)
     strength = window[np.arange(len(window)), best] / (float(edges.mean()) + _QUIET)
-    return _OFFSETS[near][best].astype(np.float32), strength.astype(np.float32)
+    return _OFFSETS[columns][best].astype(np.float32), strength.astype(np.float32)
 
 
 def _profile_cues(ribbon: Ribbon) -> dict[str, float]:
@@ -449,15 +449,15 @@ def _colour(view: CueView) -> Measured:
     cues["inside_spread"] = _spread(view, np.asarray(core))
     cues["outside_spread"] = _spread(view, np.asarray(ring))
     calm = cv2.blur(ratio, (5, 5))
-    near = (view.distance > 0) & (view.distance < 0.8)
+    nearby = (view.distance > 0) & (view.distance < 0.8)
     boxes: dict[str, Box] = {}
-    for name, region in (("missing_largest", (calm > 0.4) & near), ("foreign_largest", (calm < -0.4) & view.mask)):
+    for name, region in (("missing_largest", (calm > 0.4) & nearby), ("foreign_largest", (calm < -0.4) & view.mask)):
         parts = parts_of(np.asarray(region), connectivity=4)
         if len(parts):
             largest = parts[int(parts[:, 4].argmax())]
             cues[name], boxes[name] = float(np.sqrt(largest[4] / view.area)), _stat_box(largest)
     cues["foreign_share"] = float(np.count_nonzero((calm < 0) & view.mask)) / view.area
-    cues["missing_share"] = float(np.sqrt(np.count_nonzero((calm > 0) & near) / view.area))
+    cues["missing_share"] = float(np.sqrt(np.count_nonzero((calm > 0) & nearby) / view.area))
     return cues, boxes
 
 
@@ -470,16 +470,16 @@ def _log_ratio(view: CueView, core: Mask, ring: Mask) -> tuple[NDArray[np.float3
     """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
     index = bins_of(view.lab8, tables_of(view.lab8))
     # core and ring share no pixel, so that one count serves both
-    where = index + (core * np.int16(LAB_BINS) + ring * np.int16(2 * LAB_BINS))
-    counts = np.bincount(where.ravel(), minlength=3 * LAB_BINS).astype(np.float64)
+    keys = index + (core * np.int16(LAB_BINS) + ring * np.int16(2 * LAB_BINS))
+    counts = np.bincount(keys.ravel(), minlength=3 * LAB_BINS).astype(np.float64)
     inside, outside = shares_of(counts[LAB_BINS : 2 * LAB_BINS]), shares_of(counts[2 * LAB_BINS :])
     ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
     return ratio.take(index), float(np.sqrt(inside * outside).sum())
 
 
 def _band_cues(ratio: NDArray[np.float32], distance: NDArray[np.float32]) -> dict[str, float]:
-    near = np.flatnonzero((distance >= _NEAR[0]) & (distance < _NEAR[1]))
-    ratio, distance = ratio.ravel()[near], distance.ravel()[near]
+    nearby = np.flatnonzero((distance >= _NEAR[0]) & (distance < _NEAR[1]))
+    ratio, distance = ratio.ravel()[nearby], distance.ravel()[nearby]
     cues = {}
     for name, (low, high) in _COLOUR_BANDS.items():
         within = ratio[(distance >= low) & (distance < high)]
@@ -502,20 +502,20 @@ def _scene(mask: Mask, others: Sequence[Mask]) -> tuple[dict[str, float], Box | 
     box: Box | None = None
     height, width = mask.shape
     around = window(grown(box_of(mask) or (0, 0, width, height), _RIM_PX, (height, width)))
-    own = mask[around]
-    area = int(np.count_nonzero(own))
+    crop = mask[around]
+    area = int(np.count_nonzero(crop))
     kernel = np.ones((2 * _RIM_PX + 1, 2 * _RIM_PX + 1), np.uint8)
-    rim = np.asarray(cv2.dilate(own.astype(np.uint8), kernel) > 0) & ~own
+    rim = np.asarray(cv2.dilate(crop.astype(np.uint8), kernel) > 0) & ~crop
     length = max(int(np.count_nonzero(rim)), 1)
     for other in others:
-        near = other[around]
-        both = int(np.count_nonzero(own & near))
+        other_crop = other[around]
+        both = int(np.count_nonzero(crop & other_crop))
         size = int(np.count_nonzero(other))
         fills = both / area
         if size < _SPECK_PX or both / (area + size - both) > _SAME_IOU or fills > _FILLS:
             continue
         overlap = max(overlap, fills)
-        touching = max(touching, int(np.count_nonzero(rim & near)) / length)
+        touching = max(touching, int(np.count_nonzero(rim & other_crop)) / length)
         if both / size > _SWALLOWED and fills > swallowed:
             swallowed, box = fills, box_of(other)
     cues = {"swallowed": float(np.sqrt(swallowed)), "overlap": float(np.sqrt(overlap)), "touching": touching}
@@ -547,7 +547,7 @@ def measure(frame: Frame, mask: Mask, *, others: Sequence[Mask] = ()) -> Finding
     ribbon = _ribbon_of(view)
     (shape, shape_boxes), (colour, colour_boxes) = shape_of(view), _colour(view)
     scene, swallowed_box = _scene(mask, others)
-    found = shape | _ribbon_cues(ribbon) | colour | scene
-    cues = {cue.name: float(min(max(found.get(cue.name, 0.0), cue.low), cue.high)) for cue in CUES}
+    values = shape | _ribbon_cues(ribbon) | colour | scene
+    cues = {cue.name: float(min(max(values.get(cue.name, 0.0), cue.low), cue.high)) for cue in CUES}
     boxes = shape_boxes | colour_boxes
     return Findings(view=view, ribbon=ribbon, cues=cues, boxes=boxes, swallowed_box=swallowed_box)

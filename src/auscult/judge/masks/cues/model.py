@@ -210,19 +210,19 @@ def probabilities(based: Doubles, coefficients: Coefficients) -> Doubles:
 
 def named(probs: Doubles) -> Doubles:
     """The six defects' probabilities, (m, 7) -> (m, 6): a mask on no object is a ``full_neg`` too."""
-    found = probs[:, : len(DEFECTS)].copy()
-    found[:, DEFECTS.index("full_neg")] += probs[:, len(DEFECTS)]
-    return found
+    six = probs[:, : len(DEFECTS)].copy()
+    six[:, DEFECTS.index("full_neg")] += probs[:, len(DEFECTS)]
+    return six
 
 
 def mixture(based: Doubles, probs: Doubles, coefficients: Coefficients) -> tuple[Doubles, Doubles]:
     """Mean IoU under the probabilities of all classes but another object, and how far these differ, each (m,)."""
     shares = np.delete(probs, DEFECTS.index("full_neg"), axis=1)
     shares = shares / shares.sum(axis=1, keepdims=True)
-    each = np.zeros_like(shares)  # the last, a mask on no object, stays 0
-    each[:, : len(JUDGED)] = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
-    mean = np.clip((shares * each).sum(axis=1), 0.0, 1.0)
-    spread = np.sqrt((shares * (each - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
+    ious = np.zeros_like(shares)  # the last, a mask on no object, stays 0
+    ious[:, : len(JUDGED)] = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
+    mean = np.clip((shares * ious).sum(axis=1), 0.0, 1.0)
+    spread = np.sqrt((shares * (ious - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
     return mean, spread
 
 
@@ -279,8 +279,8 @@ def _unmeasured(based: Doubles, probs: Doubles, coefficients: Coefficients) -> C
 
 
 def _without(six: Doubles, defect: Defect) -> Doubles:
-    kept = np.where(np.array(DEFECTS) == defect, 0.0, np.maximum(six, 1e-9))
-    return np.asarray(kept / kept.sum(), dtype=np.float64)
+    weights = np.where(np.array(DEFECTS) == defect, 0.0, np.maximum(six, 1e-9))
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,8 +331,8 @@ class _Coefficients:
 def load_coefficients(path: Path = FILE) -> Coefficients:
     """Read a coefficient file of this catalogue of cues; the same file is read once."""
     expected = "the file that `auscult train cues` writes"
-    found = codec.read_file(_Coefficients, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
-    return _coefficients(found)
+    file = codec.read_file(_Coefficients, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
+    return _coefficients(file)
 
 
 def to_json(coefficients: Coefficients) -> dict[str, Any]:
@@ -342,18 +342,18 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
 
     def weights(row: Doubles) -> dict[str, Any]:
         table = row[1:].reshape(parts, len(names)).T
-        return {"bias": row[0], **{name: table[at] for at, name in enumerate(names)}}
+        return {"bias": row[0], **{name: table[index] for index, name in enumerate(names)}}
 
     written: dict[str, Any] = codec.to_json(
         {
             "schema": SCHEMA,
             "cues": {
                 name: {
-                    "mean": coefficients.mean[at],
-                    "spread": coefficients.spread[at],
-                    "knots": coefficients.knots[:, at],
+                    "mean": coefficients.mean[index],
+                    "spread": coefficients.spread[index],
+                    "knots": coefficients.knots[:, index],
                 }
-                for at, name in enumerate(names)
+                for index, name in enumerate(names)
             },
             "defects": {name: weights(row) for name, row in zip(CLASSES, coefficients.defects, strict=True)},
             "iou": {name: weights(row) for name, row in zip(JUDGED, coefficients.iou, strict=True)},
@@ -361,7 +361,7 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
             "prior": coefficients.prior,
             "novelty": {
                 "distances": coefficients.distances,
-                "precision": [row[: at + 1] for at, row in enumerate(coefficients.precision)],
+                "precision": [row[: index + 1] for index, row in enumerate(coefficients.precision)],
             },
         },
         digits=5,
@@ -374,16 +374,16 @@ def from_json(value: Mapping[str, Any]) -> Coefficients:
     return _coefficients(codec.from_json(_Coefficients, value, error=UsageError))
 
 
-def _coefficients(found: _Coefficients) -> Coefficients:
-    rows = list(found.cues.values())
+def _coefficients(file: _Coefficients) -> Coefficients:
+    rows = list(file.cues.values())
     return Coefficients(
         mean=np.array([row.mean for row in rows]),
         spread=np.array([row.spread for row in rows]),
         knots=np.array([row.knots for row in rows]).T,
-        defects=found.weights(found.defects.values()),
-        iou=found.weights(found.iou.values()),
-        reach=found.interval,
-        prior=found.prior,
-        precision=symmetric(found.novelty.precision),
-        distances=found.novelty.distances,
+        defects=file.weights(file.defects.values()),
+        iou=file.weights(file.iou.values()),
+        reach=file.interval,
+        prior=file.prior,
+        precision=symmetric(file.novelty.precision),
+        distances=file.novelty.distances,
     )

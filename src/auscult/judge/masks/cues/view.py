@@ -107,11 +107,11 @@ def resized(picture: NDArray[np.uint8], size: tuple[int, int], *, shrinks: bool)
     bytes as ``INTER_AREA`` of bytes; not so where both sides shrink by whole numbers or one grows.
     """
     height, width = picture.shape[:2]
-    whole = width % size[0] == 0 and height % size[1] == 0
-    alike = picture.ndim == 3 and not whole and size[0] <= width and size[1] <= height
-    if not shrinks or not alike or picture.size > _MOST_FLOATS:
-        how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-        return np.asarray(cv2.resize(picture, size, interpolation=how), dtype=np.uint8)
+    whole_ratio = width % size[0] == 0 and height % size[1] == 0
+    exact = picture.ndim == 3 and not whole_ratio and size[0] <= width and size[1] <= height
+    if not shrinks or not exact or picture.size > _MOST_FLOATS:
+        method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        return np.asarray(cv2.resize(picture, size, interpolation=method), dtype=np.uint8)
     means = np.asarray(cv2.resize(picture.astype(np.float32), size, interpolation=cv2.INTER_AREA))
     return np.rint(means).astype(np.uint8)
 
@@ -158,14 +158,14 @@ def tables_of(lab8: NDArray[np.uint8]) -> tuple[NDArray[np.int16], ...]:
 
     The picture is Lab as OpenCV keeps it, uint8 (h, w, 3).
     """
-    found = []
+    tables = []
     stride = LAB_BINS
     for channel, bins, least in zip(cv2.split(lab8), _BINS, _LEAST_SPAN, strict=True):
         low, high, _, _ = cv2.minMaxLoc(channel)
         cell = (np.arange(256) - low) / max(high - low + 1, least) * bins
         stride //= bins
-        found.append(np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(stride))
-    return tuple(found)
+        tables.append(np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(stride))
+    return tuple(tables)
 
 
 def bins_of(lab8: NDArray[np.uint8], tables: tuple[NDArray[np.int16], ...]) -> NDArray[np.int16]:

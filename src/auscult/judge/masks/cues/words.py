@@ -64,13 +64,13 @@ def _hole_or_notch(findings: Findings) -> Remark:
     share = holes / (1 + holes)
     if "hole_largest" in boxes and holes >= 0.5 * notch and share >= _OF_NOTE:
         count = round(float(np.expm1(cues["hole_count"])))
-        where, box = _placed(findings, boxes["hole_largest"])
+        place, box = _placed(findings, boxes["hole_largest"])
         text = f"about {percent(share)} of the area inside is missing"
-        many = "" if count == 1 else f" in {count} holes, the largest"
-        return f"{text}{many or ','} {where}", box
+        count_text = "" if count == 1 else f" in {count} holes, the largest"
+        return f"{text}{count_text or ','} {place}", box
     if "notch_largest" in boxes and notch >= _OF_NOTE:
-        where, box = _placed(findings, boxes["notch_largest"])
-        return f"a notch of about {percent(notch)} of the area cuts into the outline, {where}", box
+        place, box = _placed(findings, boxes["notch_largest"])
+        return f"a notch of about {percent(notch)} of the area cuts into the outline, {place}", box
     return "", None
 
 
@@ -105,8 +105,8 @@ def _second_part(findings: Findings) -> Remark:
     if second <= 0.02:
         return "", None
     count = round(float(np.exp(findings.cues["part_count"])))
-    where, box = _placed(findings, findings.boxes["part_second"])
-    return f"{count} separate parts, the second holds {percent(second)}, {where}", box
+    place, box = _placed(findings, findings.boxes["part_second"])
+    return f"{count} separate parts, the second holds {percent(second)}, {place}", box
 
 
 def _full_neg(findings: Findings) -> Remark:
@@ -141,8 +141,8 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
     share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
     position = _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
     mostly = "in several places" if position == MIDDLE else f"mostly {position}"
-    where = "all round" if share > 0.7 else f"on {percent(share)} of its length, {mostly}"
-    return f"the edges of the picture run {amount} {side} the outline, {where}", view.to_frame(box)
+    extent = "all round" if share > 0.7 else f"on {percent(share)} of its length, {mostly}"
+    return f"the edges of the picture run {amount} {side} the outline, {extent}", view.to_frame(box)
 
 
 def _coloured(findings: Findings, side: Literal["inside", "outside"]) -> Remark | None:
@@ -152,14 +152,14 @@ def _coloured(findings: Findings, side: Literal["inside", "outside"]) -> Remark 
     if share < 0.02:
         return None
     like = "surroundings" if side == "inside" else "inside"
-    where, box = _placed(findings, findings.boxes[name])
-    return f"a region {side} of about {percent(share)} of the area has the colours of the {like}, {where}", box
+    place, box = _placed(findings, findings.boxes[name])
+    return f"a region {side} of about {percent(share)} of the area has the colours of the {like}, {place}", box
 
 
 def _placed(findings: Findings, box: Box) -> tuple[str, Box]:
     """Where a box of the view lies in the mask's, in words, and the same box in pixels of the frame."""
-    where = _where((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, findings)
-    return where, findings.view.to_frame(box)
+    place = _where((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, findings)
+    return place, findings.view.to_frame(box)
 
 
 def _where(x: float, y: float, findings: Findings) -> str:

@@ -70,18 +70,18 @@ class PromptedJudge:
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)
         members, classifier, calibration = self._parts()
-        seen = [at for at, prediction in enumerate(predictions) if prediction.mask.any()]
-        made = verdicts_of(
-            [cases[at] for at in seen],
-            [predictions[at].mask for at in seen],
+        indices = [index for index, prediction in enumerate(predictions) if prediction.mask.any()]
+        verdicts = verdicts_of(
+            [cases[index] for index in indices],
+            [predictions[index].mask for index in indices],
             members=members,
             classifier=classifier,
             calibration=calibration,
             judge=self.name,
             evidence=self._evidence,
         )
-        found = dict(zip(seen, made, strict=True))
-        return [found.get(at) or nothing_segmented(case.id, self.name) for at, case in enumerate(cases)]
+        by_index = dict(zip(indices, verdicts, strict=True))
+        return [by_index.get(index) or nothing_segmented(case.id, self.name) for index, case in enumerate(cases)]
 
     @property
     def prob_shift(self) -> float:
@@ -127,16 +127,16 @@ def _members(calibration: Calibration, folder: Path | None = None) -> list[Membe
     """The networks that a calibration is for: a folder's own where it has them, else the shipped ones."""
     from auscult.judge.masks.prompted.network import FOLDER, load_member
 
-    own = folder if folder is not None and (folder / "member0.onnx").exists() else FOLDER
-    return [load_member(own / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
+    source = folder if folder is not None and (folder / "member0.onnx").exists() else FOLDER
+    return [load_member(source / f"member{number}.onnx", digest) for number, digest in enumerate(calibration.weights)]
 
 
 def _classifier(calibration: Calibration, folder: Path | None = None) -> Classifier:
     """The defect classifier that a calibration is for, likewise."""
     from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, FOLDER, load_classifier
 
-    own = folder if folder is not None and (folder / CLASSIFIER_FILE).exists() else FOLDER
-    return load_classifier(own / CLASSIFIER_FILE, calibration.classifier)
+    source = folder if folder is not None and (folder / CLASSIFIER_FILE).exists() else FOLDER
+    return load_classifier(source / CLASSIFIER_FILE, calibration.classifier)
 
 
 JUDGE = PromptedJudge()

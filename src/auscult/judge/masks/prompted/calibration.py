@@ -212,9 +212,9 @@ def load_calibration(path: Path = FILE) -> Calibration:
 @lru_cache(maxsize=8)
 def _read(path: Path, _written: tuple[int, int]) -> Calibration:
     """The file as it is now; its time and size are part of the cache key."""
-    found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
-    shared = _shared(found) | {"prior": found.prior / found.prior.sum()}
-    return Calibration(**shared, known=found.novelty.known(), head=found.head)
+    file = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
+    shared = _shared(file) | {"prior": file.prior / file.prior.sum()}
+    return Calibration(**shared, known=file.novelty.known(), head=file.head)
 
 
 def _shared(fitted: Fitted) -> dict[str, Any]:

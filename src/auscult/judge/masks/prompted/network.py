@@ -63,8 +63,8 @@ class Member:
         other = np.zeros((count, 1, grid, grid), np.float32) if given is None else given
         counts = np.full((count, 1, 1, 1), 0.0 if given is None else 1.0, np.float32)
         shapes = {"answer": (1, grid, grid), "ious": (BINS,), "types": (len(TYPES),), "features": (FEATURES,)}
-        found = self.session.run(list(shapes), {**inputs, "given": other, "counts": counts})
-        outputs = dict(zip(shapes, found, strict=True))
+        arrays = self.session.run(list(shapes), {**inputs, "given": other, "counts": counts})
+        outputs = dict(zip(shapes, arrays, strict=True))
         check_outputs(outputs, shapes, count=count, hint=_HINT, path=self.path)
         return outputs
 
@@ -79,8 +79,8 @@ def load_member(path: Path, digest: str | None = None) -> Member:
 
 @lru_cache(maxsize=16)
 def _member(path: Path, digest: str | None, _changed: tuple[int, int]) -> Member:
-    found, session = _opened(path, digest)
-    return Member(path=path, lens=_lens(session, path), digest=found, session=session)
+    opened_digest, session = _opened(path, digest)
+    return Member(path=path, lens=_lens(session, path), digest=opened_digest, session=session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,9 +93,9 @@ class Classifier:
 
     def __call__(self, cues: Floats, shape: Floats) -> Doubles:
         """Log shares of the six ``TYPES``, (n, 6), from cues, float32 (n, 169), and ``view.shape_of``, (n, 10)."""
-        (found,) = self.session.run(["types"], {"cues": cues, "shape": shape})
-        check_outputs({"types": found}, {"types": (len(TYPES),)}, count=len(cues), hint=_HINT, path=self.path)
-        return np.log(softmax(found) + _LEAST)
+        (shares,) = self.session.run(["types"], {"cues": cues, "shape": shape})
+        check_outputs({"types": shares}, {"types": (len(TYPES),)}, count=len(cues), hint=_HINT, path=self.path)
+        return np.log(softmax(shares) + _LEAST)
 
 
 def load_classifier(path: Path, digest: str | None = None) -> Classifier:
@@ -105,12 +105,12 @@ def load_classifier(path: Path, digest: str | None = None) -> Classifier:
 
 @lru_cache(maxsize=16)
 def _classifier(path: Path, digest: str | None, _changed: tuple[int, int]) -> Classifier:
-    found, session = _opened(path, digest)
+    opened_digest, session = _opened(path, digest)
     inputs = {tensor.name: tuple(tensor.shape[1:]) for tensor in session.get_inputs()}
-    wanted = {"cues": (CUE_COUNT,), "shape": (SHAPE,)}
-    if inputs != wanted:
-        raise UsageError(f"the network's inputs are {inputs}", expected=f"{wanted}", hint=_HINT, path=path)
-    return Classifier(path=path, digest=found, session=session)
+    expected = {"cues": (CUE_COUNT,), "shape": (SHAPE,)}
+    if inputs != expected:
+        raise UsageError(f"the network's inputs are {inputs}", expected=f"{expected}", hint=_HINT, path=path)
+    return Classifier(path=path, digest=opened_digest, session=session)
 
 
 def _written(path: Path) -> tuple[int, int]:
@@ -122,15 +122,15 @@ def _written(path: Path) -> tuple[int, int]:
 def _opened(path: Path, digest: str | None) -> tuple[str, Any]:
     """Hash and session of a file."""
     content = read_network(path, most_bytes=MOST_BYTES)
-    found = hashlib.sha256(content).hexdigest()
-    if digest is not None and found != digest:
+    actual = hashlib.sha256(content).hexdigest()
+    if digest is not None and actual != digest:
         raise UsageError(
-            f"these are weights {found[:12]}, the calibration is for {digest[:12]}",
+            f"these are weights {actual[:12]}, the calibration is for {digest[:12]}",
             expected="weights and calibration of one run of `auscult train prompted-mask`",
             hint=_HINT,
             path=path,
         )
-    return found, open_session(content, path, in_eight_bits=True)
+    return actual, open_session(content, path, in_eight_bits=True)
 
 
 def _lens(session: Any, path: Path) -> Lens:
@@ -139,7 +139,7 @@ def _lens(session: Any, path: Path) -> Lens:
     except (KeyError, ValueError, RecordError) as error:
         raise UsageError("the network does not say how it looks at a mask", hint=_HINT, path=path) from error
     grid = lens.grid
-    wanted = {
+    expected = {
         "crop": (3, lens.side, lens.side),
         "candidate": (1, grid, grid),
         "strip": (6, 24, 256),
@@ -147,9 +147,9 @@ def _lens(session: Any, path: Path) -> Lens:
         "given": (1, grid, grid),
         "counts": (1, 1, 1),
     }
-    found = {tensor.name: tuple(tensor.shape[1:]) for tensor in session.get_inputs()}
-    if found != wanted or not 32 <= lens.side <= 1024 or not 1.0 <= lens.margin <= 8.0:
-        raise UsageError(f"the network's inputs are {found}", expected=f"{wanted}", hint=_HINT, path=path)
+    inputs = {tensor.name: tuple(tensor.shape[1:]) for tensor in session.get_inputs()}
+    if inputs != expected or not 32 <= lens.side <= 1024 or not 1.0 <= lens.margin <= 8.0:
+        raise UsageError(f"the network's inputs are {inputs}", expected=f"{expected}", hint=_HINT, path=path)
     return lens
 
 
@@ -157,8 +157,8 @@ def run(
     members: Sequence[Member], inputs: Sequence[Mapping[str, Floats]], answers: Sequence[Floats] | None = None
 ) -> list[dict[str, Floats]]:
     """Run each member on its own inputs, and on another segmenter's answers if given."""
-    given: Sequence[Floats | None] = answers or [None] * len(members)
-    return [member(batch, answer) for member, batch, answer in zip(members, inputs, given, strict=True)]
+    others: Sequence[Floats | None] = answers or [None] * len(members)
+    return [member(batch, answer) for member, batch, answer in zip(members, inputs, others, strict=True)]
 
 
 SURE: Final = 4.0
@@ -196,8 +196,8 @@ class Evidence:
         """
         drawn = [self._segmenter(case.frame, *prompt_of(mask)) for case, mask in zip(cases, masks, strict=True)]
         return [
-            np.stack([logits_of(mask, view.box, len(view.candidate)) for mask, view in zip(drawn, seen, strict=True)])
-            for seen in views
+            np.stack([logits_of(mask, view.box, len(view.candidate)) for mask, view in zip(drawn, batch, strict=True)])
+            for batch in views
         ]
 
 
@@ -218,8 +218,8 @@ class SamSegmenter:
         """Segment by the box alone; the points are not used."""
         del points
         x0, y0, x1, y1 = box
-        found = self._net.masks(frame[None], [(float(x0), float(y0), float(x1), float(y1))])
-        return np.asarray(found[0], dtype=np.bool_)
+        masks = self._net.masks(frame[None], [(float(x0), float(y0), float(x1), float(y1))])
+        return np.asarray(masks[0], dtype=np.bool_)
 
 
 def load_evidence(name: str) -> Evidence:

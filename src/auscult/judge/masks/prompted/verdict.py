@@ -78,10 +78,10 @@ def novelty_from(ious: Floats, features: Floats, *, bent: Doubles, calibration: 
     The width is that of the calibrated histogram, since the networks' own says little of how far off the estimate is;
     but where that is far wider than if they knew nothing, they contradict one another and the novelty is 1.
     """
-    far = novelty_of(features[:, 0], calibration.known)
-    wide = np.interp(numbers.spread_of(bent), calibration.spread, (0.0, 0.5, 1.0))
+    distance = novelty_of(features[:, 0], calibration.known)
+    width = np.interp(numbers.spread_of(bent), calibration.spread, (0.0, 0.5, 1.0))
     disagree = numbers.spread_of(softmax(ious).mean(axis=1)) > numbers.DISAGREEMENT
-    return np.where(disagree, 1.0, np.maximum(far, wide))
+    return np.where(disagree, 1.0, np.maximum(distance, width))
 
 
 def verdicts_of(
@@ -98,10 +98,10 @@ def verdicts_of(
 
     The answers of ``evidence``, another segmenter, count instead of the networks' own.
     """
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for begin in range(0, len(cases), _MOST):
         batch = slice(begin, begin + _MOST)
-        found += _batch(
+        verdicts += _batch(
             cases[batch],
             masks[batch],
             members=members,
@@ -110,7 +110,7 @@ def verdicts_of(
             judge=judge,
             evidence=evidence,
         )
-    return found
+    return verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,13 +134,13 @@ def _batch(
     evidence: Segmenter | None,
 ) -> list[Verdict]:
     lenses = tuple(member.lens for member in members)
-    found: list[Verdict | None] = []
+    verdicts: list[Verdict | None] = []
     seen: list[_Seen] = []
     for case, mask in zip(cases, masks, strict=True):
         outline = outline_of(case.frame, mask)
         views = looks(case.frame, mask, lenses, outline=outline)
         sight = sight_of(mask, four_channels(views[0]), views[0].box)
-        found.append(unjudged(case.id, judge, NOTHING_SEEN[sight]) if sight in BLIND else None)
+        verdicts.append(unjudged(case.id, judge, NOTHING_SEEN[sight]) if sight in BLIND else None)
         if sight not in BLIND:
             seen.append(_Seen(case=case, mask=mask, views=views, outline=outline))
     judged = iter(
@@ -148,7 +148,7 @@ def _batch(
         if seen
         else ()
     )
-    return [verdict or next(judged) for verdict in found]
+    return [verdict or next(judged) for verdict in verdicts]
 
 
 def _judged(
@@ -161,37 +161,39 @@ def _judged(
     evidence: Segmenter | None,
 ) -> list[Verdict]:
     """Verdicts of candidates that can be looked at."""
-    by_member = [[one.views[at] for one in seen] for at in range(len(members))]
+    by_member = [[candidate.views[index] for candidate in seen] for index in range(len(members))]
     outputs = run(
         members,
         [inputs(batch) for batch in by_member],
         None
         if evidence is None
-        else evidence.answers([one.case for one in seen], [one.mask for one in seen], by_member),
+        else evidence.answers(
+            [candidate.case for candidate in seen], [candidate.mask for candidate in seen], by_member
+        ),
     )
-    shapes = np.stack([one.views[0].shape for one in seen])
+    shapes = np.stack([candidate.views[0].shape for candidate in seen])
     estimates = estimates_of(
         np.stack([output["ious"] for output in outputs], axis=1),
         np.stack([output["types"] for output in outputs], axis=1),
-        classifier(np.stack([one.outline.cues for one in seen]), shapes),
+        classifier(np.stack([candidate.outline.cues for candidate in seen]), shapes),
         features=np.stack([output["features"] for output in outputs], axis=1),
         size=shapes[:, 0].astype(np.float64),
         calibration=calibration,
     )
     return [
-        _verdict(one, answer=outputs[0]["answer"][at, 0], estimates=estimates, at=at, judge=judge)
-        for at, one in enumerate(seen)
+        _verdict(candidate, answer=outputs[0]["answer"][index, 0], estimates=estimates, index=index, judge=judge)
+        for index, candidate in enumerate(seen)
     ]
 
 
-def _verdict(seen: _Seen, *, answer: Floats, estimates: Estimates, at: int, judge: str) -> Verdict:
-    view, size = seen.views[0], (seen.mask.shape[0], seen.mask.shape[1])
+def _verdict(candidate: _Seen, *, answer: Floats, estimates: Estimates, index: int, judge: str) -> Verdict:
+    view, size = candidate.views[0], (candidate.mask.shape[0], candidate.mask.shape[1])
     signed, inside = differences(answer, view, size)
     probs: dict[str, float] = {
-        str(name): float(value) for name, value in zip(DEFECTS, estimates.types[at], strict=True)
+        str(name): float(value) for name, value in zip(DEFECTS, estimates.types[index], strict=True)
     }
     defect = likeliest(probs)
-    low, high, novelty = (float(column[at]) for column in (estimates.low, estimates.high, estimates.novelty))
+    low, high, novelty = (float(column[index]) for column in (estimates.low, estimates.high, estimates.novelty))
     sentence, region = rationale_of(
         places_of(signed, inside, box=view.box, size=size),
         defect=defect,
@@ -201,8 +203,8 @@ def _verdict(seen: _Seen, *, answer: Floats, estimates: Estimates, at: int, judg
         novelty=novelty,
     )
     return Verdict(
-        id=seen.case.id,
-        iou=float(estimates.iou[at]),
+        id=candidate.case.id,
+        iou=float(estimates.iou[index]),
         iou_low=low,
         iou_high=high,
         defect=defect,
@@ -213,8 +215,8 @@ def _verdict(seen: _Seen, *, answer: Floats, estimates: Estimates, at: int, judg
         novelty=novelty,
         region=region,
         error_map=error_map_of(noted(signed), view.box),
-        prob_iou_80=float(estimates.good[at]),
-        prob_iou_50=float(estimates.fair[at]),
+        prob_iou_80=float(estimates.good[index]),
+        prob_iou_50=float(estimates.fair[index]),
     )
 
 

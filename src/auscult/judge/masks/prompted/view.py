@@ -62,20 +62,20 @@ def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: Outlin
     if not mask.any():
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
     line, shape = strip_along(frame, mask) if outline is None else outline.strip, shape_of(mask)
-    found = []
+    views = []
     for lens in lenses:
         box = box_round(mask, lens.margin)
-        known = outline.inside if outline is not None and (outline.box, CROP_PX) == (box, lens.grid) else None
-        found.append(
+        measured = outline.inside if outline is not None and (outline.box, CROP_PX) == (box, lens.grid) else None
+        views.append(
             View(
                 crop=planes(cut(frame, box, lens.side)),
-                candidate=known if known is not None else coverage(mask, box, lens.grid),
+                candidate=measured if measured is not None else coverage(mask, box, lens.grid),
                 strip=line,
                 shape=shape,
                 box=box,
             )
         )
-    return tuple(found)
+    return tuple(views)
 
 
 def shape_of(mask: Mask) -> Floats:
@@ -95,7 +95,7 @@ def shape_of(mask: Mask) -> Floats:
     areas = sorted((float(cv2.contourArea(line)) for line in outlines), reverse=True)
     touched = [x == 0, y == 0, x + w == width, y + h == height]
     rim = sum(int(np.count_nonzero(line)) for line in (inner[0], inner[-1], inner[:, 0], inner[:, -1]))
-    found = [
+    values = [
         np.log(area / mask.size) / 2 + 1.5,
         np.log(area) / 2 - 4,
         np.log(w / h),
@@ -107,7 +107,7 @@ def shape_of(mask: Mask) -> Floats:
         sum(touched) / 2,
         2 * rim / max(2 * (w + h), 1),
     ]
-    return np.asarray(found, dtype=np.float32).clip(-4, 4)
+    return np.asarray(values, dtype=np.float32).clip(-4, 4)
 
 
 def inputs(views: list[View]) -> dict[str, Floats]:

@@ -101,7 +101,7 @@ def error_of(spread: Floats, errors: Sequence[tuple[float, float]]) -> Doubles:
 def load_calibration(folder: Path, network: str) -> SoundCalibration:
     """The calibration of a network's folder; a UsageError where it is of another network."""
     path = folder / FILE
-    found = read_file(
+    calibration = read_file(
         SoundCalibration,
         path,
         what="calibration",
@@ -109,9 +109,9 @@ def load_calibration(folder: Path, network: str) -> SoundCalibration:
         most_bytes=_MOST_BYTES,
         hint=HINT,
     )
-    if found.network != network:
+    if calibration.network != network:
         raise UsageError("the calibration is of another network", expected=network, hint=HINT, path=path)
-    return found
+    return calibration
 
 
 WINDOW_S: Final = 12.0
@@ -201,10 +201,10 @@ class CompactSoundJudge:
         ``UsageError`` says what the folder lacks, or what is wrong with it.
         """
         encodes = (folder / "config.json").is_file()
-        found = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
+        judge = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
         for part in ("calibration", "sentences"):
-            getattr(found, part)  # opens the files now, not at the first sound
-        return found
+            getattr(judge, part)  # opens the files now, not at the first sound
+        return judge
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
         """Judge one output, float32 of the mixture's shape, of any level and up to 100 ms late."""
@@ -215,9 +215,9 @@ class CompactSoundJudge:
         verdicts: list[SoundVerdict] = []
         pairs = list(zip(cases, separated, strict=True))
         for _, group in groupby(pairs, key=lambda pair: (id(pair[0].mixture), pair[0].rate_hz)):
-            mine = list(group)
-            for start in range(0, len(mine), _AT_ONCE):
-                verdicts += self._of_mixture(mine[start : start + _AT_ONCE])
+            members = list(group)
+            for start in range(0, len(members), _AT_ONCE):
+                verdicts += self._of_mixture(members[start : start + _AT_ONCE])
         return verdicts
 
     def _of_mixture(self, pairs: Sequence[tuple[SoundCase, Samples]]) -> list[SoundVerdict]:
@@ -226,32 +226,32 @@ class CompactSoundJudge:
             return [unjudged(case, self.name) for case, _ in pairs]
         prompts = {id(case): self._prompt(case) for case, _ in pairs}
         plain = list(self._windows(mixture, rate_hz))
-        loud = [at for at, (_, output) in enumerate(pairs) if not is_silent(mixture, output)]
-        parts = self._parts([pairs[at] for at in loud], plain, prompts)
+        loud = [index for index, (_, output) in enumerate(pairs) if not is_silent(mixture, output)]
+        parts = self._parts([pairs[index] for index in loud], plain, prompts)
         verdicts = []
-        for at, (case, _) in enumerate(pairs):
+        for index, (case, _) in enumerate(pairs):
             prompt = prompts[id(case)]
             hard, domain = self._hardness(case, plain, prompt)
-            if at not in loud:
+            if index not in loud:
                 verdicts.append(silent_output(case, self.name, difficulty=hard, evidence=prompt.evidence))
                 continue
             prompt = replace(prompt, domain=domain)
-            said = self._verdict(case, parts[loud.index(at)], windows=plain, prompt=prompt)
-            verdicts.append(said if said.overall is None else replace(said, difficulty=hard))
+            verdict = self._verdict(case, parts[loud.index(index)], windows=plain, prompt=prompt)
+            verdicts.append(verdict if verdict.overall is None else replace(verdict, difficulty=hard))
         return verdicts
 
     def _prompt(self, case: SoundCase) -> _Prompt:
         words = PromptWords(classes=as_classes(), unknown=(), domain="")
         if case.text is not None and case.text.strip():
             words = read_prompt(case.text, sentences=self.sentences)
-        shown = None if case.frames is None else picture_classes(case.frames)
+        depicted = None if case.frames is None else picture_classes(case.frames)
         evidence = SoundEvidence(
             text=bool(words.classes.any()),
             spans=bool(case.spans),
-            picture=shown is not None and bool(shown.any()),
+            picture=depicted is not None and bool(depicted.any()),
             unknown=words.unknown,
         )
-        return _Prompt(classes=as_classes(words.classes, shown), evidence=evidence, domain=words.domain)
+        return _Prompt(classes=as_classes(words.classes, depicted), evidence=evidence, domain=words.domain)
 
     def _windows(self, mixture: Samples, rate_hz: int) -> Iterator[_Window]:
         count = max(1, int(np.ceil(mixture.shape[1] / (WINDOW_S * rate_hz))))
@@ -277,56 +277,56 @@ class CompactSoundJudge:
         self, pairs: Sequence[tuple[SoundCase, Samples]], windows: Sequence[_Window], prompts: dict[int, _Prompt]
     ) -> list[list[_Part]]:
         """What is said of each output, window by window."""
-        found: list[list[_Part]] = [[] for _ in pairs]
+        parts: list[list[_Part]] = [[] for _ in pairs]
         for window in windows if pairs else ():
             outputs = [output[:, window.first : window.first + window.samples] for _, output in pairs]
-            mels = np.stack([np.stack([window.heard.mel, *hear_output(window.heard, own)]) for own in outputs])
+            mels = np.stack([np.stack([window.heard.mel, *hear_output(window.heard, output)]) for output in outputs])
             steps = self.network.steps(list(mels[:, 1:].reshape(-1, *mels.shape[2:])))
             classes = np.stack([prompts[id(case)].classes for case, _ in pairs])
             three = (np.repeat(window.steps[None], len(pairs), axis=0), steps[0::2], steps[1::2])
-            evidence = [self.network.evidence(one, classes) for one in three]
-            heard = {
+            evidence = [self.network.evidence(encoded, classes) for encoded in three]
+            inputs = {
                 "mixture": three[0],
                 "output": three[1],
                 "rest": three[2],
                 "mels": mels,
                 "spans": np.stack([self._spans(case, window) for case, _ in pairs]),
-                "evidence": np.concatenate([one for one, _ in evidence], axis=-1),
+                "evidence": np.concatenate([strengths for strengths, _ in evidence], axis=-1),
                 "prompt": evidence[0][1],
             }
-            said = self.network.judged(heard)
+            results = self.network.judged(inputs)
             for row in range(len(pairs)):
-                found[row].append(
+                parts[row].append(
                     _Part(
-                        scores=said["scores"][row],
-                        spread=said["spread"][row],
-                        curves=1 / (1 + np.exp(-said["curves"][row])),
-                        pooled=said["pooled"][row],
+                        scores=results["scores"][row],
+                        spread=results["spread"][row],
+                        curves=1 / (1 + np.exp(-results["curves"][row])),
+                        pooled=results["pooled"][row],
                         power=window.power,
                     )
                 )
-        return found
+        return parts
 
     def _hardness(self, case: SoundCase, windows: Sequence[_Window], prompt: _Prompt) -> tuple[dict[str, float], str]:
         """Difficulty by axis, and the domain: that of the words, else of what is heard where that is clear."""
         weights = np.array([window.power for window in windows])
         rows = []
         for window in windows:
-            evidence, wanted = self.network.evidence(window.steps[None], prompt.classes[None])
-            heard = {
+            evidence, vector = self.network.evidence(window.steps[None], prompt.classes[None])
+            inputs = {
                 "mixture": window.steps[None],
                 "mel": window.heard.mel[None, None],
                 "spans": self._spans(case, window)[None],
                 "evidence": evidence,
-                "prompt": wanted,
+                "prompt": vector,
             }
-            rows.append(self.network.hardness(heard))
+            rows.append(self.network.hardness(inputs))
         share = weights / max(weights.sum(), 1e-30)
         axes = np.einsum("w,wa->a", share, np.concatenate([row["difficulty"] for row in rows]))
         logits = np.einsum("w,wa->a", share, np.concatenate([row["domain"] for row in rows]))
         chances = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
         domain = prompt.domain or (DOMAINS[int(chances.argmax())] if chances.max() >= _SURE else "")
-        return {name: float(axes[at]) for at, name in enumerate(DIFFICULTY_AXES)}, domain
+        return {name: float(axes[index]) for index, name in enumerate(DIFFICULTY_AXES)}, domain
 
     def _verdict(
         self, case: SoundCase, parts: Sequence[_Part], *, windows: Sequence[_Window], prompt: _Prompt
@@ -335,7 +335,7 @@ class CompactSoundJudge:
         share = weights / max(weights.sum(), 1e-30)
 
         def mean(key: str) -> Floats:
-            return np.asarray(np.einsum("w,wa->a", share, np.stack([getattr(one, key) for one in parts])), np.float32)
+            return np.asarray(np.einsum("w,wa->a", share, np.stack([getattr(part, key) for part in parts])), np.float32)
 
         novelty = self.calibration.novelty(mean("pooled")[None])
         evidence = prompt.evidence
@@ -354,7 +354,7 @@ class CompactSoundJudge:
         return scored(
             case,
             self.name,
-            {axis: (float(ends[at, 0]), float(ends[at, 1]), float(ends[at, 2])) for at, axis in enumerate(PERFORMANCE)},
+            {axis: (float(row[0]), float(row[1]), float(row[2])) for axis, row in zip(PERFORMANCE, ends, strict=True)},
             difficulty={},
             evidence=evidence,
             rationale=_sentence(ends, curves, evidence),
@@ -375,22 +375,22 @@ def _joined(parts: Sequence[_Part], windows: Sequence[_Window], *, rate_hz: int)
     times = np.arange(max(1, np.ceil(until / STEP_S - _ROUNDING))) * STEP_S
     places = np.searchsorted(begins, times + _ROUNDING, "right") - 1
     steps = ((times - begins[places]) / STEP_S + _ROUNDING).astype(int)
-    return np.stack([parts[of].curves[:, at] for of, at in zip(places, steps, strict=True)], axis=1)
+    return np.stack([parts[window].curves[:, step] for window, step in zip(places, steps, strict=True)], axis=1)
 
 
 def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
     """What is wrong most, and when; and what was asked for in words that are not known."""
     worst = int(np.argmin(ends[:3, 0]))
-    said = [
+    sentence = [
         f"Part of the target is missing{_when(curves[0])}.",
         f"Something else is left over{_when(curves[1])}.",
         "The target sounds damaged.",
     ][worst]
     if ends[worst, 0] >= _FINE:
-        said = "Nothing wrong is heard."
+        sentence = "Nothing wrong is heard."
     if evidence.unknown:
-        said += f" Not known: {', '.join(evidence.unknown[:3])}."
-    return said
+        sentence += f" Not known: {', '.join(evidence.unknown[:3])}."
+    return sentence
 
 
 def _when(curve: Floats) -> str:

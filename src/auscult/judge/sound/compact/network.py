@@ -58,8 +58,8 @@ def hear_output(heard: HeardMixture, separated: Samples) -> tuple[Floats, Floats
     power = float(np.mean(np.square(output, dtype=np.float64))) / LEVEL**2
     if power > _LOUDEST:
         output = output * np.float32(np.sqrt(_LOUDEST / power))
-    made = [whole_steps(log_mel(_at_rate(one, heard.rate_hz))) for one in (output, heard.sound - output)]
-    return made[0], made[1]
+    mels = [whole_steps(log_mel(_at_rate(sound, heard.rate_hz))) for sound in (output, heard.sound - output)]
+    return mels[0], mels[1]
 
 
 def _at_rate(sound: Samples, rate_hz: int) -> Samples:
@@ -73,23 +73,23 @@ def whole_steps(mel: Floats) -> Floats:
 
 def span_steps(spans: Sequence[Span], steps: int) -> Floats:
     """Spans as float32 (3, steps): the share of each step inside of ``+`` and of ``-``, and 1 where there are any."""
-    made = np.zeros((3, steps), dtype=np.float32)
+    shares = np.zeros((3, steps), dtype=np.float32)
     edges = np.arange(steps + 1) * STEP_S
     for span in spans:
         inside = np.clip(np.minimum(edges[1:], span.end_s) - np.maximum(edges[:-1], span.start_s), 0.0, STEP_S)
-        row = made[0 if span.sign == "+" else 1]
+        row = shares[0 if span.sign == "+" else 1]
         np.minimum(row + inside / STEP_S, 1.0, out=row)
-        made[2] = 1.0
-    return made
+        shares[2] = 1.0
+    return shares
 
 
 def as_classes(*found: Floats | None) -> Floats:
     """What words and pictures ask for together, float32 (527,): the most that any gives, the greatest 1; 0 for none."""
-    made = np.zeros(CLASSES, dtype=np.float32)
-    for one in found:
-        if one is not None:
-            np.maximum(made, one, out=made)
-    return made / max(float(made.max()), 1e-6)
+    classes = np.zeros(CLASSES, dtype=np.float32)
+    for weights in found:
+        if weights is not None:
+            np.maximum(classes, weights, out=classes)
+    return classes / max(float(classes.max()), 1e-6)
 
 
 FOLDER: Final = Path(__file__).parent
@@ -115,8 +115,8 @@ class SoundNetwork:
 
     def evidence(self, steps: Floats, classes: Floats) -> tuple[Floats, Floats]:
         """How strongly classes (n, 527) are in steps (n, 384, S): ``evidence`` (n, S, 4); and ``prompt`` (n, 65)."""
-        found = self._run(EVIDENCE, ["evidence", "prompt"], {"steps": steps, "classes": classes})
-        return found["evidence"], found["prompt"]
+        outputs = self._run(EVIDENCE, ["evidence", "prompt"], {"steps": steps, "classes": classes})
+        return outputs["evidence"], outputs["prompt"]
 
     def judged(self, heard: dict[str, Floats]) -> dict[str, Floats]:
         """The head's ``JUDGED`` of the arrays of ``Heard``, batch first."""
@@ -130,14 +130,14 @@ class SoundNetwork:
         self,
         file: str,
         names: Sequence[str],
-        heard: dict[str, Floats],
+        inputs: dict[str, Floats],
         *,
         shapes: Mapping[str, Any] | None = None,
     ) -> dict[str, Floats]:
-        found = dict(zip(names, self.sessions[file].run(list(names), heard), strict=True))
-        shapes = shapes or {name: value.shape[1:] for name, value in found.items()}
-        check_outputs(found, shapes, count=len(next(iter(heard.values()))), hint=HINT, path=self.folder / file)
-        return found
+        outputs = dict(zip(names, self.sessions[file].run(list(names), inputs), strict=True))
+        shapes = shapes or {name: value.shape[1:] for name, value in outputs.items()}
+        check_outputs(outputs, shapes, count=len(next(iter(inputs.values()))), hint=HINT, path=self.folder / file)
+        return outputs
 
 
 def load_network(folder: Path = FOLDER) -> SoundNetwork:

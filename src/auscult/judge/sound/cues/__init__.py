@@ -100,13 +100,13 @@ class OpenedMixture:
         share = sizes / max(sizes.sum(), 1e-12)
         change = np.abs(np.diff(loud, axis=1)).sum() / max(loud.sum(), 1e-12)
         busy = float((loud > 0.3 * loud.max()).mean())
-        own = [-float((share * np.log(share + 1e-12)).sum()), self.looks.modulation, self.looks.flatness, busy, change]
+        row = [-float((share * np.log(share + 1e-12)).sum()), self.looks.modulation, self.looks.flatness, busy, change]
         inside = open_frames(spans, loud.shape[1])
         if inside is None:
-            return np.array([*own, 1.0, 0.0, 1.0])
-        one, two = (loud[:, where].mean(axis=1) if where.any() else np.zeros(len(loud)) for where in (inside, ~inside))
-        level = float(np.log((one.sum() + 0.1) / (two.sum() + 0.1)))
-        return np.array([*own, float(inside.mean()), level, _correlation(one, two)])
+            return np.array([*row, 1.0, 0.0, 1.0])
+        on, off = (loud[:, part].mean(axis=1) if part.any() else np.zeros(len(loud)) for part in (inside, ~inside))
+        level = float(np.log((on.sum() + 0.1) / (off.sum() + 0.1)))
+        return np.array([*row, float(inside.mean()), level, _correlation(on, off)])
 
     def features(self, separated: Samples, *, rate_hz: int, spans: Sequence[Span]) -> tuple[Doubles, Doubles]:
         """Read off what is said of an output, float32 (samples,) or (channels, samples), as long as the mixture.
@@ -116,8 +116,8 @@ class OpenedMixture:
         """
         output = mono_at(separated, rate_hz=rate_hz, wanted_hz=RATE_HZ)
         output = moved(output, delay_of(self.samples, output, rate_hz=RATE_HZ))
-        found = spectra(output, rate_hz=RATE_HZ)
-        cells = cells_of(self.spectra, found, rate_hz=RATE_HZ)
+        spectrum = spectra(output, rate_hz=RATE_HZ)
+        cells = cells_of(self.spectra, spectrum, rate_hz=RATE_HZ)
         gain, mean = gain_of(cells) ** 2, max(cells.mixture.sum(axis=0).mean(), 1e-20)
         mixture, kept = cells.mixture / mean, np.minimum(cells.explained * gain, cells.mixture) / mean
         strange = np.maximum(cells.output - cells.explained, 0.0) * gain / mean
@@ -125,7 +125,7 @@ class OpenedMixture:
         loud, ours, left = (_loudness(part) for part in (mixture, kept, rest))
         odd, total = _loudness(strange, kept), max(loud.sum(), 1e-12)
         share, weights = np.sqrt(kept / np.maximum(mixture, 1e-12)), loud / total
-        middle, looks = float((weights * share).sum()), _looks(found)
+        middle, looks = float((weights * share).sum()), _looks(spectrum)
         over_time = loud.sum(axis=0)
         silent = (ours + odd).sum(axis=0) < 0.05 * over_time
         values = [
@@ -142,11 +142,11 @@ class OpenedMixture:
         ]
         inside = open_frames(spans, ours.shape[1], hop_s=STEP_S * STEPS)
         if inside is not None:
-            heard = (ours + odd).sum(axis=0)
+            loudness = (ours + odd).sum(axis=0)
             values += [
                 float(ours[:, inside].sum() / (loud[:, inside].sum() + 0.02 * total)),
                 float(ours[:, ~inside].sum() / (loud[:, ~inside].sum() + 0.02 * total)),
-                float(heard[inside].sum() / max(heard.sum(), 1e-12)),
+                float(loudness[inside].sum() / max(loudness.sum(), 1e-12)),
             ]
         return np.array(values, np.float64), np.stack([part.sum(axis=0) for part in (ours, left, odd)])
 
@@ -161,13 +161,13 @@ class _Looks(NamedTuple):
     modulation: float  # deviation of the loudness over time, relative to its mean
 
 
-def _looks(found: NDArray[np.complex64]) -> _Looks:
-    power = (found.real**2 + found.imag**2).astype(np.float64)
+def _looks(spectrum: NDArray[np.complex64]) -> _Looks:
+    power = (spectrum.real**2 + spectrum.imag**2).astype(np.float64)
     edges = band_edges(power.shape[1], RATE_HZ)
     bands = np.stack([power[:, low:high].sum(axis=1) for low, high in pairwise(edges)])
     top = max(float(bands.max()), 1e-20)
     level_db = np.maximum(10 * np.log10(bands / top + 1e-12), _HEARD_DB - 10)
-    heard = level_db[:, 1:] > _HEARD_DB
+    audible = level_db[:, 1:] > _HEARD_DB
     loud = _loudness(bands / top)
     over_time = loud.sum(axis=0)
     logs = np.log(power[:, edges[0] : edges[-1]] / top + 1e-9)
@@ -175,7 +175,7 @@ def _looks(found: NDArray[np.complex64]) -> _Looks:
     flat = logs.mean(axis=1) - np.log(np.exp(logs).mean(axis=1))
     return _Looks(
         bands,
-        float((np.abs(np.diff(level_db, axis=1)) * heard).sum() / max(heard.sum(), 1)),
+        float((np.abs(np.diff(level_db, axis=1)) * audible).sum() / max(audible.sum(), 1)),
         float((loud.sum(axis=1) * np.arange(len(loud))).sum() / max(loud.sum(), 1e-12)),
         float(flat[strong].mean()) if strong.any() else 0.0,
         float(over_time.std() / max(over_time.mean(), 1e-12)),
@@ -184,8 +184,8 @@ def _looks(found: NDArray[np.complex64]) -> _Looks:
 
 def open_frames(spans: Sequence[Span], frames: int, *, hop_s: float = STEP_S) -> NDArray[np.bool_] | None:
     """In which steps of ``hop_s`` the target should be heard; None where spans do not tell some from others."""
-    found = wanted_frames(spans, frames, hop_s=hop_s)
-    return found if found.any() and not found.all() else None
+    inside = wanted_frames(spans, frames, hop_s=hop_s)
+    return inside if inside.any() and not inside.all() else None
 
 
 def _correlation(one: Doubles, two: Doubles) -> float:
@@ -214,9 +214,9 @@ class Regression:
     def basis(self, values: Doubles) -> Doubles:
         """What is weighted, (n, basis)."""
         scaled = self.standardised(values)
-        one, two = np.triu_indices(scaled.shape[1], 1)
+        first, second = np.triu_indices(scaled.shape[1], 1)
         bent = [np.maximum(scaled - knot, 0.0) for knot in self.knots]
-        return np.hstack([np.ones((len(scaled), 1)), scaled, *bent, scaled[:, one] * scaled[:, two]])
+        return np.hstack([np.ones((len(scaled), 1)), scaled, *bent, scaled[:, first] * scaled[:, second]])
 
     def __call__(self, values: Doubles) -> Doubles:
         """Outputs (n, outputs) of features (n, f)."""
@@ -259,8 +259,8 @@ class CuesModel:
         """By how much each of an output's features (f,) moves the overall score, beside the feature's mean."""
         others = np.tile(values, (len(values), 1))
         np.fill_diagonal(others, self.scores.mean)
-        found = self.scores(np.vstack([values, others]))[:, PERFORMANCE.index("overall")]
-        return np.asarray(found[0] - found[1:])
+        scores = self.scores(np.vstack([values, others]))[:, PERFORMANCE.index("overall")]
+        return np.asarray(scores[0] - scores[1:])
 
 
 def model_json(part: Any) -> Any:
@@ -304,26 +304,26 @@ class SoundCuesJudge:
 
     def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
         """Judge several; cases in a row with one ``mixture`` array share what is read off it."""
-        found: list[SoundVerdict] = []
+        verdicts: list[SoundVerdict] = []
         last: tuple[Samples, OpenedMixture] | None = None
         for case, output in zip(cases, separated, strict=True):
             mixture = mono(case.mixture)
             if is_silent(mixture):
-                found.append(unjudged(case, self.name))
+                verdicts.append(unjudged(case, self.name))
                 continue
             if last is None or last[0] is not case.mixture:
                 last = case.mixture, OpenedMixture(mixture, rate_hz=case.rate_hz)
-            found.append(self._verdict(case, mono(output), last[1], silent=is_silent(mixture, mono(output))))
-        return found
+            verdicts.append(self._verdict(case, mono(output), last[1], silent=is_silent(mixture, mono(output))))
+        return verdicts
 
-    def _verdict(self, case: SoundCase, output: Samples, heard: OpenedMixture, *, silent: bool) -> SoundVerdict:
-        spans = heard.told(case.spans)
+    def _verdict(self, case: SoundCase, output: Samples, mixture: OpenedMixture, *, silent: bool) -> SoundVerdict:
+        spans = mixture.told(case.spans)
         model, evidence = shipped()[spans], SoundEvidence(spans=spans)
-        hard = model.hard(heard.difficulty(case.spans)[None])[0].tolist()
+        hard = model.hard(mixture.difficulty(case.spans)[None])[0].tolist()
         difficulty = dict(zip(DIFFICULTY_AXES, hard, strict=True))
         if silent:
             return silent_output(case, self.name, difficulty=difficulty, evidence=evidence)
-        values, over_time = heard.features(output, rate_hz=case.rate_hz, spans=case.spans)
+        values, over_time = mixture.features(output, rate_hz=case.rate_hz, spans=case.spans)
         ends = model.intervals(values[None])[0].tolist()
         scores = dict(zip(PERFORMANCE, map(tuple, ends), strict=True))
         return scored(
@@ -340,13 +340,13 @@ class SoundCuesJudge:
 
 def _rationale(overall: float, values: Doubles, model: CuesModel) -> str:
     effects = model.effects(values)
-    most = int(np.abs(effects).argmax())
-    name = [*FEATURES.values(), *SPAN_FEATURES.values()][most]
-    way = "raises" if effects[most] > 0 else "lowers"
+    strongest = int(np.abs(effects).argmax())
+    name = [*FEATURES.values(), *SPAN_FEATURES.values()][strongest]
+    direction = "raises" if effects[strongest] > 0 else "lowers"
     checked = "told from spans alone" if len(values) > len(FEATURES) else "not checked"
     return (
-        f"Overall {overall:.1f} of 5; most is said by {name} ({values[most]:.2f}), which {way} it by "
-        f"{abs(effects[most]):.1f}. Which source it is was {checked}."
+        f"Overall {overall:.1f} of 5; most is said by {name} ({values[strongest]:.2f}), which {direction} it by "
+        f"{abs(effects[strongest]):.1f}. Which source it is was {checked}."
     )
 
 
@@ -354,11 +354,11 @@ def _curves(case: SoundCase, over_time: Doubles, *, lost: float, stray: float) -
     """What is lost, put where the mixture is left out; where the target should not be, all is left over."""
     kept, left, odd = over_time
     inside = open_frames(case.spans, kept.size, hop_s=STEP_S * STEPS)
-    whole = np.where(True if inside is None else inside, kept + left, 0.0)
-    mean = np.where(whole > 0, left, 0.0).sum() / max(whole.sum(), 1e-9)
-    missing = np.where(whole > 0, left / np.maximum(whole, 1e-9), 0.0) * lost / max(mean, 1e-3)
-    heard = kept + odd > 0.02 * (kept + left).max()
-    left_over = heard * np.where(True if inside is None else inside, stray, 1.0)
+    target = np.where(True if inside is None else inside, kept + left, 0.0)
+    mean = np.where(target > 0, left, 0.0).sum() / max(target.sum(), 1e-9)
+    missing = np.where(target > 0, left / np.maximum(target, 1e-9), 0.0) * lost / max(mean, 1e-3)
+    audible = kept + odd > 0.02 * (kept + left).max()
+    left_over = audible * np.where(True if inside is None else inside, stray, 1.0)
     missing, left_over = (np.clip(curve, 0.0, 1.0).tolist() for curve in (missing, left_over))
     return SoundCurves(hop_s=STEP_S * STEPS, missing=tuple(missing), left_over=tuple(left_over))
 
