@@ -39,13 +39,14 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	$(PIP) -e '.[dev,demo]'
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.demo Makefile
+# The demo's packages are among these.
+$(VENV)/.peers: $(VENV)/.core Makefile
 	$(PIP) -e '.[dev,demo,train,video,sound,clip,chat,agent]' fastapi uvicorn tqdm datasets==5.2.0 requests soxr mir-eval pystoi \
 	  fast-bss-eval pyloudnorm
 	$(PIP) --no-deps vos-benchmark aac-metrics==0.6.0 pythonwrench==0.6.8 sentence-transformers==6.2.0 \
 	  torchmetrics==1.9.0 lightning-utilities==0.15.3 nltk==3.10.4 \
 	  label-studio-sdk==2.1.2 ijson==3.6.0 ujson==6.1.0 lxml==6.1.3 pyjwt==2.15.1 appdirs==1.4.4
-	@touch $@
+	@touch $(VENV)/.demo $@
 
 # Packages that need another OpenCV than ours: compared with from outside, see bench/peers.py.
 $(PERTURB)/.done: Makefile
@@ -64,7 +65,8 @@ test test-all: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.core
 	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect and not extra_agent"
 
-test-all: $(VENV)/.peers $(PERTURB)/.done
+test-all:
+	@$(MAKE) --no-print-directory -j 2 $(VENV)/.peers $(PERTURB)/.done
 	$(PY) tools/test_extras.py
 	$(PY) -m pytest -n auto --dist worksteal -m "slow or peer"
 
