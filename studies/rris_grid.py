@@ -323,24 +323,27 @@ def over_seeds(
     return [one.value for one in scores], parts, over
 
 
-Runs = dict[str, list[list[SentenceAreas]]]
+Seeds = dict[int, list[SentenceAreas]]
 Interval = tuple[float, float, float]
 """Value, low, high."""
 
 
 def report(out: Path, part: str) -> None:
     """Print means over seeds, each seed, and the difference from the base with 95 % intervals over pictures."""
-    runs = {name: [read_areas(path, part) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in ROWS}
+    runs = {
+        name: {int(path.stem[-1]): read_areas(path, part) for path in sorted(out.glob(f"{name}, seed ?.json"))}
+        for name in ROWS
+    }
     trends(runs, part)
     for title, names in TABLES.items():
         print(f"\n### {title}; {part}\n\n| | seeds | {' | '.join(SCORES)} |\n|---|---|{'---|' * len(SCORES)}")
         for name in names:
             if runs[name]:
-                cells = (said(metric, runs[name], runs[BASE] if name != BASE else []) for metric in SCORES)
+                cells = (said(metric, runs[name], runs[BASE] if name != BASE else {}) for metric in SCORES)
                 print(f"| {name} | {len(runs[name])} | {' | '.join(cells)} |")
 
 
-def trends(runs: Runs, part: str) -> None:
+def trends(runs: Mapping[str, Seeds], part: str) -> None:
     """Print which of the paper's orders hold: where interval and seeds are on one side."""
     header = ("in the paper", "seeds", "rIoU", "mRR", "mIoU", "oIoU", "in rIoU")
     print(f"\n### Orders of the paper; {part}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
@@ -365,18 +368,21 @@ def shown(found: Interval) -> str:
     return f"{value:+.1f} [{low:.1f}, {high:.1f}]"
 
 
-def gap(
-    metric: str, mine: list[list[SentenceAreas]], other: list[list[SentenceAreas]]
-) -> tuple[Interval | None, list[float]]:
-    """How far the first runs are above the second: the mean with an interval, which oIoU has none of, and by seed."""
-    (values, parts, over), (others, other_parts, other_over) = over_seeds(metric, mine), over_seeds(metric, other)
-    seeds = [one - two for one, two in zip(values, others, strict=False)]
+def gap(metric: str, mine: Seeds, other: Seeds) -> tuple[Interval | None, list[float]]:
+    """How far the first runs are above the second, of seeds that both have: the mean with an interval, and by seed.
+
+    oIoU has no interval: it is one ratio of sums.
+    """
+    paired = [([mine[seed]], [other[seed]]) for seed in mine if seed in other]
+    seeds = [over_seeds(metric, one)[0][0] - over_seeds(metric, two)[0][0] for one, two in paired]
+    firsts, seconds = ([one for pair in paired for one in pair[at]] for at in (0, 1))
+    (_, parts, over), (_, other_parts, other_over) = over_seeds(metric, firsts), over_seeds(metric, seconds)
     units = [unit for unit in parts if unit in other_parts]
     if metric == "oIoU" or not units:
         return None, seeds
     clusters = {
         key: one.picture
-        for areas in (*mine, *other)
+        for areas in (*firsts, *seconds)
         for one in areas
         for key in (one.reference, (one.reference, one.id))
     }
@@ -387,9 +393,9 @@ def gap(
     return (found.value, found.low, found.high), seeds
 
 
-def said(metric: str, mine: list[list[SentenceAreas]], base: list[list[SentenceAreas]]) -> str:
+def said(metric: str, mine: Seeds, base: Seeds) -> str:
     """A mean in percent, the seeds, and the difference from the base where that is another row."""
-    values = over_seeds(metric, mine)[0]
+    values = over_seeds(metric, list(mine.values()))[0]
     text = f"{100 * math.fsum(values) / len(values):.1f} ({', '.join(f'{100 * one:.1f}' for one in values)})"
     found = gap(metric, mine, base)[0] if base else None
     return f"{text}; {shown(found)}" if found else text
