@@ -142,13 +142,7 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
 
     Where ``metrics`` are given and the main one is not among them, it is of the first of them that has scores.
     """
-    manifest = read_manifest(folder)
-    command = str(manifest["command"])
-    suite = suite_of(command, folder)
-    if suite is None or command.rpartition(" ")[2] not in _OF_SHARES:
-        expected = "the record of a suite whose scores are shares: r2, rris or avi"
-        raise RecordError(f"the record is of `auscult {command}`", path=folder, expected=expected)
-    record = read_record(folder, suite)
+    record = _record(folder)
     view = GridColumns(grid=record.grid, seed=record.seed)
     results = results_of(view)
     index, task = Index(results.numbers, record.task), record.task
@@ -177,12 +171,20 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
     )
 
 
+def _record(folder: Path) -> SuiteRecord:
+    command = str(read_manifest(folder)["command"])
+    suite = suite_of(command, folder)
+    if suite is None or command.rpartition(" ")[2] not in _OF_SHARES:
+        expected = "the record of a suite whose scores are shares: r2, rris or avi"
+        raise RecordError(f"the record is of `auscult {command}`", path=folder, expected=expected)
+    return read_record(folder, suite)
+
+
 def charts_by(folder: Path, metric: str) -> list[Figure]:
     """The charts of a record by a metric, as tables call it, that is not its main one; none by that."""
-    suite = suite_of(str(read_manifest(folder)["command"]), folder)
-    record = None if suite is None else read_record(folder, suite)
-    found = [] if record is None else [one for one in record.task.metrics if record.task.metric_name(one) == metric]
-    if record is None or not found or record.task.main in found or record.task.suite != "r2":
+    record = _record(folder)
+    found = [one for one in record.task.metrics if record.task.metric_name(one) == metric]
+    if not found or record.task.main in found or record.task.suite != "r2":
         return []
     results = results_of(GridColumns(grid=record.grid, seed=record.seed))
     task = replace(record.task, metrics=(*found, *record.task.metrics), means={})
