@@ -296,26 +296,26 @@ class _Folder:
             raise InputError("the file does not exist", path=path, expected="media that the sample names")
         return path
 
-    def _options(self, given: object) -> tuple[str, ...]:
+    def _options(self, value: object) -> tuple[str, ...]:
         """The words behind a key, or those that are given; words that read alike are one."""
-        keyed = options_of(self.name, given) if isinstance(given, str) else None
-        if given is None:
+        keyed = options_of(self.name, value) if isinstance(value, str) else None
+        if value is None:
             keyed = unlisted(self.name)
         words: Sequence[object] = (
-            keyed if keyed is not None else _LITERAL.split(given.strip("[](){} ")) if isinstance(given, str) else given  # type: ignore[assignment]
+            keyed if keyed is not None else _LITERAL.split(value.strip("[](){} ")) if isinstance(value, str) else value  # type: ignore[assignment]
         )
         if not isinstance(words, list | tuple) or len(words) > _MOST_OPTIONS:
-            raise wrong("options", given, f"a key, null, or at most {_MOST_OPTIONS} words")
+            raise wrong("options", value, f"a key, null, or at most {_MOST_OPTIONS} words")
         if not all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
-            raise wrong("options", given, "texts")
+            raise wrong("options", value, "texts")
         plain = [spelled(str(word).strip("'\" \t\n")) for word in words]
         return tuple({_plain(word): word for word in reversed(plain) if _plain(word)}.values())[::-1]
 
-    def _prompt(self, given: str | None, options: tuple[str, ...]) -> str:
+    def _prompt(self, value: str | None, options: tuple[str, ...]) -> str:
         task = TASK_OF[self.name]
-        if given is None or not given.strip() or is_prompt(self.name, given):
+        if value is None or not value.strip() or is_prompt(self.name, value):
             return prompt_of(task, options)
-        return given
+        return value
 
     def _note_unanswerable(self, samples: Sequence[AviSample]) -> None:
         absent = [sample for sample in samples if sample.options and not _is_offered(sample)]
@@ -425,16 +425,16 @@ def _captions(value: object) -> tuple[str, ...]:
 def _counts(value: object) -> dict[str, int]:
     if not isinstance(value, dict) or not value:
         raise wrong("question_answer", value, "an object of class to count")
-    return {str(name): _whole(count, least=1) for name, count in value.items()}
+    return {str(name): _integer(count, least=1) for name, count in value.items()}
 
 
 def _indices(value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise wrong("question_answer", value, "a list of indices from 0")
-    return tuple(_whole(index, least=0) for index in value)
+    return tuple(_integer(index, least=0) for index in value)
 
 
-def _whole(value: object, *, least: int) -> int:
+def _integer(value: object, *, least: int) -> int:
     integer = int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else value
     if isinstance(integer, bool) or not isinstance(integer, int) or not least <= integer <= _LARGEST:
         raise wrong("question_answer", value, f"whole numbers from {least} to {_LARGEST:,}")
@@ -493,10 +493,10 @@ def _corners(value: object) -> XyxyBox:
     return x, y, x + width, y + height
 
 
-def wrong_if_none(value: float | None, given: object) -> float:
+def wrong_if_none(value: float | None, box: object) -> float:
     """The number; an error where there is none."""
     if value is None:
-        raise wrong("bbox", given, "[x, y, width, height] in pixels")
+        raise wrong("bbox", box, "[x, y, width, height] in pixels")
     return value
 
 

@@ -160,9 +160,9 @@ def entry_json(entry: AviEntry) -> dict[str, Any]:
         "input": {
             "pre_question": text,
             "question": {"prompt": entry.prompt, "text": entry.text, "options": list(entry.options) or None},
-            "video": _shown(entry.video),
-            "image_list": [_shown(name) for name in entry.images] or None,
-            "audio_list": [_shown(name) for name in entry.sounds] or None,
+            "video": _relative(entry.video),
+            "image_list": [_relative(name) for name in entry.images] or None,
+            "audio_list": [_relative(name) for name in entry.sounds] or None,
         },
         "output": {"pre_answer": truth, "question_answer": _answer_json(entry.answer)},
     }
@@ -184,5 +184,5 @@ def data_json(entries: Iterable[dict[str, Any]]) -> bytes:
     return b"[\n" + b",\n".join(codec.dump(entry) for entry in entries) + b"\n]\n"
 
 
-def _shown(name: str | None) -> str | None:
+def _relative(name: str | None) -> str | None:
     return None if name is None else f"./{name}"

@@ -442,13 +442,13 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     )
 
 
-def _without_cost(listing: Listing, kept: Sequence[Unmasked]) -> Iterator[ListError]:
+def _without_cost(listing: Listing, gaps: Sequence[Unmasked]) -> Iterator[ListError]:
     """The errors of a listing; a mask that cannot be opened costs no instance where its frame is kept in a clip.
 
     Pictures side by side in a plain folder may be photographs: there it costs one.
     """
     loose = listing.layout == _FOLDER
-    broken = {gap.error: gap for gap in kept if gap.error is not None and (not loose or _in_its_clip(gap))}
+    broken = {gap.error: gap for gap in gaps if gap.error is not None and (not loose or _in_its_clip(gap))}
     for name, error in listing.errors:
         if error in broken:
             yield None, untrue(error)
@@ -468,10 +468,10 @@ def untrue(error: ErrorRecord) -> ErrorRecord:
     return replace(error, stage="truth", error=message, hint=error.hint or _SHOWN)
 
 
-def _missing(kept: Sequence[Unmasked]) -> Iterator[ErrorRecord]:
+def _missing(gaps: Sequence[Unmasked]) -> Iterator[ErrorRecord]:
     """Missing masks, one record a folder."""
     folders: dict[Path, list[str]] = {}
-    for gap in kept:
+    for gap in gaps:
         if gap.error is None:
             folders.setdefault(gap.mask.parent, []).append(gap.mask.name)
     for folder, names in folders.items():

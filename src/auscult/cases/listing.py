@@ -267,8 +267,8 @@ def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]
 class _Suggestions:
     """Suggests known names for a misspelt one."""
 
-    def __init__(self, items: Sequence[Item | SoundItem], known: Mapping[str, object], column: str) -> None:
-        self._known = known
+    def __init__(self, items: Sequence[Item | SoundItem], names: Mapping[str, object], column: str) -> None:
+        self._known_names = names
         self._column = column
         self._items = items
         self._frames: Mapping[str, Sequence[str]] | None = None
@@ -285,7 +285,7 @@ class _Suggestions:
         if self._left <= 0:
             return _FIX
         self._left -= 1
-        matches = get_close_matches(name[:_MOST_CHARS], islice(self._known, _MOST_NAMES), n=_FEW)
+        matches = get_close_matches(name[:_MOST_CHARS], islice(self._known_names, _MOST_NAMES), n=_FEW)
         return f"is it {' or '.join(shown(match) for match in matches)}? {_FIX}" if matches else _FIX
 
 

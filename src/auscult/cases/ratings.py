@@ -111,7 +111,7 @@ class _Collector:
 
     def __init__(self, path: Path, known_raters: Collection[str] | None) -> None:
         self.problems = Problems()
-        self.path, self._known = path, known_raters
+        self.path, self._known_raters = path, known_raters
         self._ratings: dict[tuple[str, str, str], Rating] = {}
         self._items: dict[str, RatedItem] = {}
 
@@ -122,7 +122,7 @@ class _Collector:
             if row.get(""):
                 raise InputError("the row has more cells than the first row", expected=_FORM, hint=_DROP)
             item, rater = (check_id(str(row.get(name) or "")) for name in ("item", "rater"))
-            if self._known is not None and rater not in self._known:
+            if self._known_raters is not None and rater not in self._known_raters:
                 raise InputError(f"the rater {shown(rater)} is not known", expected="a rater of the list", hint=_DROP)
             domain = str(row.get("domain") or "")
             self._items.setdefault(item, RatedItem(id=item, domain=domain if domain in DOMAINS else "", cluster=item))

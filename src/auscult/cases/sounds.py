@@ -249,7 +249,7 @@ def _sounds(folder: Path, problems: Problems, *, source: Path, root: Path | None
 def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
     """The object of an item's line in an ``items.jsonl`` in the folder ``home``; paths are relative to it."""
 
-    def named(path: Path | None) -> str | None:
+    def relative(path: Path | None) -> str | None:
         if path is None:
             return None
         try:
@@ -259,17 +259,17 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
 
     row: dict[str, Any] = {
         "id": item.id,
-        "mixture": named(item.mixture),
-        "separated": named(item.separated),
+        "mixture": relative(item.mixture),
+        "separated": relative(item.separated),
         "text": item.query.text,
         "spans_s": [[span.sign, span.start_s, span.end_s] for span in item.query.spans] or None,
-        "video": named(item.query.picture),
+        "video": relative(item.query.picture),
         **{key: getattr(item, key) or None for key in ("domain", "setting", "split", "cluster", "family", "system")},
         "seen": item.seen,
     }
     if item.truth is not None:
-        others = {name: named(path) for name, path in item.truth.others.items()}
-        truth = {"stem": named(item.truth.stem), "others": others, **item.truth.scores}
+        others = {name: relative(path) for name, path in item.truth.others.items()}
+        truth = {"stem": relative(item.truth.stem), "others": others, **item.truth.scores}
         row["truth"] = {key: value for key, value in truth.items() if value}
         row["truth"] |= {"difficulty": dict(item.truth.difficulty)} if item.truth.difficulty else {}
     return {key: value for key, value in row.items() if value is not None} | dict(item.extra)

@@ -202,9 +202,9 @@ class _Bench(ListedPart):
             if count:
                 self.notes.append(f"{self.title}: {counted(count, 'clip')} {words}")
 
-    def report_missing(self, path: Path, names: Mapping[int, str], there: Iterable[int], *, noun: str) -> None:
-        """Note what of the named files of a clip, by their numbers, is not there."""
-        bare = [name for number, name in names.items() if number not in there]
+    def report_missing(self, path: Path, names: Mapping[int, str], present: Iterable[int], *, noun: str) -> None:
+        """Note what of the named files of a clip, by their numbers, is not present."""
+        bare = [name for number, name in names.items() if number not in present]
         stage = {"frame": "frames", "mask": "truth"}[noun] if len(bare) < len(names) else "read"
         self.problems.miss(path, bare, noun=noun, stage=stage, of=len(names))
 
@@ -243,7 +243,7 @@ class _SemanticBench(_Bench):
 def _check_labels(path: Path) -> None:
     """Refuse other classes than the release's, since every number depends on which of them is the background."""
     labels: Any = fields.load(path, max_bytes=MAX_TABLE_BYTES)
-    numbers = sorted(labels.values()) if isinstance(labels, Mapping) and _whole(labels.values()) else []
+    numbers = sorted(labels.values()) if isinstance(labels, Mapping) and _all_integers(labels.values()) else []
     if numbers != list(range(CLASSES)) or labels.get("background") != 0:
         raise InputError(
             f"it holds {len(numbers)} classes, and the background is not 0" if numbers else "it holds no classes",
@@ -252,7 +252,7 @@ def _check_labels(path: Path) -> None:
         )
 
 
-def _whole(values: Any) -> bool:
+def _all_integers(values: Any) -> bool:
     return all(type(value) is int for value in values)
 
 
@@ -362,13 +362,13 @@ class _SubsetBench(_Bench):
         )
 
     def sound(self, row: ClipRow) -> Path | None:
-        return self._found(_SOUNDS, row, ending=".wav")
+        return self._path(_SOUNDS, row, ending=".wav")
 
     def _tree(self, top: str, row: ClipRow) -> Tree:
-        path = self._found(top, row)
+        path = self._path(top, row)
         return Tree(self.folders.source, {}) if path is None else walk(path, root=self.folders.base)
 
-    def _found(self, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
+    def _path(self, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
         """A clip's folder, or its file: under split and category, under the split, or at once."""
         for above in dict.fromkeys([f"{row.split}/{row.category}", row.split, row.category, ""]):
             path = self.folders.path("/".join(filter(None, (self.kind.data, top, above.strip("/"), row.name + ending))))

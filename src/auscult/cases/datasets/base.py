@@ -244,9 +244,9 @@ def index_of(value: object) -> int:
     return number
 
 
-def missing(names: Iterable[str], there: Collection[str]) -> list[str]:
-    """The names that are not in ``there``, each once, in their order."""
-    return [name for name in dict.fromkeys(names) if name not in there]
+def missing(names: Iterable[str], present: Collection[str]) -> list[str]:
+    """The names that are not in ``present``, each once, in their order."""
+    return [name for name in dict.fromkeys(names) if name not in present]
 
 
 def with_text(item: Item, text: str | None) -> Item:

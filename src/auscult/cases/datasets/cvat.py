@@ -177,7 +177,7 @@ def _pictures(file: Path, options: ListOptions) -> Path:
 def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Problems) -> list[Item]:
     name, picture = _picture(image.attributes, folder=folder, base=base)
     size = frame_size(picture)
-    declared = tuple(_whole(image.attributes, key) for key in ("height", "width"))
+    declared = tuple(_integer(image.attributes, key) for key in ("height", "width"))
     check_size((declared[0], declared[1]), size, picture)
     grouped: dict[tuple[str, str], list[Any]] = {}
     items = []
@@ -218,7 +218,7 @@ def _picture(attributes: Mapping[str, str], *, folder: Path, base: Path) -> tupl
     )
 
 
-def _whole(attributes: Mapping[str, str], key: str) -> int:
+def _integer(attributes: Mapping[str, str], key: str) -> int:
     word = attributes.get(key, "")
     if not word.isascii() or not word.removeprefix("-").isdigit() or len(word) > 9:
         raise InputError(f"{key} is {shown(word)}", expected="a whole number", hint=_EXPORT)
@@ -237,7 +237,7 @@ def _painted(attributes: Mapping[str, str]) -> dict[str, Any]:
         runs = [int(word) for word in attributes["rle"].split(",")]
     except (KeyError, ValueError) as error:
         raise InputError("the mask cannot be read", expected=_RUNS, hint=_EXPORT) from error
-    return {"box": [_whole(attributes, key) for key in ("left", "top", "width", "height")], "runs": runs}
+    return {"box": [_integer(attributes, key) for key in ("left", "top", "width", "height")], "runs": runs}
 
 
 DATASET = CvatDataset()

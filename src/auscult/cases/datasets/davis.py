@@ -122,20 +122,20 @@ def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
     single = is_sequence(source)
     folders = [source] if single else [folder for folder in subfolders(source) if is_sequence(folder)]
     for folder in folders:
-        masks = _candidates(folder, source=source, given=options.masks)
+        masks = _candidates(folder, source=source, option=options.masks)
         truth = folder / "masks"
         other = is_folder(masks) and masks.resolve() != truth.resolve()
         name = folder.resolve().name
         yield _Sequence(name, folder / "frames", masks, truth if other else None, "" if single else f"{name}/")
 
 
-def _candidates(folder: Path, *, source: Path, given: Path | None) -> Path:
-    if given is None:
+def _candidates(folder: Path, *, source: Path, option: Path | None) -> Path:
+    if option is None:
         return folder / "masks"
-    masks = folder / given
+    masks = folder / option
     if is_folder(masks) or folder == source:
-        return chosen(folder, given, "masks")
-    return chosen(source, given, "masks") / folder.name
+        return chosen(folder, option, "masks")
+    return chosen(source, option, "masks") / folder.name
 
 
 def _resolution(folder: Path, first: str = "") -> Path:
@@ -150,10 +150,10 @@ def is_sequence(folder: Path) -> bool:
     return (folder / "frames").is_dir() and (folder / "masks").is_dir()
 
 
-def _chooses_prediction(source: Path, given: Path | None) -> bool:
-    if given is None:
+def _chooses_prediction(source: Path, option: Path | None) -> bool:
+    if option is None:
         return False
-    folder = chosen(source, given, "masks")
+    folder = chosen(source, option, "masks")
     is_sibling = is_folder(folder) and folder.resolve().parent == source.resolve()
     return is_sibling and folder.name.startswith(_PREDICTIONS)
 

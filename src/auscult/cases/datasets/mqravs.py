@@ -124,15 +124,15 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataR
 
 
 def _table_row(
-    row: Mapping[str, Any], split: str, known: refavs.MetadataRow | None, *, key: bool
+    row: Mapping[str, Any], split: str, existing: refavs.MetadataRow | None, *, key: bool
 ) -> refavs.MetadataRow:
     mqa = row["mqa"]
-    frame = mqa["frame"] if key else 0 if known is None or known.kfid is None else known.kfid
+    frame = mqa["frame"] if key else 0 if existing is None or existing.kfid is None else existing.kfid
     return refavs.MetadataRow(
         vid=mqa["vid"],
         uid=mqa["uid"],
         split=split,
-        fid=0 if known is None else known.fid,
+        fid=0 if existing is None else existing.fid,
         exp=row.get("text") or "",
         kfid=frame,
     )
@@ -251,21 +251,21 @@ def _entry(key: str | None, row: object, protocol: MqaProtocol) -> _Entry:
         frames = row.get("frames")
         if not isinstance(frames, list):
             raise fields.wrong("frames", frames, "a list of frames with masks")
-        shown_here = tuple(_shown(frame, numbered=True) for frame in frames)
+        frame_masks = tuple(_frame_masks(frame, numbered=True) for frame in frames)
         more = _more(row, (*_ENTRY, "frames"))
     else:
-        shown_here, more = (_shown(row, numbered=False),), {}
+        frame_masks, more = (_frame_masks(row, numbered=False),), {}
     return _Entry(
         uid=check_id(uid),
         vid=fields.text(row, "vid"),
         exp=fields.text(row, "exp"),
-        kfid=_whole(row, "kfid"),
-        shown=shown_here,
+        kfid=_integer(row, "kfid"),
+        shown=frame_masks,
         more=more,
     )
 
 
-def _shown(row: object, *, numbered: bool) -> _FrameMasks:
+def _frame_masks(row: object, *, numbered: bool) -> _FrameMasks:
     if not isinstance(row, dict):
         raise InputError(f"a frame is {fields.kind(row)}", expected="an object with masks")
     keys = (*_SHOWN, "frame") if numbered else (*_SHOWN, *_ENTRY)
@@ -276,7 +276,7 @@ def _shown(row: object, *, numbered: bool) -> _FrameMasks:
     groups["null"] = _list(row, NULL)
     candidates = [*_true(row), *(_candidate(kind, mask) for kind, group in groups.items() for mask in group)]
     return _FrameMasks(
-        frame=_whole(row, "frame") if numbered else None,
+        frame=_integer(row, "frame") if numbered else None,
         image=fields.text(row, "image_path"),
         candidates=tuple(candidates),
         more=_more(row, keys),
@@ -298,7 +298,7 @@ def _candidate(kind: str, row: object) -> _Mask:
         kind=kind,
         mask=fields.required(row, "mask_path"),
         iou=fields.number(row, "iou_to_gt", low=0.0, high=1.0),
-        rank=_whole(row, "rank"),
+        rank=_integer(row, "rank"),
         action=fields.text(row, "action"),
         response=fields.text(row, "response"),
         more=_more(row, _MASK),
@@ -314,7 +314,7 @@ def _list(row: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _whole(row: Mapping[str, Any], key: str) -> int | None:
+def _integer(row: Mapping[str, Any], key: str) -> int | None:
     value = row.get(key)
     if value is None:
         return None
@@ -325,9 +325,9 @@ def _whole(row: Mapping[str, Any], key: str) -> int | None:
     return value
 
 
-def _more(row: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """What the file says beside the known keys; a known key that is null is kept as well."""
-    return {key: value for key, value in row.items() if key not in known or value is None}
+def _more(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """What the file says beside the known ``keys``; a known key that is null is kept as well."""
+    return {key: value for key, value in row.items() if key not in keys or value is None}
 
 
 _FILE = re.compile(r"^(train)_audit_only_filtered\.json$|^(\w+)_(image|video)_filtered\.json$")

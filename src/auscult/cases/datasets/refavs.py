@@ -139,15 +139,15 @@ class Clips:
 
     def __init__(self, source: Path, root: Path | None = None) -> None:
         self._folders = Folders(source, root or source)
-        self._known: dict[str, ClipFiles] = {}
+        self._clips: dict[str, ClipFiles] = {}
         self._sound = cache(self._find_sound)
         self._usual: int | None = None
 
     def clip(self, folder: str) -> ClipFiles:
         """The files of a clip; a folder that leads out of the data root costs the clip."""
-        if folder not in self._known:
-            self._known[folder] = self._read(folder)
-        return self._known[folder]
+        if folder not in self._clips:
+            self._clips[folder] = self._read(folder)
+        return self._clips[folder]
 
     def report_missing(self, folder: str, fids: Iterable[int], problems: Problems) -> None:
         """Note what is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
@@ -173,7 +173,7 @@ class Clips:
     def _length(self) -> int:
         """How many frames most clips have; ten where no clip has frames."""
         if self._usual is None:
-            counts = Counter(1 + max(clip.frames) for clip in self._known.values() if clip.frames)
+            counts = Counter(1 + max(clip.frames) for clip in self._clips.values() if clip.frames)
             self._usual = max(counts, key=lambda length: (counts[length], length), default=FRAMES)
         return self._usual
 
@@ -381,16 +381,16 @@ def read_scenes(source: Path) -> Scenes:
     return scenes
 
 
-def _add(found: Scenes, clip: str, row: Mapping[str, Any]) -> None:
+def _add(scenes: Scenes, clip: str, row: Mapping[str, Any]) -> None:
     facts = row.get("facts")
     for obj in _objects(facts.get("things") if isinstance(facts, dict) else None):
         name, category = obj.get("id"), obj.get("category")
         if isinstance(name, str) and re.fullmatch("[0-9]{1,5}", name) and isinstance(category, str):
-            found.categories[clip, int(name)] = category
+            scenes.categories[clip, int(name)] = category
     for expression in _objects(row.get("expressions")):
         uid, family = expression.get("uid"), expression.get("family")
         if isinstance(uid, str) and isinstance(family, str):
-            found.families[uid] = family
+            scenes.families[uid] = family
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:

@@ -164,7 +164,7 @@ class _RefCoco(ListedPart):
         entries = row.get("sentences")
         if not isinstance(entries, list | tuple) or not entries:
             raise InputError("there are no 'sentences'", expected="a list of objects with sent_id and sent")
-        name, annotation, split = _whole(row, "ref_id"), _whole(row, "ann_id"), fields.text(row, "split") or ""
+        name, annotation, split = _integer(row, "ref_id"), _integer(row, "ann_id"), fields.text(row, "split") or ""
         sentences = []
         for position, entry in enumerate(entries, start=1):
             with self.problems.skipping(self.file, key=f"ref {number}, sentence {position}"):
@@ -308,11 +308,11 @@ def _sentence(row: object) -> _RefSentence:
     text = next((value.strip() for value in texts if value and value.strip()), None)
     if text is None:
         raise InputError("a sentence is empty", expected="'raw' or 'sent' is a text")
-    _whole(row, "sent_id")
+    _integer(row, "sent_id")
     return _RefSentence(text=text, absent=row.get("exist") is False)
 
 
-def _whole(row: Mapping[str, Any], key: str) -> int:
+def _integer(row: Mapping[str, Any], key: str) -> int:
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _MOST:
         raise fields.wrong(key, value, "a whole number of at most 18 digits")

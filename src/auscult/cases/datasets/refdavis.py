@@ -108,7 +108,7 @@ def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
         if not content.strip():
             continue
         with problems.skipping(path, line=line):
-            video, index, text = _parsed(_decoded(content), whole=match[1] == "16")
+            video, index, text = _parsed(_decoded(content), unnumbered=match[1] == "16")
             name = f"{video}/{index or FOREGROUND}/{match[2]}"
             counts[name] += 1
             name = check_id(name if counts[name] == 1 else f"{name}#{counts[name]}")
@@ -126,15 +126,15 @@ def _decoded(content: bytes) -> str:
     return content.decode("latin-1").strip()
 
 
-def _parsed(line: str, *, whole: bool) -> tuple[str, int | None, str]:
-    match = (_UNNUMBERED if whole else _LINE).match(line)
+def _parsed(line: str, *, unnumbered: bool) -> tuple[str, int | None, str]:
+    match = (_UNNUMBERED if unnumbered else _LINE).match(line)
     if match is None:
         raise InputError(f"the line is {shown(line)}", expected='<video> <object> "<sentence>"', hint=_HINT)
     text = match[match.lastindex or 1].strip().strip(_QUOTES).strip()
     if not text or "\0" in text:
         raise InputError("the sentence is empty or holds a NUL", expected="a sentence", hint=_HINT)
     video = check_name(_MISSPELT.get(match[1], match[1]))
-    return video, None if whole else index_of(match[2]), text
+    return video, None if unnumbered else index_of(match[2]), text
 
 
 def read_expressions(path: Path, problems: Problems) -> Iterator[DavisSentence]:

@@ -92,7 +92,7 @@ def read_objects(path: Path, problems: Problems) -> dict[str, tuple[VideoObject,
         by_index: dict[int, VideoObject] = {}
         for key, value in _entries(row, "objects", file=path, video=name, problems=problems):
             with problems.skipping(path, key=f"video {shown(name)}, object {shown(key)}"):
-                obj = _video_object(key, value, known=by_index)
+                obj = _video_object(key, value, indices=by_index)
                 by_index[obj.index] = obj
         videos[name] = tuple(by_index[index] for index in sorted(by_index))
     return videos
@@ -147,9 +147,9 @@ def _object(row: object) -> Mapping[str, Any]:
     return row
 
 
-def _video_object(key: str, row: Mapping[str, Any], *, known: Collection[int]) -> VideoObject:
+def _video_object(key: str, row: Mapping[str, Any], *, indices: Collection[int]) -> VideoObject:
     index = index_of(key)
-    if index in known:
+    if index in indices:
         raise InputError(f"the object {index} is there twice", expected="one entry an object", hint="drop one of them")
     return VideoObject(index=index, category=(fields.text(row, "category") or "").strip(), frames=_frames(row))
 
@@ -201,7 +201,7 @@ def parts_of(source: Path) -> tuple[SplitFolder, ...]:
     ``valid``, ``val``, ``test``, ``train``, then others by name.
     """
     if is_folder(source / FRAMES):
-        return _here(source)
+        return _own_split(source)
     splits = tuple(
         part for folder in subfolders(source / _EXPRESSIONS) if (part := _sentence_split(source, folder)) is not None
     )
@@ -216,7 +216,7 @@ def splits_of(source: Path) -> tuple[SplitFolder, ...]:
     return tuple(SplitFolder(folder=folder, split=folder.name, objects=folder / META) for folder in folders)
 
 
-def _here(source: Path) -> tuple[SplitFolder, ...]:
+def _own_split(source: Path) -> tuple[SplitFolder, ...]:
     objects = source / META if is_file(source / META) else None
     name = source.resolve().name
     split = name if name in _SPLITS else ""
