@@ -137,7 +137,7 @@ def _mono(sound: Samples) -> Samples:
 
 
 def _spans(active: Mask) -> tuple[tuple[float, float], ...]:
-    """When it is heard; shorter pauses than ``_GAP_S`` count as sound."""
+    """When the sound is heard, in seconds; pauses shorter than ``_GAP_S`` count as sound."""
     steps = np.flatnonzero(active)
     if not len(steps):
         return ()
@@ -147,7 +147,7 @@ def _spans(active: Mask) -> tuple[tuple[float, float], ...]:
 
 
 def _side(power: Doubles, active: Mask, *, time_s: float | None) -> float:
-    """Where it comes from by the law of constant power, from the powers (2, steps) of left and right."""
+    """The side of a sound, 0 left to 1 right, by the law of constant power, from the channels' powers (2, steps)."""
     steps = np.flatnonzero(active)
     if time_s is not None:
         nearest = np.argsort(np.abs(steps * STEP_S - time_s), kind="stable")[: round(_NEAR_S / STEP_S)]
@@ -330,7 +330,7 @@ def _simple(form: Form) -> Iterator[Form]:
 def _value(
     form: Form, sound: HeardSound, *, rest: HeardSound | None, voice: tuple[str, str, bool], whole_s: float
 ) -> bool | None:
-    """Whether a form is true of a sound if it is of a kind; of the rest it is not known of which kind that is."""
+    """Whether a form is true of a sound of the kind ``voice``; the kind of the rest of its mixture is not known."""
     noun, verb, countable = voice
     voices = [Voice(noun=noun, verb=verb, spans=sound.spans, level_db=sound.level_db, countable=countable)]
     if rest is not None:
@@ -345,7 +345,7 @@ def _value(
 def likelihoods(found: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, float]:
     """Logarithms of the evidence's likelihood by fault, (4, 3): words seen, words heard, place.
 
-    And where both are wrong, the share of it that mask and sound are one other thing's.
+    Also, where both are wrong, the share in which mask and sound belong to the same other thing.
     """
     own = _UNCLEAR if found.own is None else _inside(found.own)
     heard = _UNCLEAR if found.heard is None else _inside(found.heard)

@@ -96,9 +96,9 @@ PART: Final = 0.1
 """Share of a mask from which a part of it counts as a thing by itself."""
 
 _MOST: Final = 12
-_OWN: Final = 0.35  # of a mask's width: so near to its centre there is no other centre than its own
+_OWN: Final = 0.35  # of a mask's width: a peak this near to its centre is its own
 _PART_PEAK: Final = 0.4
-_TWICE: Final = 0.6  # of a thing's radius: so near to its centre lies no other's
+_TWICE: Final = 0.6  # of a thing's radius: two peaks nearer than this are one thing
 _MORE: Final = 1.5  # things that are larger together than this much of the mask are one thing, found twice
 
 
@@ -174,7 +174,7 @@ def parts(mask: Mask, centres: Sequence[Peak]) -> list[Mask]:
 
 
 def others(masks: Sequence[Mask], centres: Sequence[Peak]) -> list[Peak]:
-    """Centres that belong to none of some masks."""
+    """Centres that belong to none of the masks."""
     return [peak for peak in centres if not any(_is_of(mask, peak) for mask in masks)]
 
 
@@ -198,7 +198,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _radius(peak: Peak) -> float:
-    """Of a disc of its size on a picture of 16:9, in picture heights."""
+    """Radius in picture heights of a disc as large as the thing, on a picture of 16:9."""
     return max(0.01, float(np.sqrt(peak.share * 16 / 9 / np.pi)))
 
 
@@ -208,7 +208,7 @@ def _holds(mask: Mask, peak: Peak) -> bool:
 
 
 def _is_of(mask: Mask, peak: Peak) -> bool:
-    """In the mask, or near its centre: a hollow or cut mask does not hold its own centre."""
+    """Whether a peak is in the mask or near its centre: a hollow or cut mask does not hold its own centre."""
     if _holds(mask, peak):
         return True
     x, y, share = centre_and_share(mask)
@@ -478,7 +478,7 @@ def _own(vocabulary: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Seq
 
 
 def _found(vocabulary: Vocabulary, words: Floats, *, position: tuple[float, float, float], sure: float) -> FoundThing:
-    """A thing of a centre and share, from the logits of all words."""
+    """A thing at a centre, of a share of the picture, from the logits of all words."""
     first, second = vocabulary.parts
     x, y, share = position
     return FoundThing(

@@ -173,7 +173,7 @@ def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[Tokens, Fo
 
 
 def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[Tokens]]]:
-    """Audible properties: what one frame tells of them, that is nothing but a known maker; what is said; its words."""
+    """Audible properties: the form a frame can check (a known maker at most), the form that is said, its wordings."""
     audible: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
     audible += [{"op": "times", "count": count} for count in _COUNTS]
     for form in audible:
@@ -340,7 +340,7 @@ class SentenceReader:
         return self._of(quality, self._phrase(rest, notes.deeper()) if rest else {"op": "anything"})
 
     def _of(self, quality: str, group: Form) -> Form:
-        """The object with most of a quality; of an audible quality it is only known that it is one of the group."""
+        """The object with most of a quality; where it is audible and sound is not read, one of the group, undecided."""
         return most(quality, group) if self._heard or quality in SIGHT_QUALITIES else both(group, self._open)
 
     def _relation(self, span: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:

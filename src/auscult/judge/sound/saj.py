@@ -103,7 +103,7 @@ class FolderSoundJudge(ABC):
         return [self._verdict(case, output, by_index.get(index)) for index, (case, output) in enumerate(pairs)]
 
     def _evidence(self, case: SoundCase) -> SoundEvidence | None:
-        """The prompts that are there and that it takes; None where that is none, and so no basis."""
+        """The prompts of a case that this judge takes; None where there is none, so that there is no basis."""
         available = {"text": (case.text or "").strip(), "spans": case.spans, "picture": case.frames is not None}
         text, spans, picture = (bool(name in self.prompts and has) for name, has in available.items())
         return SoundEvidence(text=text, spans=spans, picture=picture) if text or spans or picture else None

@@ -459,8 +459,8 @@ def verdict_of(
 def estimated(found: Mapping[str, Floats], calibration: Calibration, *, area_px: int, sight: Sight) -> Estimate:
     """The numbers of a verdict.
 
-    Below the measured size the estimate is drawn half-way to what masks are like on the whole and the interval takes
-    in theirs. No shipped policy accepts it, and it is novel.
+    Below the measured size the estimate is drawn half-way to the mean of the calibration masks and the interval covers
+    theirs as well; novelty is 1, and no shipped policy accepts it.
     """
     kinds = named(found["types"], calibration.temperature, calibration.arbitrary)
     probs = by_defect(kinds[0])

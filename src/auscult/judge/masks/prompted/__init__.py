@@ -132,7 +132,7 @@ def _members(calibration: Calibration, folder: Path | None = None) -> list[Membe
 
 
 def _classifier(calibration: Calibration, folder: Path | None = None) -> Classifier:
-    """The defect classifier that a calibration is for, likewise."""
+    """The defect classifier that a calibration is for: the folder's own where it has one, else the shipped one."""
     from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, FOLDER, load_classifier
 
     source = folder if folder is not None and (folder / CLASSIFIER_FILE).exists() else FOLDER

@@ -152,7 +152,7 @@ class _Window:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Part:
-    """What is said of a window of an output."""
+    """The network's outputs for one window of an output."""
 
     scores: Floats
     spread: Floats
@@ -276,7 +276,7 @@ class CompactSoundJudge:
     def _parts(
         self, pairs: Sequence[tuple[SoundCase, Samples]], windows: Sequence[_Window], prompts: dict[int, _Prompt]
     ) -> list[list[_Part]]:
-        """What is said of each output, window by window."""
+        """The network's outputs for each separated sound, window by window."""
         parts: list[list[_Part]] = [[] for _ in pairs]
         for window in windows if pairs else ():
             outputs = [output[:, window.first : window.first + window.samples] for _, output in pairs]
@@ -379,7 +379,7 @@ def _joined(parts: Sequence[_Part], windows: Sequence[_Window], *, rate_hz: int)
 
 
 def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
-    """What is wrong most, and when; and what was asked for in words that are not known."""
+    """What is most wrong, and when; and which words of the prompt are not known."""
     worst = int(np.argmin(ends[:3, 0]))
     sentence = [
         f"Part of the target is missing{_when(curves[0])}.",

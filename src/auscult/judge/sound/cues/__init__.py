@@ -109,7 +109,7 @@ class OpenedMixture:
         return np.array([*row, float(inside.mean()), level, _correlation(on, off)])
 
     def features(self, separated: Samples, *, rate_hz: int, spans: Sequence[Span]) -> tuple[Doubles, Doubles]:
-        """Read off what is said of an output, float32 (samples,) or (channels, samples), as long as the mixture.
+        """Measure an output, float32 (samples,) or (channels, samples), as long as the mixture.
 
         Values of ``FEATURES``, and of ``SPAN_FEATURES`` where spans tell inside from outside; and of each 200 ms the
         loudness kept, left out and unexplained, (3, steps).
@@ -303,7 +303,7 @@ class SoundCuesJudge:
         return self.batch([case], [separated])[0]
 
     def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
-        """Judge several; cases in a row with one ``mixture`` array share what is read off it."""
+        """Judge several; cases in a row with one ``mixture`` array share what is measured of it."""
         verdicts: list[SoundVerdict] = []
         last: tuple[Samples, OpenedMixture] | None = None
         for case, output in zip(cases, separated, strict=True):
@@ -351,7 +351,7 @@ def _rationale(overall: float, values: Doubles, model: CuesModel) -> str:
 
 
 def _curves(case: SoundCase, over_time: Doubles, *, lost: float, stray: float) -> SoundCurves:
-    """What is lost, put where the mixture is left out; where the target should not be, all is left over."""
+    """What is missing, where the mixture is left out; what is left over, all that is heard outside the spans."""
     kept, left, odd = over_time
     inside = open_frames(case.spans, kept.size, hop_s=STEP_S * STEPS)
     target = np.where(True if inside is None else inside, kept + left, 0.0)
