@@ -31,7 +31,7 @@ def cut(
 
     None where too little of the object is left.
     """
-    matrix, size = _way(scene.mask, rng)
+    matrix, size = _crop_matrix(scene.mask, rng)
     masks = [_moved(mask, matrix, size) for mask in (scene.mask, *scene.others, *further)]
     if np.count_nonzero(masks[0]) < _LEAST_SIZE_PX**2 / 2:
         return None
@@ -43,12 +43,12 @@ def cut(
         before = (change(_warped(scene.before[0], matrix, size)), earlier) if earlier.any() else None
     count = 1 + len(scene.others)
     others = tuple(mask for mask in masks[1:count] if mask.any())
-    made = CandidateScene(frame=frame, mask=masks[0], others=others, before=before, complete=scene.complete)
-    return made, tuple(masks[count:])
+    cropped = CandidateScene(frame=frame, mask=masks[0], others=others, before=before, complete=scene.complete)
+    return cropped, tuple(masks[count:])
 
 
-def _way(mask: Mask, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]:
-    """The affine way from frame to canvas, and the canvas's (height, width)."""
+def _crop_matrix(mask: Mask, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]:
+    """The affine matrix from frame to canvas, and the canvas's (height, width)."""
     height, width = mask.shape
     x, y, w, h = cv2.boundingRect(mask.view(np.uint8))
     side = max(w, h)
@@ -70,18 +70,18 @@ def _way(mask: Mask, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]
 
 
 def _warped(frame: Frame, matrix: Matrix, size: tuple[int, int]) -> Frame:
-    way = cv2.INTER_AREA if abs(np.linalg.det(matrix[:, :2])) < 0.7 else cv2.INTER_LINEAR
-    if way == cv2.INTER_AREA:  # warpAffine does not average, so what shrinks is smoothed first
-        shrink = 1 / np.sqrt(abs(np.linalg.det(matrix[:, :2])))
+    area = abs(np.linalg.det(matrix[:, :2]))
+    if area < 0.7:  # warpAffine does not average, so what shrinks is smoothed first
+        shrink = 1 / np.sqrt(area)
         frame = np.asarray(cv2.GaussianBlur(frame, (0, 0), 0.45 * float(shrink)), dtype=np.uint8)
-    found = cv2.warpAffine(frame, matrix, size[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
-    return np.asarray(found, dtype=np.uint8)
+    warped = cv2.warpAffine(frame, matrix, size[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
+    return np.asarray(warped, dtype=np.uint8)
 
 
 def _moved(mask: Mask, matrix: Matrix, size: tuple[int, int]) -> Mask:
     grey = np.multiply(mask, np.uint8(255), dtype=np.uint8)
-    found = cv2.warpAffine(grey, matrix, size[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
-    return np.asarray(found >= 128)
+    warped = cv2.warpAffine(grey, matrix, size[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
+    return np.asarray(warped >= 128)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +96,17 @@ class _Colours:
     quality: int
 
     def __call__(self, frame: Frame) -> Frame:
-        found = cv2.LUT(frame, self.table)
-        found = cv2.transform(found, self.mix)
+        changed = cv2.LUT(frame, self.table)
+        changed = cv2.transform(changed, self.mix)
         if self.blur_px > 0.25:
-            found = cv2.GaussianBlur(found, (0, 0), self.blur_px)
+            changed = cv2.GaussianBlur(changed, (0, 0), self.blur_px)
         if self.noise > 0.5:
-            grain = generator(self.seed, "grain").standard_normal(found.shape, dtype=np.float32) * self.noise
-            found = np.clip(found + grain, 0, 255).astype(np.uint8)
+            grain = generator(self.seed, "grain").standard_normal(changed.shape, dtype=np.float32) * self.noise
+            changed = np.clip(changed + grain, 0, 255).astype(np.uint8)
         if self.quality < 95:
-            _, data = cv2.imencode(".jpg", np.asarray(found), [cv2.IMWRITE_JPEG_QUALITY, self.quality])
-            found = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
-        return np.asarray(found, dtype=np.uint8)
+            _, data = cv2.imencode(".jpg", np.asarray(changed), [cv2.IMWRITE_JPEG_QUALITY, self.quality])
+            changed = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
+        return np.asarray(changed, dtype=np.uint8)
 
 
 def _colours(rng: np.random.Generator) -> _Colours:

@@ -102,15 +102,15 @@ class Table(MaskColumns):
 def tabled(samples: Iterable[CandidateSample]) -> Table:
     """Measure the cues of every sample that has any."""
     measured = ((cues_of(sample.frame, sample.mask, others=sample.others), sample) for sample in samples)
-    rows = [(found.vector(), sample) for found, sample in measured if found is not None]
-    kept = [sample for _, sample in rows]
+    rows = [(values.vector(), sample) for values, sample in measured if values is not None]
+    usable = [sample for _, sample in rows]
     return Table(
         cues=np.array([vector for vector, _ in rows], dtype=np.float64),
-        source=np.array([sample.source for sample in kept], dtype=np.str_),
-        cluster=np.array([sample.cluster for sample in kept], dtype=np.str_),
-        defect=np.array([sample.defect for sample in kept], dtype=np.str_),
-        difficulty=np.array([sample.difficulty or "" for sample in kept], dtype=np.str_),
-        iou=np.array([sample.iou for sample in kept], dtype=np.float64),
+        source=np.array([sample.source for sample in usable], dtype=np.str_),
+        cluster=np.array([sample.cluster for sample in usable], dtype=np.str_),
+        defect=np.array([sample.defect for sample in usable], dtype=np.str_),
+        difficulty=np.array([sample.difficulty or "" for sample in usable], dtype=np.str_),
+        iou=np.array([sample.iou for sample in usable], dtype=np.float64),
     )
 
 
@@ -120,8 +120,8 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
     tables = []
     for number in range(rounds):
         for name in names["coco"]:
-            made = coco(data, [name], seed=seed, alone=number % 2 == 0, key=f"#{number}")
-            tables.append(tabled(made))
+            samples = coco(data, [name], seed=seed, alone=number % 2 == 0, key=f"#{number}")
+            tables.append(tabled(samples))
             if number < _NONSENSE_ROUNDS:
                 tables.append(tabled(coco_nonsense(data, [name], seed=seed, key=f"#{number}")))
             progress.step()
@@ -142,13 +142,13 @@ def judged_rows(
     table: Table, coefficients: Coefficients, *, judge: str, constants: Mapping[str, float]
 ) -> dict[str, JudgeColumns]:
     """Verdicts of the judge and the baselines on a table's masks, in its order."""
-    found = [None if sight_of(vector) in BLIND else estimate(vector, coefficients) for vector in table.cues]
+    verdicts = [None if sight_of(vector) in BLIND else estimate(vector, coefficients) for vector in table.cues]
     rows = {
         judge: _row(
-            reals(None if one is None else one.iou for one in found),
-            low=reals(None if one is None else one.iou_low for one in found),
-            high=reals(None if one is None else one.iou_high for one in found),
-            defect=texts([None if one is None else one.defect for one in found]),
+            reals(None if verdict is None else verdict.iou for verdict in verdicts),
+            low=reals(None if verdict is None else verdict.iou_low for verdict in verdicts),
+            high=reals(None if verdict is None else verdict.iou_high for verdict in verdicts),
+            defect=texts([None if verdict is None else verdict.defect for verdict in verdicts]),
         ),
         "always-perfect": _row(np.ones(len(table)), defect=texts(["perfect"] * len(table))),
     }
@@ -161,7 +161,8 @@ def _row(
     """A row with what the default policy accepts as it is; nothing where no defect is named."""
     accepted = None
     if defect is not None:
-        actions = [action_of(DEFAULT, defect=one, iou=float(value))[0] for one, value in zip(defect, iou, strict=True)]
+        pairs = zip(defect, iou, strict=True)
+        actions = [action_of(DEFAULT, defect=label, iou=float(value))[0] for label, value in pairs]
         accepted = np.array([action == "accept" for action in actions], dtype=np.bool_)
     return JudgeColumns(iou=iou, low=low, high=high, defect=defect, accepted=accepted)
 
@@ -170,17 +171,17 @@ def results_of(name: str, table: Table, rows: Mapping[str, JudgeColumns], *, see
     """Every metric of every row, from ``judged_rows``, on the set of a name; ``seed`` draws the intervals."""
     true = TruthColumns(iou=table.iou, cluster=table.cluster, defect=texts(table.defect.tolist()))
     for metric, quantity, keep in _metrics(table):
-        kept = true.where(keep)
-        clusters = np.unique(kept.cluster)
+        part = true.where(keep)
+        clusters = np.unique(part.cluster)
         for row, columns in rows.items():
-            measured = quantity(columns.where(keep), kept)
-            outcome = measured.outcome if len(kept) else Undefined("no items")
+            measured = quantity(columns.where(keep), part)
+            outcome = measured.outcome if len(part) else Undefined("no items")
             rng = partial(generator, seed, "card", name, row, metric)
             draws = ClusterDraws.of(clusters, rng=rng, replicates=REPLICATES)
             yield result_of(
                 (name, row, metric),
                 with_interval(outcome, draws.values(measured), clusters=len(clusters), within=measured.within),
-                n=len(kept),
+                n=len(part),
                 clusters=len(clusters),
             )
 
@@ -212,12 +213,12 @@ def _perfect_metrics(perfect: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity
 
 def _made_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
     judged = np.isin(table.defect, JUDGED)
-    there = [defect for defect in DEFECTS if (table.defect == defect).any()]
+    present = [defect for defect in DEFECTS if (table.defect == defect).any()]
     yield "rmse", _RMSE, judged
     yield "rmse_all_six", _RMSE, everything
     yield "f2_tables", measures.f2_tables, everything
     yield "f2_tables_five", measures.f2_tables, judged
-    for defect in there:
+    for defect in present:
         members = table.defect == defect
         yield f"f2_tables.{defect}", measures.f2_tables, members
         for grade in ("hard", "medium", "easy") if defect in _GRADED else ():
@@ -226,7 +227,7 @@ def _made_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple
                 yield f"f2_tables.{defect}.{grade}", measures.f2_tables, graded
     yield "f2_confusion", measures.f2_confusion, everything
     yield "f2_confusion_five", measures.f2_confusion, judged
-    for defect in there:
+    for defect in present:
         yield f"f2_confusion.{defect}", partial(measures.f2_of_defect, defect=defect), everything
     yield from _perfect_metrics(table.defect == "perfect")
     yield "coverage_90", measures.coverage, judged
@@ -308,15 +309,15 @@ def _classifier(based: Doubles, labels: NDArray[np.str_], weights: Doubles) -> D
 
     model = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000, tol=1e-5)
     model.fit(based[:, 1:], labels, sample_weight=weights)
-    rows = {name: at for at, name in enumerate(model.classes_)}
-    found = np.zeros((len(CLASSES), based.shape[1]))
-    for at, name in enumerate(CLASSES):
+    rows = {name: index for index, name in enumerate(model.classes_)}
+    coefficients = np.zeros((len(CLASSES), based.shape[1]))
+    for index, name in enumerate(CLASSES):
         if name in rows:
-            found[at, 0] = model.intercept_[rows[name]]
-            found[at, 1:] = model.coef_[rows[name]]
+            coefficients[index, 0] = model.intercept_[rows[name]]
+            coefficients[index, 1:] = model.coef_[rows[name]]
         else:
-            found[at, 0] = -50.0  # never seen, so never predicted
-    return found
+            coefficients[index, 0] = -50.0  # never seen, so never predicted
+    return coefficients
 
 
 def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
@@ -330,30 +331,30 @@ def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
     scale = REAL_WEIGHT * judged.sum() / max(len(real), 1)
     based = np.vstack([based_made[judged], based_real])[:, 1:]
     truth = np.concatenate([made.iou[judged], real.iou])
-    found = np.zeros((len(JUDGED), based.shape[1] + 1))
-    for at, defect in enumerate(JUDGED):
+    regressions = np.zeros((len(JUDGED), based.shape[1] + 1))
+    for index, defect in enumerate(JUDGED):
         # half by truth, half by what the classifier predicts: at use its mistakes are mixed in too
-        share = 0.5 * (made.defect[judged] == defect) + 0.5 * probs_made[judged, at]
+        share = 0.5 * (made.defect[judged] == defect) + 0.5 * probs_made[judged, index]
         model = Ridge(alpha=RIDGE_PENALTY)
-        model.fit(based, truth, sample_weight=np.concatenate([weights[judged] * share, scale * probs_real[:, at]]))
-        found[at, 0], found[at, 1:] = model.intercept_, model.coef_
-    return found
+        model.fit(based, truth, sample_weight=np.concatenate([weights[judged] * share, scale * probs_real[:, index]]))
+        regressions[index, 0], regressions[index, 1:] = model.intercept_, model.coef_
+    return regressions
 
 
 def _reach(coefficients: Coefficients, calibration: Table) -> dict[str, tuple[float, float]]:
     """Conformal residual quantiles by predicted defect, in units of the mixture's spread."""
-    known = _on_objects(calibration)
-    based = basis(known.cues, coefficients)
+    on_objects = _on_objects(calibration)
+    based = basis(on_objects.cues, coefficients)
     probs = probabilities(based, coefficients)
     mean, spread = mixture(based, probs, coefficients)
-    residual = (known.iou - mean) / spread
+    residual = (on_objects.iou - mean) / spread
     predicted = np.array(DEFECTS)[named(probs).argmax(axis=1)]
-    found = {"any": _quantiles(residual)}
+    quantiles = {"any": _quantiles(residual)}
     for defect in JUDGED:
         members = predicted == defect
         if members.sum() >= _LEAST_CALIBRATION:
-            found[defect] = _quantiles(residual[members])
-    return found
+            quantiles[defect] = _quantiles(residual[members])
+    return quantiles
 
 
 def _on_objects(table: Table) -> Table:
@@ -377,9 +378,9 @@ def _with_novelty(coefficients: Coefficients, values: Doubles, calibration: Doub
     scaled = standardised(values, coefficients)
     covariance = np.cov(scaled, rowvar=False)
     covariance = (1 - _SHRINK) * covariance + _SHRINK * np.eye(len(covariance))
-    found = replace(coefficients, precision=np.asarray(np.linalg.inv(covariance), dtype=np.float64))
-    near, middle = np.quantile(distance(calibration, found), (0.5, 0.95))
-    return replace(found, distances=(float(near), float(middle), float(2 * middle - near)))
+    result = replace(coefficients, precision=np.asarray(np.linalg.inv(covariance), dtype=np.float64))
+    median, high = np.quantile(distance(calibration, result), (0.5, 0.95))
+    return replace(result, distances=(float(median), float(high), float(2 * high - median)))
 
 
 _FIT_ROUNDS: Final = 4
@@ -398,7 +399,7 @@ def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress 
     """Fit the coefficients, measure them, and write both."""
     listener = progress or Silent()
     train = _part(data, "train", seed=seed, rounds=_FIT_ROUNDS, progress=listener)
-    train = joined_columns([train, _drawn(_DRAWN_FOR_FITTING, seed=seed, progress=listener)])
+    train = joined_columns([train, _drawn_pictures(_DRAWN_FOR_FITTING, seed=seed, progress=listener)])
     calibration = _part(data, "calibration", seed=seed, rounds=_CALIBRATION_ROUNDS, progress=listener)
     # through JSON, so that what is measured is exactly what ships
     coefficients = from_json(json.loads(json.dumps(to_json(fitted(train, calibration=calibration)))))
@@ -434,19 +435,19 @@ def measure(
     listener = progress or Silent()
     measured = load_coefficients() if coefficients is None else coefficients
     listener.stage("measuring", len(sets) or 8)
-    found: list[Result] = []
+    results: list[Result] = []
     for name, table in measured_tables(data, seed=seed, sets=sets):
         baselines = constants[str(table.source[0])]
         rows = judged_rows(table, measured, judge=JUDGE.name, constants=baselines)
-        found += results_of(name, table, rows, seed=seed)
+        results += results_of(name, table, rows, seed=seed)
         listener.step()
-    return found
+    return results
 
 
 def measured_tables(data: Path, *, seed: int, sets: Collection[str] = ()) -> Iterator[tuple[str, Table]]:
     """The measured sets by their names on the card, each made on demand; ``sets`` names a few, empty for all."""
     photographs, sequences = committed()["coco"]["test"], committed()["davis"]["test"]
-    made: dict[str, Callable[[], Iterable[material.CandidateSample]]] = {
+    makers: dict[str, Callable[[], Iterable[material.CandidateSample]]] = {
         "coco_test": lambda: material.coco(data, photographs, seed=seed, alone=True),
         "coco_test_with_others": lambda: material.coco(data, photographs, seed=seed, alone=False),
         "davis_test": lambda: material.davis(data, sequences, seed=seed),
@@ -456,8 +457,8 @@ def measured_tables(data: Path, *, seed: int, sets: Collection[str] = ()) -> Ite
         "coco_test_small": lambda: material.coco_small(data, photographs),
         "drawn_test": lambda: material.pictures(_DRAWN_FOR_TEST, seed=seed, alone=True),
     }
-    for name in sets or made:
-        yield name, tabled(made[name]())
+    for name in sets or makers:
+        yield name, tabled(makers[name]())
 
 
 def constant_ious(train: Table) -> dict[str, dict[str, float]]:
@@ -465,14 +466,14 @@ def constant_ious(train: Table) -> dict[str, dict[str, float]]:
 
     ``constant-IoU`` leaves full_neg out, as the metrics over five defects do; ``constant-IoU-six`` does not.
     """
-    found: dict[str, dict[str, float]] = {}
+    ious: dict[str, dict[str, float]] = {}
     for source in np.unique(train.source):
         part = train.where((train.source == source) & (train.defect != ARBITRARY))
         negative = part.defect == "full_neg"
-        found[str(source)] = {"constant-IoU": round(float(part.iou[~negative].mean()), 4)}
+        ious[str(source)] = {"constant-IoU": round(float(part.iou[~negative].mean()), 4)}
         if negative.any():
-            found[str(source)]["constant-IoU-six"] = round(float(part.iou.mean()), 4)
-    return found
+            ious[str(source)]["constant-IoU-six"] = round(float(part.iou.mean()), 4)
+    return ious
 
 
 def _part(data: Path, part: SplitName, *, seed: int, rounds: int, progress: Progress) -> Table:
@@ -480,10 +481,10 @@ def _part(data: Path, part: SplitName, *, seed: int, rounds: int, progress: Prog
     return fitting_table(data, names, seed=seed, rounds=rounds, progress=progress)
 
 
-def _drawn(wanted: range, *, seed: int, progress: Progress) -> Table:
-    progress.stage("drawn pictures", len(wanted))
+def _drawn_pictures(numbers: range, *, seed: int, progress: Progress) -> Table:
+    progress.stage("drawn pictures", len(numbers))
     tables = []
-    for number in wanted:
+    for number in numbers:
         tables.append(tabled(material.pictures([number], seed=seed, alone=number % 2 == 0)))
         progress.step()
     return joined_columns([table for table in tables if len(table)])
@@ -499,14 +500,14 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
     rows: dict[str, list[JudgeColumns]] = {}
     parts = []
     for sequence in sequences:
-        rest = table.where(table.cluster != sequence)
-        held = np.isin(rest.cluster, calibration)
-        coefficients = fitted(rest.where(~held), calibration=rest.where(held))
+        others = table.where(table.cluster != sequence)
+        held_out = np.isin(others.cluster, calibration)
+        coefficients = fitted(others.where(~held_out), calibration=others.where(held_out))
         part = table.where((table.cluster == sequence) & (table.source == "real"))
-        constants = constant_ious(rest)["real"]
+        constants = constant_ious(others)["real"]
         for row, columns in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
             rows.setdefault(row, []).append(columns)
         parts.append(part)
         progress.step()
-    whole = {row: joined_columns(columns) for row, columns in rows.items()}
-    return list(results_of("davis_real_leave_one_out", joined_columns(parts), whole, seed=seed))
+    joined = {row: joined_columns(columns) for row, columns in rows.items()}
+    return list(results_of("davis_real_leave_one_out", joined_columns(parts), joined, seed=seed))

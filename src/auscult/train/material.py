@@ -162,10 +162,10 @@ def _moved(truth: Mask, rng: np.random.Generator) -> Mask:
     rows, columns = np.nonzero(turned)
     rows = rows + int(rng.integers(-height, height + 1))
     columns = columns + int(rng.integers(-width, width + 1))
-    kept = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
     mask = np.zeros(truth.shape, dtype=np.bool_)
-    if kept.mean() >= 0.5:
-        mask[rows[kept], columns[kept]] = True
+    if inside.mean() >= 0.5:
+        mask[rows[inside], columns[inside]] = True
     return mask
 
 
@@ -220,7 +220,7 @@ def _targets(masks: Sequence[Mask]) -> Iterator[tuple[int, MaskTarget]]:
     """The objects of a picture that are large enough, each with the others."""
     for index, mask in enumerate(masks):
         if np.count_nonzero(mask) >= LEAST_PX:
-            yield index, MaskTarget(mask=mask, others=tuple(other for at, other in enumerate(masks) if at != index))
+            yield index, MaskTarget(mask=mask, others=tuple(other for i, other in enumerate(masks) if i != index))
 
 
 def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[CandidateSample]:
@@ -345,10 +345,10 @@ def instances(path: Path) -> dict[str, list[Mapping[str, Any]]]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         names = {image["id"]: str(image["file_name"]) for image in value["images"]}
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        masks: dict[str, list[Mapping[str, Any]]] = {}
         for annotation in value["annotations"]:
             if not annotation["iscrowd"]:
-                found.setdefault(names[annotation["image_id"]], []).append(annotation["rle"])
+                masks.setdefault(names[annotation["image_id"]], []).append(annotation["rle"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise InputError(
@@ -357,7 +357,7 @@ def instances(path: Path) -> dict[str, list[Mapping[str, Any]]]:
             hint="--data is the folder that holds images/coco and video/davis2016",
             path=path,
         ) from error
-    return found
+    return masks
 
 
 def _davis_frames(data: Path, names: Sequence[str], every: int) -> Iterator[tuple[str, str, Frame, Mask]]:

@@ -37,16 +37,16 @@ def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
         raise InputError(
             f"the first weights cannot be read: {error.strerror}", expected="a TensorFlow Lite file", path=path
         ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if digest is not None and found != digest:
+    sha256 = hashlib.sha256(content).hexdigest()
+    if digest is not None and sha256 != digest:
         raise InputError(
-            f"these are other weights: SHA-256 {found[:12]}",
+            f"these are other weights: SHA-256 {sha256[:12]}",
             expected=f"{digest[:12]}, {ORIGIN}",
             hint="fetch the file again",
             path=path,
         )
     interpreter = open_interpreter(content, path)
-    details = {one["index"]: one for one in interpreter.get_tensor_details()}
+    details = {tensor["index"]: tensor for tensor in interpreter.get_tensor_details()}
     kernels: list[Kernel] = []
     for op in interpreter._get_ops_details():  # noqa: SLF001  # the order of the layers is in no public call
         if op["op_name"] in _CONVOLUTIONS:
@@ -106,7 +106,7 @@ def write_onnx(
                 str(path),
                 input_names=list(inputs),
                 output_names=list(outputs),
-                dynamic_axes={name: dict(one) for name, one in axes.items()},
+                dynamic_axes={name: dict(names) for name, names in axes.items()},
                 opset_version=OPSET,
                 dynamo=False,
             )

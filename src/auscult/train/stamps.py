@@ -86,16 +86,16 @@ def backgrounds(data: Path, out: Path, *, photographs: Collection[str] | None = 
     """Photographs with room for other things, and what they are known to hold."""
     root = data / "images" / "coco"
     listing = json.loads((root / "instances.json").read_text(encoding="utf-8"))
-    names = {one["id"]: one["name"] for one in listing["categories"]}
+    names = {row["id"]: row["name"] for row in listing["categories"]}
     rows = []
     for picture in listing["images"]:
-        own = [one for one in listing["annotations"] if one["image_id"] == picture["id"]]
+        objects = [row for row in listing["annotations"] if row["image_id"] == picture["id"]]
         if photographs is not None and picture["file_name"] not in photographs:
             continue
-        if sum(one["area"] for one in own) > MOST_HELD * picture["width"] * picture["height"]:
+        if sum(row["area"] for row in objects) > MOST_HELD * picture["width"] * picture["height"]:
             continue
         put(root / "images" / picture["file_name"], out / "backgrounds")
-        rows += [(picture["file_name"], name) for name in sorted({names[one["category_id"]] for one in own})]
+        rows += [(picture["file_name"], name) for name in sorted({names[row["category_id"]] for row in objects})]
     write(out / "backgrounds" / "names.csv", ("file", "name"), rows)
 
 

@@ -66,11 +66,11 @@ class Settings(Protocol):
 
 def write_state(path: Path, state: Mapping[str, Any]) -> None:
     """Write the state of a training, whole or not at all."""
-    beside = path.with_suffix(".part")
+    temporary = path.with_suffix(".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(state, beside)
-        beside.replace(path)
+        torch.save(state, temporary)
+        temporary.replace(path)
     except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
         raise OutputError(f"cannot be written: {error}", path=path) from error
 
@@ -137,7 +137,7 @@ class Trainer(ABC):
         torch.manual_seed(key)
         for group in self.optimiser.param_groups:
             group["lr"] = self.plan.rate_at(self.step, self.steps) * group.get("scale", 1.0)
-        found: list[dict[str, Tensor]] = []
+        collected: list[dict[str, Tensor]] = []
         for part in self.parts(batch):
             with self.accelerator.accumulate(self.net):
                 losses = self.losses(part)
@@ -146,9 +146,9 @@ class Trainer(ABC):
                     self.accelerator.clip_grad_norm_(self.net.parameters(), self.plan.clip)
                 self.optimiser.step()
                 self.optimiser.zero_grad(set_to_none=True)
-            found.append({name: value.detach() for name, value in losses.items()})
+            collected.append({name: value.detach() for name, value in losses.items()})
         self.step += 1
-        means = {name: torch.stack([one[name] for one in found]).mean() for name in found[0]}
+        means = {name: torch.stack([entry[name] for entry in collected]).mean() for name in collected[0]}
         return {name: float(self.accelerator.reduce(value, "mean")) for name, value in means.items()}
 
     def any_says(self, flag: bool) -> bool:  # noqa: FBT001 - what is asked of every process
@@ -174,9 +174,7 @@ class Trainer(ABC):
 
     def _values(self) -> dict[str, Any]:
         net = self.accelerator.unwrap_model(self.net)
-        resting = (
-            set() if self.keeps_resting else {name for name, one in net.named_parameters() if not one.requires_grad}
-        )
+        resting = {name for name, value in net.named_parameters() if not (self.keeps_resting or value.requires_grad)}
         learned = {name: value for name, value in net.state_dict().items() if name not in resting}
         return {"net": learned, "optimiser": self.optimiser.state_dict()}
 
@@ -184,8 +182,8 @@ class Trainer(ABC):
         """Continue from the state of the same plan; what differs in another one is named."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-            what = "the state is of other settings"
-            refuse_other_settings(state["settings"], self._settings(), what=what, path=path)
+            message = "the state is of other settings"
+            refuse_other_settings(state["settings"], self._settings(), what=message, path=path)
             if self._sharded:
                 self.accelerator.load_state(str(path.with_suffix("")))
             else:
@@ -206,11 +204,11 @@ class _Batches(Dataset[Any]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, at: int) -> Any:
+    def __getitem__(self, index: int) -> Any:
         import cv2
 
         cv2.setNumThreads(1)
-        return self._make(self._numbers[at])
+        return self._make(self._numbers[index])
 
 
 def numbered_batches(make: Callable[[int], Any], numbers: range, *, workers: int) -> Iterator[Any]:
@@ -281,5 +279,5 @@ def trained(
 
 def _cut(path: Path, step: int) -> None:
     """Leave out the lines of steps behind the state, which are taken again."""
-    kept = path.read_bytes().splitlines(keepends=True)[:step] if path.is_file() else []
-    write_bytes(path, b"".join(kept))
+    lines = path.read_bytes().splitlines(keepends=True)[:step] if path.is_file() else []
+    write_bytes(path, b"".join(lines))

@@ -118,15 +118,15 @@ class Work:
         depth = np.full(self.own.shape, _NEVER, np.float32)
         left, top, right, bottom = self.piece.inside
         part = depth[top - self.box[1] : bottom - self.box[1], left - self.box[0] : right - self.box[0]]
-        known = self.piece.depth
-        np.subtract(known, np.float32(0.5), out=part, where=known > 0)
+        distance = self.piece.depth
+        np.subtract(distance, np.float32(0.5), out=part, where=distance > 0)
         return depth
 
     @cached_property
     def reach(self) -> NDArray[np.float32]:
         """Distance to the outline of pixels round the object, px, >= .5 there and infinite on it."""
-        known = self.piece.reach if self.around else regions.reach(self.own)
-        return np.where(known > 0, known - np.float32(0.5), _NEVER)
+        distance = self.piece.reach if self.around else regions.reach(self.own)
+        return np.where(distance > 0, distance - np.float32(0.5), _NEVER)
 
     @cached_property
     def away(self) -> NDArray[np.float32]:
@@ -162,8 +162,8 @@ class Work:
         lattice = rng.uniform(-1.0, 1.0, (rows, columns)).astype(np.float32)
         scale = step / grain
         matrix = np.array([[scale, 0.0, rng.uniform(0, 1)], [0.0, scale, rng.uniform(0, 1)]])
-        how = (cv2.INTER_CUBIC if smooth else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP
-        noise = cv2.warpAffine(lattice, matrix, (wide, high), flags=how, borderMode=cv2.BORDER_REPLICATE)
+        flags = (cv2.INTER_CUBIC if smooth else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP
+        noise = cv2.warpAffine(lattice, matrix, (wide, high), flags=flags, borderMode=cv2.BORDER_REPLICATE)
         if step > 1:
             noise = cv2.resize(noise, (wide * step, high * step), interpolation=cv2.INTER_LINEAR)[:height, :width]
         return np.asarray(noise, dtype=np.float32)
@@ -181,33 +181,33 @@ class Work:
         distance: NDArray[np.float32] = np.sqrt((down * down)[:, None] + (right * right)[None, :])
         return distance
 
-    def flipped(self, times: NDArray[np.float32], wanted: float, *, within: float = 0.02) -> Mask | None:
-        """Flip the pixels of the truth whose times come first, until the IoU is the wanted one.
+    def flipped(self, times: NDArray[np.float32], iou: float, *, within: float = 0.02) -> Mask | None:
+        """Flip the pixels of the truth whose times come first, until the IoU is ``iou``.
 
         ``times`` over ``box`` are >= 0, infinite for never; equal times flip together. The mask is bool over ``box``,
         or None where its exact IoU is further off than ``within``, since pixels only flip together or too few flip at
         all.
         """
-        time = _time_of(times, self.own, wanted=wanted)
+        time = _time_of(times, self.own, target=iou)
         if time is None:
             return None
         mask = self.own ^ (times <= time)
-        return mask if abs(self.iou(mask) - wanted) <= within else None
+        return mask if abs(self.iou(mask) - iou) <= within else None
 
 
-def _time_of(times: NDArray[np.float32], own: Mask, *, wanted: float) -> np.float32 | None:
-    """The time at which the IoU is nearest to the wanted one; None where no pixel flips.
+def _time_of(times: NDArray[np.float32], mask: Mask, *, target: float) -> np.float32 | None:
+    """The time at which the IoU is nearest to ``target``; None where no pixel flips.
 
     Bisection over the times, each step on the values still in question only.
     """
-    area = int(np.count_nonzero(own))
+    area = int(np.count_nonzero(mask))
     finite = np.isfinite(times)
-    leaving, joining = times[finite & own], times[finite & ~own]
+    leaving, joining = times[finite & mask], times[finite & ~mask]
     if leaving.size + joining.size == 0:
         return None
     gone = come = 0
     low, high = 0.0, max(float(part.max()) for part in (leaving, joining) if part.size)
-    best, best_off = np.float32(-1.0), 1.0 - wanted  # nothing flipped
+    best, best_off = np.float32(-1.0), 1.0 - target  # nothing flipped
     for _ in range(_STEPS):
         if not leaving.size + joining.size:
             break
@@ -215,9 +215,9 @@ def _time_of(times: NDArray[np.float32], own: Mask, *, wanted: float) -> np.floa
         out, into = leaving <= middle, joining <= middle
         now_gone, now_come = gone + int(np.count_nonzero(out)), come + int(np.count_nonzero(into))
         iou = (area - now_gone) / (area + now_come)
-        if abs(iou - wanted) < best_off:
-            best, best_off = middle, abs(iou - wanted)
-        if iou > wanted:
+        if abs(iou - target) < best_off:
+            best, best_off = middle, abs(iou - target)
+        if iou > target:
             low, gone, come = float(middle), now_gone, now_come
             leaving, joining = leaving[~out], joining[~into]
         else:

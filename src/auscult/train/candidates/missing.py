@@ -78,12 +78,12 @@ def pieces_fitted(work: Work, rng: np.random.Generator) -> Draft | None:
 
 def flooded(work: Work, rng: np.random.Generator) -> Draft | None:
     """Watershed from a core of the object and what is far from it."""
-    small, own, scale = _small(work, _COARSE_PX)
-    deep, far = regions.depth(own), regions.reach(own)
-    markers = np.zeros(own.shape, np.int32)
+    small, target, scale = _small(work, _COARSE_PX)
+    depth, reach = regions.depth(target), regions.reach(target)
+    markers = np.zeros(target.shape, np.int32)
     size = work.size_px * scale
-    markers[own & (deep > float(rng.uniform(0.04, 0.2)) * size)] = 1
-    markers[~own & (far > float(rng.uniform(0.04, 0.25)) * size)] = 2
+    markers[target & (depth > float(rng.uniform(0.04, 0.2)) * size)] = 1
+    markers[~target & (reach > float(rng.uniform(0.04, 0.25)) * size)] = 2
     if not (markers == 1).any() or not (markers == 2).any():
         return None
     cv2.watershed(small, markers)
@@ -95,9 +95,9 @@ def grab_cut(work: Work, rng: np.random.Generator) -> Draft | None:
     drafts: list[Mask] = work.kept.setdefault("grab_cut", [])
     if len(drafts) >= 2:  # it costs as much as a dozen others: two of an object are enough
         return None
-    small, own, scale = _small(work, _CUT_PX)
+    small, target, scale = _small(work, _CUT_PX)
     size = work.size_px * scale
-    labels = _boxed(own, size, rng) if rng.random() < 0.5 else _roughly(own, size, rng)
+    labels = _boxed(target, size, rng) if rng.random() < 0.5 else _roughly(target, size, rng)
     inside = int(np.count_nonzero(np.isin(labels, _OBJECT)))
     if inside < 16 or labels.size - inside < 16:  # too few for two colour models of five parts each
         return None
@@ -109,26 +109,26 @@ def grab_cut(work: Work, rng: np.random.Generator) -> Draft | None:
     return base.untyped(work, mask)
 
 
-def _boxed(own: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.uint8]:
+def _boxed(target: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Perhaps the object in a box that is a little off; surely it at a core, else it may vanish altogether."""
-    labels = np.full(own.shape, cv2.GC_BGD, np.uint8)
-    rows, columns = np.flatnonzero(own.any(axis=1)), np.flatnonzero(own.any(axis=0))
+    labels = np.full(target.shape, cv2.GC_BGD, np.uint8)
+    rows, columns = np.flatnonzero(target.any(axis=1)), np.flatnonzero(target.any(axis=0))
     off = np.rint(rng.normal(0.0, 0.06, 4) * size_px).astype(int)
     top, left = (max(1, int(side[0]) + int(by)) for side, by in ((rows, off[0]), (columns, off[1])))
     bottom, right = int(rows[-1]) + 1 + int(off[2]), int(columns[-1]) + 1 + int(off[3])
     labels[top : max(top + 3, bottom), left : max(left + 3, right)] = cv2.GC_PR_FGD
-    deep = regions.depth(own)
-    labels[own & (deep >= 0.75 * deep.max())] = cv2.GC_FGD
+    deep = regions.depth(target)
+    labels[target & (deep >= 0.75 * deep.max())] = cv2.GC_FGD
     return labels
 
 
-def _roughly(own: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.uint8]:
+def _roughly(target: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Perhaps the object where a shaken outline has it, surely it deep inside, surely not far outside."""
     lattice = rng.uniform(-1, 1, (6, 6)).astype(np.float32)
-    noise = np.asarray(cv2.resize(lattice, own.shape[::-1], interpolation=cv2.INTER_CUBIC))
-    deep = regions.depth(own)
-    signed = np.where(own, deep, -regions.reach(own)) + noise * 0.15 * size_px
-    labels = np.full(own.shape, cv2.GC_BGD, np.uint8)
+    noise = np.asarray(cv2.resize(lattice, target.shape[::-1], interpolation=cv2.INTER_CUBIC))
+    deep = regions.depth(target)
+    signed = np.where(target, deep, -regions.reach(target)) + noise * 0.15 * size_px
+    labels = np.full(target.shape, cv2.GC_BGD, np.uint8)
     labels[signed > -0.12 * size_px] = cv2.GC_PR_BGD
     labels[signed > 0] = cv2.GC_PR_FGD
     labels[signed > 0.6 * deep.max()] = cv2.GC_FGD
@@ -147,16 +147,16 @@ def _connected(work: Work, mask: Mask) -> Draft | None:
 def _likeness(work: Work) -> NDArray[np.float32]:
     """Whether a pixel's colour is that of the object (1) or of the surroundings (-1) round it; over ``box``."""
     if "likeness" not in work.kept:
-        small, own, scale = _small(work, _COARSE_PX)
+        small, target, scale = _small(work, _COARSE_PX)
         lab = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB)).astype(np.float32)
         width = int(0.35 * work.size_px * scale) | 1
-        off = []
-        for side in (own, ~own):
+        distances = []
+        for side in (target, ~target):
             weight = side.astype(np.float32)
             total = cv2.boxFilter(weight, -1, (width, width), normalize=False) + np.float32(1e-3)
             mean = cv2.boxFilter(lab * weight[..., None], -1, (width, width), normalize=False) / total[..., None]
-            off.append(np.where(total > 1, np.abs(lab - mean).sum(axis=2), np.float32(100.0)))
-        like = (off[1] - off[0]) / (off[0] + off[1] + np.float32(6.0))
+            distances.append(np.where(total > 1, np.abs(lab - mean).sum(axis=2), np.float32(100.0)))
+        like = (distances[1] - distances[0]) / (distances[0] + distances[1] + np.float32(6.0))
         size = work.own.shape[::-1]
         work.kept["likeness"] = np.asarray(cv2.resize(like, size, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
     likeness: NDArray[np.float32] = work.kept["likeness"]
@@ -202,8 +202,8 @@ _SLIVER_FROM: Final = 0.85  # a thinner slice at one end cannot be told from a l
 @base.inside
 def bite(work: Work, rng: np.random.Generator) -> Draft | None:
     """One to three pieces bitten out from the outline, about as deep as wide."""
-    at = _drawn(work.depth == np.float32(0.5), rng, int(rng.choice([1, 1, 1, 2, 3])))
-    return _cut(work, _nearest(work, rng, at), base.typed(rng))
+    centres = _random_points(work.depth == np.float32(0.5), rng, int(rng.choice([1, 1, 1, 2, 3])))
+    return _cut(work, _nearest(work, rng, centres), base.typed(rng))
 
 
 @base.inside
@@ -211,8 +211,8 @@ def hole(work: Work, rng: np.random.Generator) -> Draft | None:
     """One to three holes: polygons and blobs, placed where the object is wide."""
     deep = np.where(work.own, work.depth, np.float32(0.0))
     deepest = float(deep.max()) if np.isfinite(deep).all() else 1.0
-    at = _drawn(deep >= float(rng.uniform(0.3, 0.8)) * deepest, rng, int(rng.choice([1, 1, 2, 3])))
-    return _cut(work, _nearest(work, rng, at), base.typed(rng))
+    centres = _random_points(deep >= float(rng.uniform(0.3, 0.8)) * deepest, rng, int(rng.choice([1, 1, 2, 3])))
+    return _cut(work, _nearest(work, rng, centres), base.typed(rng))
 
 
 @base.inside
@@ -222,8 +222,8 @@ def end(work: Work, rng: np.random.Generator) -> Draft | None:
     wave = np.float32(0.08 * float(rng.random()) * work.size_px) * work.noise(rng, 0.3 * work.size_px)
     times = along + wave
     times -= times.min()
-    wanted = base.typed(rng)
-    return _cut(work, times, wanted, named=wanted < _SLIVER_FROM)
+    iou = base.typed(rng)
+    return _cut(work, times, iou, named=iou < _SLIVER_FROM)
 
 
 @base.inside
@@ -246,7 +246,7 @@ def cells(work: Work, rng: np.random.Generator) -> Draft | None:
 @base.inside
 def colour(work: Work, rng: np.random.Generator) -> Draft | None:
     """The part that has the colour of one point, the nearer to it the sooner: another shirt, a window, a shadow."""
-    ((row, column),) = _drawn(work.own, rng, 1)
+    ((row, column),) = _random_points(work.own, rng, 1)
     unlike = work.unlike(row, column) + np.float32(rng.uniform(5, 60)) * work.far(row, column)
     times = cv2.GaussianBlur(unlike, (0, 0), 1.5)
     return _cut(work, np.asarray(times, dtype=np.float32), base.typed(rng), within=0.03)
@@ -292,10 +292,10 @@ def opened(work: Work, rng: np.random.Generator) -> Draft | None:
     return base.untyped(work, np.asarray(mask))
 
 
-def _nearest(work: Work, rng: np.random.Generator, at: list[tuple[int, int]]) -> NDArray[np.float32] | None:
+def _nearest(work: Work, rng: np.random.Generator, centres: list[tuple[int, int]]) -> NDArray[np.float32] | None:
     """How far each pixel is from the nearest of the given points, in units of random shapes about them."""
     times: NDArray[np.float32] | None = None
-    for row, column in at:
+    for row, column in centres:
         x = (np.arange(work.own.shape[1], dtype=np.float32) - column)[None, :]
         y = (np.arange(work.own.shape[0], dtype=np.float32) - row)[:, None]
         norm = _norm(x, y, rng) * np.float32(rng.uniform(0.7, 1.4))
@@ -332,20 +332,20 @@ def _turned(work: Work, rng: np.random.Generator) -> tuple[NDArray[np.float32], 
     return cos * x + sin * y, cos * y - sin * x
 
 
-def _drawn(where: Mask, rng: np.random.Generator, count: int) -> list[tuple[int, int]]:
-    indices = np.flatnonzero(where)
+def _random_points(region: Mask, rng: np.random.Generator, count: int) -> list[tuple[int, int]]:
+    indices = np.flatnonzero(region)
     if not indices.size:
         return []
     chosen = rng.choice(indices, size=count)
-    return [(int(index) // where.shape[1], int(index) % where.shape[1]) for index in chosen]
+    return [(int(index) // region.shape[1], int(index) % region.shape[1]) for index in chosen]
 
 
 def _cut(
-    work: Work, times: NDArray[np.float32] | None, wanted: float, *, within: float = 0.02, named: bool = True
+    work: Work, times: NDArray[np.float32] | None, iou: float, *, within: float = 0.02, named: bool = True
 ) -> Draft | None:
     if times is None:
         return None
-    mask = work.flipped(np.where(work.own, np.maximum(times, np.float32(0.0)), _NEVER), wanted, within=within)
+    mask = work.flipped(np.where(work.own, np.maximum(times, np.float32(0.0)), _NEVER), iou, within=within)
     if mask is None or not mask.any():
         return None
     return _named(work, mask) if named else Draft(mask, None)

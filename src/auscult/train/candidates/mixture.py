@@ -147,10 +147,10 @@ def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> 
     names = [kind for kind, _ in kinds]
     weights = np.array([weight for _, weight in kinds])
     weights /= weights.sum()
-    made: list[Candidate] = []
-    while len(made) < count:
-        made.append(_make(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
-    return made
+    result: list[Candidate] = []
+    while len(result) < count:
+        result.append(_make(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
+    return result
 
 
 def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None:
@@ -159,8 +159,8 @@ def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None
     draft = maker(work, rng)
     if draft is None or not draft.mask.any():
         return None
-    made = _candidate(work, kind, draft)
-    return None if made.iou == 1.0 and made.defect != "perfect" else made  # the truth, where it is not meant
+    result = _candidate(work, kind, draft)
+    return None if result.iou == 1.0 and result.defect != "perfect" else result  # the truth, where it is not meant
 
 
 def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | None:
@@ -197,14 +197,14 @@ def _make(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) ->
     for attempt in range(2 * _TRIES):
         if attempt == _TRIES:
             group = groups[int(rng.integers(len(groups)))]
-        made = of_kind(work, kind, rng)
-        if made is not None and (group not in _TYPES or made.defect == group):
-            return made
-        kind = _drawn(group, rng)
+        candidate = of_kind(work, kind, rng)
+        if candidate is not None and (group not in _TYPES or candidate.defect == group):
+            return candidate
+        kind = _random_kind(group, rng)
     return _candidate(work, "perfect", base.perfect(work, rng))
 
 
-def _drawn(group: str, rng: np.random.Generator) -> str:
+def _random_kind(group: str, rng: np.random.Generator) -> str:
     names = list(MAKERS[group])
     weights = np.array([MAKERS[group][name][1] for name in names])
     return names[int(rng.choice(len(names), p=weights / weights.sum()))]

@@ -43,10 +43,10 @@ def propagated(work: Work, rng: np.random.Generator) -> Draft | None:
 
 def shifted(work: Work, rng: np.random.Generator) -> Draft | None:
     """Shifted by up to a fifth of the object's size."""
-    far = work.size_px * 0.22 * float(rng.random()) ** 1.5 + 0.7
+    distance = work.size_px * 0.22 * float(rng.random()) ** 1.5 + 0.7
     turn = float(rng.uniform(0, 2 * np.pi))
     matrix = np.eye(2, 3)
-    matrix[:, 2] = far * np.cos(turn), far * np.sin(turn)
+    matrix[:, 2] = distance * np.cos(turn), distance * np.sin(turn)
     return _mapped(work, matrix)
 
 
@@ -71,9 +71,9 @@ def mirrored(work: Work, rng: np.random.Generator) -> Draft | None:
 
 def bent(work: Work, rng: np.random.Generator) -> Draft | None:
     """Bent by a smooth displacement, as a mask carried through a few frames."""
-    far = np.float32(work.size_px * 0.2 * float(rng.random()) ** 1.3 + 1.0)
+    amplitude = np.float32(work.size_px * 0.2 * float(rng.random()) ** 1.3 + 1.0)
     grain = float(rng.uniform(0.3, 1.0)) * work.size_px
-    return untyped(work, _pulled(work.own, work.noise(rng, grain) * far, work.noise(rng, grain) * far))
+    return untyped(work, _pulled(work.own, work.noise(rng, grain) * amplitude, work.noise(rng, grain) * amplitude))
 
 
 def _centre(work: Work) -> tuple[float, float]:
@@ -101,9 +101,9 @@ def _carried(work: Work, before: tuple[Frame, Mask], *, share: float, error: np.
     flow = _flow(work, before[0]) * np.float32(share)
     right, down = flow[..., 0], flow[..., 1]
     if error is not None:
-        far = np.float32(error.uniform(0.0, 0.04) * work.size_px)
+        amplitude = np.float32(error.uniform(0.0, 0.04) * work.size_px)
         grain = 0.4 * work.size_px
-        right, down = right + far * work.noise(error, grain), down + far * work.noise(error, grain)
+        right, down = right + amplitude * work.noise(error, grain), down + amplitude * work.noise(error, grain)
     return _pulled(np.ascontiguousarray(before[1][boxes.window(work.box)]), right, down)
 
 
@@ -112,7 +112,7 @@ def _flow(work: Work, earlier: Frame) -> NDArray[np.float32]:
     if "flow" not in work.kept:
         scale = min(1.0, _FLOW_PX / max(work.own.shape))
         size = (max(24, round(work.own.shape[1] * scale)), max(24, round(work.own.shape[0] * scale)))
-        now, then = (_grey(one, size) for one in (work.picture, earlier[boxes.window(work.box)]))
+        now, then = (_grey(frame, size) for frame in (work.picture, earlier[boxes.window(work.box)]))
         method = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
         flow = method.calc(now, then, np.zeros((*now.shape, 2), np.float32))
         ratio = np.array([work.own.shape[1] / size[0], work.own.shape[0] / size[1]], np.float32)
@@ -136,8 +136,8 @@ def _merging(make: Callable[[Work, Mask, np.random.Generator], Draft]) -> Maker:
 
     @wraps(make)
     def maker(work: Work, rng: np.random.Generator) -> Draft | None:
-        found = _usable(work)
-        return make(work, found[int(rng.integers(len(found)))], rng) if found else None
+        others = _usable(work)
+        return make(work, others[int(rng.integers(len(others)))], rng) if others else None
 
     return maker
 
@@ -164,9 +164,9 @@ def part_of_other(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     rows, columns = np.nonzero(other)
     turn = float(rng.uniform(0, 2 * np.pi))
     along = np.cos(turn) * columns + np.sin(turn) * rows
-    taken = along <= np.quantile(along, float(rng.uniform(0.15, 0.95)))
+    chosen = along <= np.quantile(along, float(rng.uniform(0.15, 0.95)))
     part = np.zeros(other.shape, np.bool_)
-    part[rows[taken], columns[taken]] = True
+    part[rows[chosen], columns[chosen]] = True
     return _joined(work, work.truth, part, other=other)
 
 
@@ -187,11 +187,11 @@ def eroded_merge(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
 
 def both_sides(work: Work, rng: np.random.Generator) -> Draft | None:
     """The object and all other objects that it touches or that lie nearest."""
-    found = _usable(work)
-    if len(found) < 2:
+    others = _usable(work)
+    if len(others) < 2:
         return None
-    chosen = rng.permutation(len(found))[: int(rng.integers(2, min(4, len(found)) + 1))]
-    return Draft(work.truth | np.logical_or.reduce([found[int(index)] for index in chosen]), "merge")
+    chosen = rng.permutation(len(others))[: int(rng.integers(2, min(4, len(others)) + 1))]
+    return Draft(work.truth | np.logical_or.reduce([others[int(index)] for index in chosen]), "merge")
 
 
 def _usable(work: Work) -> list[Mask]:
@@ -199,16 +199,16 @@ def _usable(work: Work) -> list[Mask]:
     if "others" not in work.kept:
         least = max(_LEAST_PX, _LEAST_MERGED * work.area_px)
         outside = [other & ~work.truth for other in work.others]
-        work.kept["others"] = [one for one in outside if np.count_nonzero(one) >= least]
-    found: list[Mask] = work.kept["others"]
-    return found
+        work.kept["others"] = [mask for mask in outside if np.count_nonzero(mask) >= least]
+    others: list[Mask] = work.kept["others"]
+    return others
 
 
 def _joined(work: Work, first: Mask, second: Mask, *, other: Mask) -> Draft:
     mask = first | second
-    held = np.count_nonzero(mask & other) / np.count_nonzero(other)
-    whole = not (work.truth & ~mask).any()
-    return Draft(mask, "merge" if whole and held >= LEAST_PART else None)
+    share = np.count_nonzero(mask & other) / np.count_nonzero(other)
+    complete = not (work.truth & ~mask).any()
+    return Draft(mask, "merge" if complete and share >= LEAST_PART else None)
 
 
 _TRIES: Final = 4
@@ -224,9 +224,9 @@ def shape(work: Work, rng: np.random.Generator) -> Draft | None:
         size = work.size_px * float(np.exp(rng.uniform(np.log(0.35), np.log(1.3))))
         corners = _outline(rng, size)
         centre = rng.uniform((0, 0), (width, height))
-        drawn = np.zeros(work.truth.shape, np.uint8)
-        cv2.fillPoly(drawn, [np.rint(corners + centre).astype(np.int32)], (1,))
-        draft = _judged(work, drawn.view(np.bool_))
+        filled = np.zeros(work.truth.shape, np.uint8)
+        cv2.fillPoly(filled, [np.rint(corners + centre).astype(np.int32)], (1,))
+        draft = _judged(work, filled.view(np.bool_))
         if draft is not None and draft.defect == "arbitrary":
             return draft
     return None
@@ -245,8 +245,8 @@ def moved_away(work: Work, rng: np.random.Generator) -> Draft | None:
         if rng.random() < 0.5:
             matrix[:, 2] += matrix[:, 0] * (left + right - 1)
             matrix[:, 0] *= -1
-        drawn = cv2.warpAffine(work.truth.view(np.uint8), matrix, (width, height), flags=cv2.INTER_NEAREST)
-        draft = _judged(work, np.asarray(drawn, dtype=np.uint8).view(np.bool_))
+        warped = cv2.warpAffine(work.truth.view(np.uint8), matrix, (width, height), flags=cv2.INTER_NEAREST)
+        draft = _judged(work, np.asarray(warped, dtype=np.uint8).view(np.bool_))
         if draft is not None and draft.defect == "arbitrary":
             return draft
     return None
@@ -254,8 +254,8 @@ def moved_away(work: Work, rng: np.random.Generator) -> Draft | None:
 
 def background(work: Work, rng: np.random.Generator) -> Draft | None:
     """All that is not the object, or what of it lies near."""
-    near = np.asarray(work.reach <= rng.uniform(0.1, 0.6) * work.size_px)
-    return _judged(work, ~work.truth if rng.random() < 0.4 else work.whole(near))
+    band = np.asarray(work.reach <= rng.uniform(0.1, 0.6) * work.size_px)
+    return _judged(work, ~work.truth if rng.random() < 0.4 else work.whole(band))
 
 
 def half_and_half(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -263,11 +263,11 @@ def half_and_half(work: Work, rng: np.random.Generator) -> Draft | None:
     rows, columns = np.nonzero(work.depth == np.float32(0.5))
     if not rows.size:
         return None
-    at = int(rng.integers(rows.size))
-    drawn = np.zeros(work.own.shape, np.uint8)
+    index = int(rng.integers(rows.size))
+    filled = np.zeros(work.own.shape, np.uint8)
     corners = _outline(rng, work.size_px * float(rng.uniform(0.4, 1.1)))
-    cv2.fillPoly(drawn, [np.rint(corners + np.array([columns[at], rows[at]])).astype(np.int32)], (1,))
-    mask = drawn.view(np.bool_)
+    cv2.fillPoly(filled, [np.rint(corners + np.array([columns[index], rows[index]])).astype(np.int32)], (1,))
+    mask = filled.view(np.bool_)
     return _judged(work, mask)
 
 

@@ -41,10 +41,10 @@ def offset(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | No
 
 def element(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """As morphology with a square, a diamond or a flat ellipse does it."""
-    how = rng.random()
+    choice = rng.random()
     mask = work.own if side == "erode" else ~work.own
-    if how < 0.5:
-        times = _metric(mask, cv2.DIST_C if how < 0.25 else cv2.DIST_L1)
+    if choice < 0.5:
+        times = _metric(mask, cv2.DIST_C if choice < 0.25 else cv2.DIST_L1)
     else:
         times = _flat(mask, along_rows=bool(rng.random() < 0.5), share=float(rng.uniform(0.35, 0.75)))
     return _band(work, times, base.typed(rng), side=side)
@@ -76,11 +76,11 @@ def stepped(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | N
     padded = np.pad(_distance(side, work), ((down, cell), (right, cell)), mode="edge")
     rows, columns = padded.shape[0] // cell, padded.shape[1] // cell
     blocks = padded[: rows * cell, : columns * cell].reshape(rows, cell, columns, cell)
-    near = np.where(np.isfinite(blocks), blocks, np.float32(0.0)).min(axis=(1, 3))  # 0 across the outline
-    near += rng.uniform(0, 0.5 * cell, near.shape).astype(np.float32)
-    times = np.repeat(np.repeat(near, cell, axis=0), cell, axis=1)[down : down + height, right : right + width]
-    own = work.own if side == "erode" else ~work.own
-    return _band(work, np.where(own, times, np.float32(np.inf)), base.typed(rng), side=side, within=0.05)
+    distances = np.where(np.isfinite(blocks), blocks, np.float32(0.0)).min(axis=(1, 3))  # 0 across the outline
+    distances += rng.uniform(0, 0.5 * cell, distances.shape).astype(np.float32)
+    times = np.repeat(np.repeat(distances, cell, axis=0), cell, axis=1)[down : down + height, right : right + width]
+    mask = work.own if side == "erode" else ~work.own
+    return _band(work, np.where(mask, times, np.float32(np.inf)), base.typed(rng), side=side, within=0.05)
 
 
 def band(side: BandDefect, shaped: Shaped) -> Maker:
@@ -129,9 +129,9 @@ def _offsets(work: Work) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 def _band(
-    work: Work, times: NDArray[np.float32], wanted: float, *, side: BandDefect, within: float = 0.02
+    work: Work, times: NDArray[np.float32], iou: float, *, side: BandDefect, within: float = 0.02
 ) -> Draft | None:
-    mask = work.flipped(times, wanted, within=within)
+    mask = work.flipped(times, iou, within=within)
     if mask is None or not mask.any():
         return None
     if side == "erode":
@@ -159,10 +159,10 @@ def jagged(work: Work, rng: np.random.Generator) -> Draft | None:
     return _noisy(work, noise, base.realistic(rng), within=1.0)
 
 
-def _noisy(work: Work, noise: NDArray[np.float32], wanted: float, *, within: float = 0.02) -> Draft | None:
+def _noisy(work: Work, noise: NDArray[np.float32], iou: float, *, within: float = 0.02) -> Draft | None:
     towards = np.where(work.own, -noise, noise)
     times = np.where(towards > 0.05, work.away / np.maximum(towards, 0.05), np.float32(np.inf))
-    return base.untyped(work, work.flipped(times, wanted, within=within), least=0.0)
+    return base.untyped(work, work.flipped(times, iou, within=within), least=0.0)
 
 
 def corners(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -180,15 +180,15 @@ def polygons(mask: Mask, epsilon_px: float, *, shake_px: float, rng: np.random.G
     three are gone.
     """
     outlines, _ = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
-    kept = []
+    shapes = []
     for outline in outlines:
         polygon = cv2.approxPolyDP(outline, epsilon_px, closed=True)
         if len(polygon) >= 3:
-            kept.append(np.rint(polygon + rng.normal(0.0, 1.0, polygon.shape) * shake_px).astype(np.int32))
-    drawn = np.zeros(mask.shape, np.uint8)
-    if kept:
-        cv2.fillPoly(drawn, kept, (1,))
-    return drawn.view(np.bool_)
+            shapes.append(np.rint(polygon + rng.normal(0.0, 1.0, polygon.shape) * shake_px).astype(np.int32))
+    filled = np.zeros(mask.shape, np.uint8)
+    if shapes:
+        cv2.fillPoly(filled, shapes, (1,))
+    return filled.view(np.bool_)
 
 
 def low_resolution(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -196,19 +196,19 @@ def low_resolution(work: Work, rng: np.random.Generator) -> Draft | None:
     cells = int(rng.choice([14, 20, 28, 28, 28, 40, 56, 64]))
     grown = rng.uniform(-0.04, 0.2, 4)
     left, top, right, bottom = (a - b for a, b in zip(work.piece.box, (*work.box[:2], *work.box[:2]), strict=True))
-    wide, high = right - left, bottom - top
+    box_width, box_height = right - left, bottom - top
     height, width = work.own.shape
-    x0, x1 = max(0, round(left - grown[0] * wide)), min(width, round(right + grown[1] * wide))
-    y0, y1 = max(0, round(top - grown[2] * high)), min(height, round(bottom + grown[3] * high))
+    x0, x1 = max(0, round(left - grown[0] * box_width)), min(width, round(right + grown[1] * box_width))
+    y0, y1 = max(0, round(top - grown[2] * box_height)), min(height, round(bottom + grown[3] * box_height))
     if x1 - x0 < 4 or y1 - y0 < 4:
         return None
     small = cv2.resize(work.own[y0:y1, x0:x1].astype(np.float32), (cells, cells), interpolation=cv2.INTER_AREA)
     soft = cv2.GaussianBlur(small, (0, 0), float(rng.uniform(0.3, 1.6)))
     doubt = rng.normal(0.0, float(rng.uniform(0.0, 0.25)), (cells, cells)).astype(np.float32)
     soft = soft + np.asarray(cv2.GaussianBlur(doubt, (0, 0), 0.7))
-    how = cv2.INTER_NEAREST if rng.random() < 0.3 else cv2.INTER_LINEAR
+    interpolation = cv2.INTER_NEAREST if rng.random() < 0.3 else cv2.INTER_LINEAR
     mask = np.zeros(work.own.shape, np.bool_)
-    fine = np.asarray(cv2.resize(soft, (x1 - x0, y1 - y0), interpolation=how))
+    fine = np.asarray(cv2.resize(soft, (x1 - x0, y1 - y0), interpolation=interpolation))
     mask[y0:y1, x0:x1] = fine > float(rng.uniform(0.35, 0.65))
     return Draft(mask, None) if mask.any() else None
 
@@ -223,8 +223,8 @@ def blocky(work: Work, rng: np.random.Generator) -> Draft | None:
     padded = np.pad(work.own, ((before[0], -(height + before[0]) % stride), (before[1], -(width + before[1]) % stride)))
     rows, columns = padded.shape[0] // stride, padded.shape[1] // stride
     small = cv2.resize(padded.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
-    how = cv2.INTER_NEAREST if rng.random() < 0.6 else cv2.INTER_LINEAR
-    fine = np.asarray(cv2.resize(small, (columns * stride, rows * stride), interpolation=how))
+    interpolation = cv2.INTER_NEAREST if rng.random() < 0.6 else cv2.INTER_LINEAR
+    fine = np.asarray(cv2.resize(small, (columns * stride, rows * stride), interpolation=interpolation))
     mask = fine[before[0] : before[0] + height, before[1] : before[1] + width] > float(rng.uniform(0.3, 0.7))
     return Draft(np.ascontiguousarray(mask), None) if mask.any() else None
 

@@ -45,9 +45,9 @@ def colour_part(work: Work, rng: np.random.Generator) -> Draft | None:
     stop = (cv2.TERM_CRITERIA_MAX_ITER, 6, 1.0)
     start = points[rng.integers(len(points), size=count)]
     nearest = np.linalg.norm(points[:, None] - start[None], axis=2).argmin(axis=1).astype(np.int32)
-    _, found, _ = cv2.kmeans(points, count, nearest[:, None], stop, 1, cv2.KMEANS_USE_INITIAL_LABELS)
-    wanted = int(rng.integers(count))
-    chosen = np.asarray(found).ravel() == wanted
+    _, labels, _ = cv2.kmeans(points, count, nearest[:, None], stop, 1, cv2.KMEANS_USE_INITIAL_LABELS)
+    label = int(rng.integers(count))
+    chosen = np.asarray(labels).ravel() == label
     mask = np.zeros(work.own.shape, np.uint8)
     mask[rows, columns] = chosen if rng.random() < 0.5 else ~chosen
     smooth = cv2.medianBlur(mask, 2 * int(rng.integers(1, 4)) + 1).view(np.bool_)
@@ -60,15 +60,15 @@ def clicked(work: Work, rng: np.random.Generator) -> Draft | None:
     indices = np.flatnonzero(depth >= 0.3 * depth.max())
     row, column = divmod(int(rng.choice(indices)), work.own.shape[1])
     times = work.unlike(row, column) + np.float32(rng.uniform(5, 80)) * work.far(row, column)
-    wanted = float(rng.uniform(0.15, 1.3)) * work.area_px
+    area = float(rng.uniform(0.15, 1.3)) * work.area_px
     low, high = 0.0, float(times.max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        grown = _held(times <= middle, row, column)
-        low, high = (middle, high) if np.count_nonzero(grown) < wanted else (low, middle)
-    held = _held(times <= high, row, column).astype(np.uint8)
+        grown = _connected_part(times <= middle, row, column)
+        low, high = (middle, high) if np.count_nonzero(grown) < area else (low, middle)
+    region = _connected_part(times <= high, row, column).astype(np.uint8)
     size = 2 * int(rng.integers(1, 4)) + 1
-    mask = np.asarray(cv2.morphologyEx(held, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))) > 0
+    mask = np.asarray(cv2.morphologyEx(region, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))) > 0
     inside = np.count_nonzero(mask & work.own)
     if inside >= _MOSTLY * np.count_nonzero(mask):
         return _part(work, np.asarray(mask & work.own))
@@ -81,27 +81,27 @@ def superpixel_union(work: Work, rng: np.random.Generator) -> Draft | None:
     count = int(labels.max()) + 1
     sizes = np.maximum(np.bincount(labels.ravel(), minlength=count), 1)
     inside = np.bincount(labels[work.own], minlength=count) / sizes
-    kept = inside > float(rng.uniform(0.2, 0.75))
-    kept &= rng.random(count) > float(rng.choice([0.0, 0.0, 0.1, 0.25]))
-    return untyped(work, np.asarray(kept[labels]), least=_LEAST_IOU)
+    chosen = inside > float(rng.uniform(0.2, 0.75))
+    chosen &= rng.random(count) > float(rng.choice([0.0, 0.0, 0.1, 0.25]))
+    return untyped(work, np.asarray(chosen[labels]), least=_LEAST_IOU)
 
 
 def boxed(work: Work, rng: np.random.Generator) -> Draft | None:
     """The box of the object or of a part of it, as a rectangle, an ellipse or with round corners."""
     left, top, right, bottom = work.piece.box
-    wide, high = right - left, bottom - top
+    width, height = right - left, bottom - top
     off = rng.uniform(-0.18, 0.18, 4) * float(rng.random())
-    x0, x1 = left + off[0] * wide - work.box[0], right + off[1] * wide - work.box[0]
-    y0, y1 = top + off[2] * high - work.box[1], bottom + off[3] * high - work.box[1]
-    drawn = np.zeros(work.own.shape, np.uint8)
+    x0, x1 = left + off[0] * width - work.box[0], right + off[1] * width - work.box[0]
+    y0, y1 = top + off[2] * height - work.box[1], bottom + off[3] * height - work.box[1]
+    filled = np.zeros(work.own.shape, np.uint8)
     centre, half = ((x0 + x1) / 2, (y0 + y1) / 2), (max((x1 - x0) / 2, 1), max((y1 - y0) / 2, 1))
     if rng.random() < 0.55:
-        cv2.rectangle(drawn, (round(x0), round(y0)), (round(x1) - 1, round(y1) - 1), (1,), -1)
+        cv2.rectangle(filled, (round(x0), round(y0)), (round(x1) - 1, round(y1) - 1), (1,), -1)
     else:
         cv2.ellipse(
-            drawn, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1
+            filled, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1
         )
-    return untyped(work, drawn.view(np.bool_), least=_LEAST_IOU)
+    return untyped(work, filled.view(np.bool_), least=_LEAST_IOU)
 
 
 def stray(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -138,16 +138,16 @@ def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labe
     rows = np.arange(rng.uniform(0, step), height, step)
     columns = np.arange(rng.uniform(0, step), width, step)
     seeds = np.zeros((height, width), np.int32)
-    at = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
-    if len(at) < _LEAST_SEEDS:
-        at = rng.uniform((0, 0), (height, width), (_LEAST_SEEDS, 2))
-    at = at + rng.uniform(-0.3, 0.3, at.shape) * step
-    at = np.clip(np.rint(at), 0, (height - 1, width - 1)).astype(np.intp)
-    seeds[at[:, 0], at[:, 1]] = rng.permutation(len(at)) + 1
-    found = np.asarray(cv2.watershed(work.picture, seeds), dtype=np.int32)
-    near = cv2.dilate(found.clip(0).astype(np.float32), np.ones((3, 3), np.uint8))
-    near = np.where(near > 0, near, cv2.dilate(near, np.ones((3, 3), np.uint8)))  # a corner that a line runs into
-    return np.where(found > 0, found, near).astype(np.int32)
+    points = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
+    if len(points) < _LEAST_SEEDS:
+        points = rng.uniform((0, 0), (height, width), (_LEAST_SEEDS, 2))
+    points = points + rng.uniform(-0.3, 0.3, points.shape) * step
+    points = np.clip(np.rint(points), 0, (height - 1, width - 1)).astype(np.intp)
+    seeds[points[:, 0], points[:, 1]] = rng.permutation(len(points)) + 1
+    basins = np.asarray(cv2.watershed(work.picture, seeds), dtype=np.int32)
+    fill = cv2.dilate(basins.clip(0).astype(np.float32), np.ones((3, 3), np.uint8))
+    fill = np.where(fill > 0, fill, cv2.dilate(fill, np.ones((3, 3), np.uint8)))  # a corner that a line runs into
+    return np.where(basins > 0, basins, fill).astype(np.int32)
 
 
 def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
@@ -156,29 +156,29 @@ def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
     if names.size < 2:
         return np.asarray(labels > 0)
     weights = dict(zip(names.tolist(), sizes.tolist(), strict=True))
-    wanted = share * float(sizes.sum())
+    area = share * float(sizes.sum())
     pairs = _neighbours(labels)
-    kept = {int(rng.choice(names, p=sizes / sizes.sum()))}
-    while sum(weights[one] for one in kept) < wanted:
-        beside = sorted({other for one, other in pairs if one in kept} - kept)
-        left = beside or sorted(set(weights) - kept)
-        kept.add(int(rng.choice(left)))
-    return np.isin(labels, list(kept))
+    chosen = {int(rng.choice(names, p=sizes / sizes.sum()))}
+    while sum(weights[label] for label in chosen) < area:
+        neighbours = sorted({other for label, other in pairs if label in chosen} - chosen)
+        candidates = neighbours or sorted(set(weights) - chosen)
+        chosen.add(int(rng.choice(candidates)))
+    return np.isin(labels, list(chosen))
 
 
-def _held(mask: Mask, row: int, column: int) -> Mask:
+def _connected_part(mask: Mask, row: int, column: int) -> Mask:
     """The connected part of a mask that holds a pixel."""
     _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=4)
     return np.asarray((labels == labels[row, column]) & mask)
 
 
 def _neighbours(labels: Labels) -> set[tuple[int, int]]:
-    found: set[tuple[int, int]] = set()
+    adjacent: set[tuple[int, int]] = set()
     for first, second in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
         differ = (first != second) & (first > 0) & (second > 0)
         pairs = np.unique(np.stack([first[differ], second[differ]]), axis=1).T.tolist()
-        found |= {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
-    return found
+        adjacent |= {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
+    return adjacent
 
 
 def _lost(work: Work, rng: np.random.Generator) -> Mask:

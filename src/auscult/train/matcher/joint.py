@@ -90,16 +90,16 @@ def scenes_joint(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Fit the kinds, weigh the evidence on calibration scenes, and measure on test scenes."""
     scenes = options.samples or _SCENES
     trained, shelf = painted("train")
-    for_kinds = {label: [name for at, name in enumerate(names) if at % 3] for label, names in shelf.sounds.items()}
-    held = {label: tuple(names[::3]) for label, names in shelf.sounds.items()}
+    for_kinds = {label: [name for i, name in enumerate(names) if i % 3] for label, names in shelf.sounds.items()}
+    held_out = {label: tuple(names[::3]) for label, names in shelf.sounds.items()}
     progress.stage("sounds", 1)
-    kinds = fit_kinds(for_kinds, held, seed=options.seed)
+    kinds = fit_kinds(for_kinds, held_out, seed=options.seed)
     progress.step()
     numbers = JointNumbers(kinds=kinds, spread=0.1, outside=0.1, bias=(0.0,) * 4, weights=(1.0,) * 3)
     calibration = answers(
-        (trained, replace(shelf, sounds=held)), scenes, seed=options.seed + 1, numbers=numbers, progress=progress
+        (trained, replace(shelf, sounds=held_out)), scenes, seed=options.seed + 1, numbers=numbers, progress=progress
     )
-    numbers = fit_numbers([one for one in calibration if one.found is not None], numbers)
+    numbers = fit_numbers([answer for answer in calibration if answer.found is not None], numbers)
     path = options.out / FILE
     write_bytes(path, dump(to_json(numbers), indent=None) + b"\n")
     yield path
@@ -119,14 +119,14 @@ def answers(
     """What the check finds of the joint items of some scenes."""
     check = JointCheck(numbers=numbers)
     progress.stage("scenes", scenes)
-    found = []
+    checked = []
     for scene in range(scenes):
         for item in joint_items(source, scene, seed=seed):
-            one = check.evidence(item.case, item.prediction, mixture=item.mixture, separated=item.separated)
-            evidence = one if isinstance(one, JointEvidence) else None
-            found.append(JointAnswer(scene=scene, needs=item.needs, wrong=item.wrong, found=evidence))
+            result = check.evidence(item.case, item.prediction, mixture=item.mixture, separated=item.separated)
+            evidence = result if isinstance(result, JointEvidence) else None
+            checked.append(JointAnswer(scene=scene, needs=item.needs, wrong=item.wrong, found=evidence))
         progress.step()
-    return found
+    return checked
 
 
 def joint_items(source: AssetSource, scene: int, *, seed: int) -> Iterator[JointItem]:
@@ -136,11 +136,9 @@ def joint_items(source: AssetSource, scene: int, *, seed: int) -> Iterator[Joint
     shots = Stage(plan, assets.looks).key_shots()
     mixed = mixed_sound(plan, assets.sounds)
     facts = facts_of(plan, shots, gain_db=mixed.gain_db)
-    targets = frozenset(
-        one.id
-        for one in plan.objects
-        if one.id in targets_of(plan, shots) and one.look.category in shelf.targets and one.track is not None
-    )
+    targets = targets_of(plan, shots) & {
+        thing.id for thing in plan.objects if thing.look.category in shelf.targets and thing.track is not None
+    }
     rng = generator(seed, "joint", scene)
     expressions = say(rng, facts, targets=targets, most=_EXPRESSIONS)
     for sample in choose_joint(rng, plan, shots, expressions=expressions):
@@ -159,7 +157,7 @@ def joint_items(source: AssetSource, scene: int, *, seed: int) -> Iterator[Joint
 def fit_kinds(made: Mapping[str, Sequence[str]], held: Mapping[str, Sequence[str]], *, seed: int) -> SoundKinds:
     """Discriminants of the kinds from some instances; sharpness and reach from others."""
     labels, rows = _descriptions(made, seed=seed)
-    others, tried = _descriptions(held, seed=seed + 1)
+    held_labels, held_rows = _descriptions(held, seed=seed + 1)
     names = sorted(made)
     means = np.stack([rows[labels == name].mean(axis=0) for name in names])
     within = rows - means[np.searchsorted(names, labels)]
@@ -170,16 +168,16 @@ def fit_kinds(made: Mapping[str, Sequence[str]], held: Mapping[str, Sequence[str
     _, _, turn = np.linalg.svd((means - mean) @ white.T, full_matrices=False)
     axes = turn[: len(names) - 1] @ white
     centres = (means - mean) @ axes.T
-    far = (((tried - mean) @ axes.T)[:, None] - centres[None]) ** 2
-    distances, true = far.sum(axis=2), np.searchsorted(names, others)
+    squares = (((held_rows - mean) @ axes.T)[:, None] - centres[None]) ** 2
+    distances, true = squares.sum(axis=2), np.searchsorted(names, held_labels)
     losses = {sharpness: _loss(-0.5 * sharpness * distances, true) for sharpness in _SHARPNESS}
     return SoundKinds(
         nouns=tuple(KINDS[name].noun for name in names),
         verbs=tuple(KINDS[name].verb for name in names),
         countable=tuple(SOUNDS.source(generator(0), name, instance=made[name][0]).countable for name in names),
-        mean=_short(mean),
-        axes=tuple(map(_short, axes)),
-        centres=tuple(map(_short, centres)),
+        mean=_rounded(mean),
+        axes=tuple(map(_rounded, axes)),
+        centres=tuple(map(_rounded, centres)),
         sharpness=min(losses, key=lambda sharpness: losses[sharpness]),
         farthest=round(float(np.quantile(distances.min(axis=1), _KNOWN)), 2),
     )
@@ -187,28 +185,28 @@ def fit_kinds(made: Mapping[str, Sequence[str]], held: Mapping[str, Sequence[str
 
 def _descriptions(instances: Mapping[str, Sequence[str]], *, seed: int) -> tuple[NDArray[np.str_], Doubles]:
     """Labels and descriptions of instances, each in a few takes of chance length, with some of another sound."""
-    every = [(label, name) for label in sorted(instances) for name in instances[label]]
+    pairs = [(label, name) for label in sorted(instances) for name in instances[label]]
     labels, rows = [], []
-    for number, (label, name) in enumerate(every * _TAKES):
+    for number, (label, name) in enumerate(pairs * _TAKES):
         rng = generator(seed, "joint", "sound", number)
         seconds = round(float(rng.uniform(*_LONG_S)), 2)
-        sounds = [(label, name), every[int(rng.integers(len(every)))]]
+        sounds = [(label, name), pairs[int(rng.integers(len(pairs)))]]
         sources = [SOUNDS.source(rng, kind, instance=instance) for kind, instance in sounds]
         sound, other = (SOUNDS.samples(source, seconds=seconds, rate_hz=RATE_HZ) for source in sources)
-        heard = hear((sound + np.float32(10 ** (rng.uniform(*LEAK_DB) / 20)) * other)[None])
-        if heard is not None:
+        features = hear((sound + np.float32(10 ** (rng.uniform(*LEAK_DB) / 20)) * other)[None])
+        if features is not None:
             labels.append(label)
-            rows.append(heard.described.astype(np.float64))
+            rows.append(features.described.astype(np.float64))
     return np.array(labels), np.array(rows)
 
 
 def _loss(logits: Doubles, true: NDArray[np.int64]) -> float:
     best = logits.max(axis=1, keepdims=True)
-    whole = best[:, 0] + np.log(np.exp(logits - best).sum(axis=1))
-    return float((whole - logits[np.arange(len(true)), true]).mean())
+    log_sum = best[:, 0] + np.log(np.exp(logits - best).sum(axis=1))
+    return float((log_sum - logits[np.arange(len(true)), true]).mean())
 
 
-def _short(values: Doubles) -> tuple[float, ...]:
+def _rounded(values: Doubles) -> tuple[float, ...]:
     return tuple(float(f"{value:.4g}") for value in values)
 
 
@@ -216,15 +214,15 @@ def fit_numbers(answered: Sequence[JointAnswer], numbers: JointNumbers) -> Joint
     """Spread of sides, share of those that tell nothing, biases and weights that fit calibration items best."""
     best: tuple[float, JointNumbers] | None = None
     for spread, outside in product(_SPREADS, _OUTSIDES):
-        tried = replace(numbers, spread=spread, outside=outside)
+        trial = replace(numbers, spread=spread, outside=outside)
         columns = np.concatenate(
-            [_tables(answered, tried), np.broadcast_to(np.eye(4)[:, 1:], (len(answered), 4, 3))], axis=2
+            [_tables(answered, trial), np.broadcast_to(np.eye(4)[:, 1:], (len(answered), 4, 3))], axis=2
         )
-        found, loss = fit_logit(columns, _true(answered))
+        coefficients, loss = fit_logit(columns, _true(answered))
         if best is None or loss < best[0]:
-            seen, heard, place, mask, stem, both = (float(f"{value:.4g}") for value in found)
+            seen, heard, place, mask, stem, both = (float(f"{value:.4g}") for value in coefficients)
             weights, bias = (seen, heard, place), (0.0, mask, stem, both)
-            best = loss, replace(tried, bias=bias, weights=weights)
+            best = loss, replace(trial, bias=bias, weights=weights)
     return numbers if best is None else best[1]
 
 
@@ -233,50 +231,50 @@ def fit_product(answered: Sequence[JointAnswer], numbers: JointNumbers) -> Doubl
 
     A conditional logit without a term in which both faults occur is the product of two logistic curves.
     """
-    known = [one for one in answered if one.found is not None]
-    return fit_logit(_apart(known, numbers), _true(known))[0]
+    checked = [answer for answer in answered if answer.found is not None]
+    return fit_logit(_product_columns(checked, numbers), _true(checked))[0]
 
 
-def _apart(answered: Sequence[JointAnswer], numbers: JointNumbers) -> Doubles:
+def _product_columns(answered: Sequence[JointAnswer], numbers: JointNumbers) -> Doubles:
     marks = np.broadcast_to(np.array([[0, 0], [1, 0], [0, 1], [1, 1]], float), (len(answered), 4, 2))
     return np.concatenate([_tables(answered, numbers)[:, :, :2], marks], axis=2)
 
 
 def _tables(answered: Sequence[JointAnswer], numbers: JointNumbers) -> Doubles:
     """Likelihoods of items, (n, 4, 3)."""
-    return np.stack([likelihoods(one.found, numbers)[0] for one in answered if one.found is not None])
+    return np.stack([likelihoods(answer.found, numbers)[0] for answer in answered if answer.found is not None])
 
 
 def _true(answered: Sequence[JointAnswer]) -> NDArray[np.int64]:
-    return np.array([JOINT_FAULTS.index(one.wrong) for one in answered])
+    return np.array([JOINT_FAULTS.index(answer.wrong) for answer in answered])
 
 
 def fit_logit(columns: Doubles, true: NDArray[np.int64]) -> tuple[Doubles, float]:
     """Coefficients of a conditional logit by Newton's method, and its mean loss; ``columns`` are (n, choices, k)."""
-    found = np.zeros(columns.shape[2])
+    coefficients = np.zeros(columns.shape[2])
     for _ in range(_STEPS):
-        scores = columns @ found
+        scores = columns @ coefficients
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         expected = (chances[:, :, None] * columns).sum(axis=1)
-        slope = (columns[np.arange(len(true)), true] - expected).sum(axis=0) - _PULL * found
-        apart = columns - expected[:, None]
-        curve = np.einsum("nc,nci,ncj->ij", chances, apart, apart) + _PULL * np.eye(len(found))
+        slope = (columns[np.arange(len(true)), true] - expected).sum(axis=0) - _PULL * coefficients
+        deviations = columns - expected[:, None]
+        curve = np.einsum("nc,nci,ncj->ij", chances, deviations, deviations) + _PULL * np.eye(len(coefficients))
         change = np.linalg.solve(curve, slope)
-        found = found + change
+        coefficients = coefficients + change
         if np.abs(change).max() < _SMALL:
             break
-    return found, _loss(columns @ found, true)
+    return coefficients, _loss(columns @ coefficients, true)
 
 
 def measured(answered: Sequence[JointAnswer], numbers: JointNumbers, single: Doubles) -> dict[str, Any]:
     """Accuracy of the four-way answer, of the product of the single judges, and their difference."""
-    known = [one for one in answered if one.found is not None]
-    findings = [joint(one.found, numbers) for one in known if one.found is not None]
-    apart = [JOINT_FAULTS[at] for at in (_apart(known, numbers) @ single).argmax(axis=1)]
+    checked = [answer for answer in answered if answer.found is not None]
+    findings = [joint(answer.found, numbers) for answer in checked if answer.found is not None]
+    faults = [JOINT_FAULTS[index] for index in (_product_columns(checked, numbers) @ single).argmax(axis=1)]
     rows = [
-        (one, finding.wrong == one.wrong, given == one.wrong)
-        for one, finding, given in zip(known, findings, apart, strict=True)
+        (answer, finding.wrong == answer.wrong, fault == answer.wrong)
+        for answer, finding, fault in zip(checked, findings, faults, strict=True)
         if finding.wrong != "unchecked"
     ]
     parts = {
@@ -295,12 +293,11 @@ def _compared(rows: Sequence[_Row]) -> dict[str, Any]:
     scenes: dict[int, list[_Row]] = {}
     for row in rows:
         scenes.setdefault(row[0].scene, []).append(row)
-    found: dict[str, Any] = {"n": len(rows), "scenes": len(scenes)}
+    result: dict[str, Any] = {"n": len(rows), "scenes": len(scenes)}
     for name, (first, second) in {"joint": (1, 0), "product": (0, 1), "difference": (1, -1)}.items():
         parts = [[first * row[1] + second * row[2] for row in of_scene] for of_scene in scenes.values()]
         within = None if name == "difference" else SHARE
-        drawn = bootstrap_interval(fmean, parts, rng=generator(0, "joint"), within=within)
-        found[name] = (
-            None if isinstance(drawn, Undefined) else [round(one, 4) for one in (drawn.value, drawn.low, drawn.high)]
-        )
-    return found
+        interval = bootstrap_interval(fmean, parts, rng=generator(0, "joint"), within=within)
+        values = None if isinstance(interval, Undefined) else (interval.value, interval.low, interval.high)
+        result[name] = values and [round(value, 4) for value in values]
+    return result

@@ -83,17 +83,17 @@ def batch_of(shard: Shard, part: int, *, seed: int, step: int) -> Batch:
     order = generator(seed, "matcher", "order", step - part).permutation(len(shard.frames))
     chosen = np.take(order, np.arange(part * FRAMES, (part + 1) * FRAMES), mode="wrap")  # a small shard is repeated
     flips = rng.random(len(chosen)) < 0.5
-    frames = np.stack([_lit(rng, _flipped(shard.frames[at], flip)) for at, flip in zip(chosen, flips, strict=True)])
+    frames = np.stack([_lit(rng, _flipped(shard.frames[i], flip)) for i, flip in zip(chosen, flips, strict=True)])
     heat, cells, rows = _maps(shard, chosen, flips)
-    taken = rng.permutation(len(shard.crops))[:CROPS]
+    crops = rng.permutation(len(shard.crops))[:CROPS]
     return Batch(
         frames=frames,
         heat=heat,
         cells=cells,
         things=shard.things[rows, 1:].astype(np.int64),
         areas=np.log(shard.places[rows, 2]).astype(np.float32),
-        crops=np.stack([_candidate(rng, shard.crops[at]) for at in taken]),
-        names=shard.things[taken, 1:].astype(np.int64),
+        crops=np.stack([_candidate(rng, shard.crops[index]) for index in crops]),
+        names=shard.things[crops, 1:].astype(np.int64),
     )
 
 
@@ -104,16 +104,16 @@ def _maps(
     heat = np.zeros((len(chosen), height, width), np.float32)
     owner = np.full(heat.shape, -1, np.int64)
     columns, lines = np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)
-    for at, (frame, flip) in enumerate(zip(chosen, flips, strict=True)):
+    for index, (frame, flip) in enumerate(zip(chosen, flips, strict=True)):
         for row in np.flatnonzero(shard.things[:, 0] == frame):
             x, y, share = (float(value) for value in shard.places[row])
             x = (1 - x if flip else x) * width - 0.5
             y = y * height - 0.5
             spread = max(0.7, _SPREAD * float(np.sqrt(share * width * height)))
             peak = np.exp(-((columns[None] - round(x)) ** 2 + (lines[:, None] - round(y)) ** 2) / (2 * spread**2))
-            better = peak > heat[at]
-            heat[at] = np.where(better, peak, heat[at])
-            owner[at] = np.where(better & (peak >= _CLEAR), row, owner[at])
+            better = peak > heat[index]
+            heat[index] = np.where(better, peak, heat[index])
+            owner[index] = np.where(better & (peak >= _CLEAR), row, owner[index])
     cells = np.argwhere(owner >= 0)
     return heat, cells, owner[tuple(cells.T)]
 
@@ -138,8 +138,8 @@ def _lit(rng: np.random.Generator, picture: NDArray[np.uint8]) -> NDArray[np.uin
 def _candidate(rng: np.random.Generator, crop: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A kept crop turned, stretched and shifted, under a candidate mask: whole, cut, grown, shrunk or merged."""
     kind = str(rng.choice(["perfect", "dilate", "erode", "cutout", "merge"], p=[0.36, 0.16, 0.16, 0.16, 0.16]))
-    own, others = ((crop[..., 3] >> bit & 1).astype(np.uint8) for bit in (0, 1))
-    mask = _defective(rng, own, others, kind=kind)
+    target, others = ((crop[..., 3] >> bit & 1).astype(np.uint8) for bit in (0, 1))
+    mask = _defective(rng, target, others, kind=kind)
     small = float(rng.uniform(0.55, 1.0)) if kind == "merge" and others.any() else 1.0
     turn, shift = float(rng.uniform(-18, 18)), 3.0 + 16 * (1 - small)
     matrix = cv2.getRotationMatrix2D(
@@ -158,23 +158,23 @@ def _candidate(rng: np.random.Generator, crop: NDArray[np.uint8]) -> NDArray[np.
 
 
 def _defective(
-    rng: np.random.Generator, own: NDArray[np.uint8], others: NDArray[np.uint8], *, kind: str
+    rng: np.random.Generator, target: NDArray[np.uint8], others: NDArray[np.uint8], *, kind: str
 ) -> NDArray[np.uint8]:
     size = int(rng.integers(1, 5))
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * size + 1, 2 * size + 1))
-    made = own
+    mask = target
     if kind == "dilate":
-        made = cv2.dilate(own, kernel).astype(np.uint8)
+        mask = cv2.dilate(target, kernel).astype(np.uint8)
     elif kind == "erode":
-        made = cv2.erode(own, kernel).astype(np.uint8)
+        mask = cv2.erode(target, kernel).astype(np.uint8)
     elif kind == "cutout":
         rows, columns = np.ogrid[:KEPT, :KEPT]
         y, x = rng.uniform(0.2, 0.8, 2) * KEPT
         hole = (rows - y) ** 2 + (columns - x) ** 2 <= float(rng.uniform(5, 16)) ** 2
-        made = np.where(hole, 0, own).astype(np.uint8)
+        mask = np.where(hole, 0, target).astype(np.uint8)
     elif kind == "merge":
-        made = own | others
-    return made if made.any() else own
+        mask = target | others
+    return mask if mask.any() else target
 
 
 def export(net: Matcher, path: Path) -> Path:
@@ -299,12 +299,12 @@ def _stepped(state: _State, batch: Batch, *, rate: float) -> np.ndarray[Any, Any
     (parts[0] + 0.3 * parts[1] + parts[2] + parts[3]).backward()
     nn.utils.clip_grad_norm_(state.net.parameters(), 5.0)
     state.optimizer.step()
-    kept = min(_KEPT, (1 + state.step) / (10 + state.step))
+    decay = min(_KEPT, (1 + state.step) / (10 + state.step))
     with torch.no_grad():
         fresh = state.net.state_dict()
         for name, value in state.mean.state_dict().items():
             if value.dtype.is_floating_point:
-                value.lerp_(fresh[name], 1 - kept)
+                value.lerp_(fresh[name], 1 - decay)
             else:
                 value.copy_(fresh[name])
     return np.array([float(part.detach()) for part in parts])
@@ -312,14 +312,14 @@ def _stepped(state: _State, batch: Batch, *, rate: float) -> np.ndarray[Any, Any
 
 def _batches(run: Run, start: int) -> Iterator[tuple[int, Batch]]:
     """Batches from a step on; each shard is read once and used for as many steps as it has parts."""
-    kept: tuple[int, Shard] | None = None
+    loaded: tuple[int, Shard] | None = None
     for number in range(start, run.steps):
         turn, part = divmod(number, PARTS)
         epoch, position = divmod(turn, len(run.shards))
         order = generator(run.seed, "matcher", "shards", epoch).permutation(len(run.shards))
-        if kept is None or kept[0] != turn:
-            kept = turn, load(run.shards[int(order[position])])
-        yield number, batch_of(kept[1], part, seed=run.seed, step=number)
+        if loaded is None or loaded[0] != turn:
+            loaded = turn, load(run.shards[int(order[position])])
+        yield number, batch_of(loaded[1], part, seed=run.seed, step=number)
 
 
 def _planes(pictures: np.ndarray[Any, Any]) -> Tensor:
@@ -329,22 +329,22 @@ def _planes(pictures: np.ndarray[Any, Any]) -> Tensor:
 
 def _focal(logits: Tensor, heat: Tensor) -> Tensor:
     """Penalty-reduced focal loss of CenterNet, Eq. 1, over the number of centres."""
-    found = torch.sigmoid(logits).clamp(1e-5, 1 - 1e-5)
+    probability = torch.sigmoid(logits).clamp(1e-5, 1 - 1e-5)
     centre = heat >= 1 - 1e-6
-    there = ((1 - found) ** 2 * torch.log(found))[centre].sum()
-    nowhere = ((1 - heat) ** 4 * found**2 * torch.log(1 - found))[~centre].sum()
-    return -(there + nowhere) / centre.sum().clamp(min=1)
+    positive = ((1 - probability) ** 2 * torch.log(probability))[centre].sum()
+    negative = ((1 - heat) ** 4 * probability**2 * torch.log(1 - probability))[~centre].sum()
+    return -(positive + negative) / centre.sum().clamp(min=1)
 
 
 def _named(words: Tensor, truth: Tensor, settings: MatcherSettings) -> Tensor:
     total = words.new_zeros(())
     heads = torch.split(words, [settings.categories, settings.colours, settings.textures], 1)
     for number, (head, weight) in enumerate(zip(heads, _WEIGHTS, strict=True)):
-        known = truth[:, number] >= 0
-        if known.any():
+        labelled = truth[:, number] >= 0
+        if labelled.any():
             smooth = 0.05 if number == 0 else 0.1
             total = total + weight * nn.functional.cross_entropy(
-                head[known], truth[known, number], label_smoothing=smooth
+                head[labelled], truth[labelled, number], label_smoothing=smooth
             )
     return total
 
@@ -368,10 +368,10 @@ def _resume(run: Run, state: _State) -> None:
     if not path.is_file():
         return
     try:
-        kept = torch.load(path, weights_only=True)
+        saved = torch.load(path, weights_only=True)
         for name in _SAVED:
-            getattr(state, name).load_state_dict(kept[name])
-        state.step = int(kept["step"])
+            getattr(state, name).load_state_dict(saved[name])
+        state.step = int(saved["step"])
     except (RuntimeError, KeyError, ValueError, UnpicklingError) as error:
         raise UsageError(
             "the checkpoint is broken, or of another network",
@@ -403,7 +403,7 @@ _ALL: Final = Amounts()
 def scenes_identity(options: TrainOptions, progress: Progress, amounts: Amounts = _ALL) -> Iterator[Path]:
     """Draw, train, export, calibrate, measure."""
     torch.set_num_threads(options.threads)
-    wanted = STEPS if options.samples is None else max(1, options.samples // FRAMES)
+    total_steps = STEPS if options.samples is None else max(1, options.samples // FRAMES)
     (photographed,) = stamps_on(lay_out(options.material(), options.out, "train"), ["train"])
     sources = (photographed, painted("train"))
     words = vocabulary(sources)
@@ -415,7 +415,7 @@ def scenes_identity(options: TrainOptions, progress: Progress, amounts: Amounts 
         shards=shards,
         settings=settings,
         seed=options.seed,
-        steps=wanted,
+        steps=total_steps,
         folder=options.out,
         seconds=60 * (MINUTES if options.minutes is None else options.minutes),
     )
@@ -423,7 +423,7 @@ def scenes_identity(options: TrainOptions, progress: Progress, amounts: Amounts 
     yield export(net, options.out / NETWORK)
     words = calibrate(options, amounts, words=words, progress=progress)
     yield write_vocabulary(words, options.out / WORDS)
-    numbers = measured(options, amounts, words=words, progress=progress) | {"steps": steps, "of_steps": wanted}
+    numbers = measured(options, amounts, words=words, progress=progress) | {"steps": steps, "of_steps": total_steps}
     path = options.out / f"{numbers['judge']}.json"
     write_bytes(path, dump(numbers, indent=1) + b"\n")
     yield path
@@ -438,18 +438,18 @@ def pack(
     progress: Progress,
 ) -> list[Path]:
     """Draw the files of training frames that are not there yet; three of ten are of generated things."""
-    photographed, drawn = sources
+    photographed, generated = sources
     progress.stage("drawing frames", amounts.shards)
-    found = []
+    paths = []
     for number in range(amounts.shards):
         path = options.out / "frames" / f"{number:04d}.npz"
         if not path.is_file():
-            source = drawn if number % 10 in _PAINTED_EACH else photographed
+            source = generated if number % 10 in _PAINTED_EACH else photographed
             shard = draw_shard(source, number, seed=options.seed, scenes=amounts.scenes, words=words)
             save(shard, path)
-        found.append(path)
+        paths.append(path)
         progress.step()
-    return found
+    return paths
 
 
 def calibrate(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, progress: Progress) -> Vocabulary:
@@ -488,10 +488,10 @@ def _pairs(
     sources: Mapping[str, AssetSource], scenes: int, *, seed: int, progress: Progress
 ) -> dict[str, list[SentencePair]]:
     progress.stage("sentences and candidates", scenes * len(sources))
-    found: dict[str, list[SentencePair]] = {}
+    pairs: dict[str, list[SentencePair]] = {}
     for name, source in sources.items():
-        found[name] = []
+        pairs[name] = []
         for scene in range(scenes):
-            found[name] += pairs_of(source, scene, seed=seed, options=_PAIRS)
+            pairs[name] += pairs_of(source, scene, seed=seed, options=_PAIRS)
             progress.step()
-    return found
+    return pairs

@@ -80,16 +80,16 @@ def vocabulary(sources: Sequence[AssetSource]) -> Vocabulary:
 
     A voice has a maker only where it follows from the thing: the generated voices are handed out by chance.
     """
-    seen = {name for _, shelf in sources for name in shelf.categories}
+    categories = {name for _, shelf in sources for name in shelf.categories}
     return Vocabulary(
-        categories=tuple(sorted(seen)),
+        categories=tuple(sorted(categories)),
         colours=tuple(COLOURS),
         textures=tuple(sorted(TEXTURES)),
-        voices=(*((kind.noun, kind.verb, "") for kind in KINDS.values()), *_own_voices(sources, seen)),
+        voices=(*((kind.noun, kind.verb, "") for kind in KINDS.values()), *_own_voices(sources, categories)),
     )
 
 
-def _own_voices(sources: Sequence[AssetSource], seen: set[str]) -> list[tuple[str, str, str]]:
+def _own_voices(sources: Sequence[AssetSource], categories: set[str]) -> list[tuple[str, str, str]]:
     """Voices that one seen category alone has, of those that sound with their own."""
     by_chance = {kind.noun for kind in KINDS.values()}
     makers: dict[tuple[str, str], set[str]] = {}
@@ -98,7 +98,7 @@ def _own_voices(sources: Sequence[AssetSource], seen: set[str]) -> list[tuple[st
         for label, voice in words.items():  # unseen things too: what bleats may be a lamb
             makers.setdefault(voice, set()).add(label)
     return [
-        (noun, verb, next(iter(labels)) if len(labels) == 1 and labels <= seen else "")
+        (noun, verb, next(iter(labels)) if len(labels) == 1 and labels <= categories else "")
         for (noun, verb), labels in sorted(makers.items())
         if noun not in by_chance
     ]
@@ -159,16 +159,20 @@ def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, word
 
 def _named(plan: ScenePlan, index: int, words: Vocabulary) -> tuple[int, int, int]:
     look = plan.objects[index].look
-    return _at(words.categories, look.category), _at(words.colours, look.colour), _at(words.textures, look.texture)
+    return (
+        _index(words.categories, look.category),
+        _index(words.colours, look.colour),
+        _index(words.textures, look.texture),
+    )
 
 
-def _at(words: Sequence[str], word: str | None) -> int:
+def _index(words: Sequence[str], word: str | None) -> int:
     return words.index(word) if word in words else -1
 
 
 def _cropped(shot: RenderedScene, index: int) -> NDArray[np.uint8]:
     mask = shot.visible[index]
-    others = np.any([other for at, other in enumerate(shot.visible) if at != index], axis=0)
+    others = np.any([other for number, other in enumerate(shot.visible) if number != index], axis=0)
     box = box_of(mask)
     if box is None:
         raise ValueError("a thing that is seen has a box")
@@ -243,8 +247,8 @@ class KeyFrameSentence:
         target = self.expression.target
         if target is None:
             return ()
-        own = self.categories[target]
-        return tuple(name for name in self.masks if name != target and self.categories[name] == own)
+        category = self.categories[target]
+        return tuple(name for name in self.masks if name != target and self.categories[name] == category)
 
 
 def pairs_of(source: AssetSource, scene: int, *, seed: int, options: SceneOptions) -> Iterator[SentencePair]:
@@ -262,15 +266,13 @@ def key_frame_sentences(
     plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
     shots = Stage(plan, assets.looks).key_shots()
     facts = facts_of(plan, shots)
-    targets = frozenset(
-        one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
-    )
-    categories = {one.id: one.look.category for one in plan.objects}
+    targets = targets_of(plan, shots) & {thing.id for thing in plan.objects if thing.look.category in shelf.targets}
+    categories = {thing.id: thing.look.category for thing in plan.objects}
     for expression in say(rng, facts, targets=targets, most=_MOST_EXPRESSIONS, nulls=nulls):
-        seen = [(shot, _visible_masks(plan, shot)) for shot in shots]
-        shown = [(shot, masks) for shot, masks in seen if masks and expression.target in {None, *masks}]
-        if shown:
-            shot, masks = shown[int(rng.integers(len(shown)))]
+        visible = [(shot, _visible_masks(plan, shot)) for shot in shots]
+        usable = [(shot, masks) for shot, masks in visible if masks and expression.target in {None, *masks}]
+        if usable:
+            shot, masks = usable[int(rng.integers(len(usable)))]
             yield KeyFrameSentence(expression=expression, frame=shot.frame, masks=masks, categories=categories)
 
 
@@ -283,15 +285,15 @@ def _visible_masks(plan: ScenePlan, shot: RenderedScene) -> dict[str, Mask]:
 def _candidates(rng: np.random.Generator, sentence: KeyFrameSentence, *, scene: int) -> Iterator[SentencePair]:
     masks, expression = sentence.masks, sentence.expression
     others = [name for name in masks if name != expression.target]
-    drawn: list[tuple[PairKind, Mask]] = []
+    variants: list[tuple[PairKind, Mask]] = []
     if others:
         pool = sentence.alike if sentence.alike and rng.random() < 0.7 else others
-        drawn.append(("other", masks[pool[int(rng.integers(len(pool)))]]))
+        variants.append(("other", masks[pool[int(rng.integers(len(pool)))]]))
     if expression.target is not None:
         target = masks[expression.target]
-        drawn += [("perfect", target), *_defect(rng, target, tuple(masks[name] for name in others))]
-    for kind, mask in drawn:
-        on = (
+        variants += [("perfect", target), *_defect(rng, target, tuple(masks[name] for name in others))]
+    for kind, mask in variants:
+        share = (
             0.0
             if expression.target is None
             else np.count_nonzero(mask & masks[expression.target]) / np.count_nonzero(mask)
@@ -304,7 +306,7 @@ def _candidates(rng: np.random.Generator, sentence: KeyFrameSentence, *, scene: 
             family=expression.family,
             kind=kind,
             alike=bool(sentence.alike),
-            kept=float(on),
+            kept=float(share),
             null=expression.target is None,
         )
 
@@ -343,8 +345,8 @@ def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAn
     checked = []
     for pair in pairs:
         case = Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
-        found = check(case, Prediction(mask=pair.mask))
-        checked.append(CheckAnswer(pair=pair, match=None if found is None else found.match))
+        result = check(case, Prediction(mask=pair.mask))
+        checked.append(CheckAnswer(pair=pair, match=None if result is None else result.match))
     return checked
 
 
@@ -357,9 +359,9 @@ def numbers(checked: Sequence[CheckAnswer]) -> dict[str, Any]:
     every mask wrong, the best that can be done without words where right and wrong masks look alike. None where there
     is no such mask.
     """
-    answered = [one for one in checked if one.match is not None]
-    match = np.array([one.match for one in answered], np.float64)
-    truth = np.array([one.pair.matches for one in answered], bool)
+    answered = [answer for answer in checked if answer.match is not None]
+    match = np.array([answer.match for answer in answered], np.float64)
+    truth = np.array([answer.pair.matches for answer in answered], bool)
     called = match >= 0.5
     return {
         "n": len(checked),
@@ -375,19 +377,19 @@ def numbers(checked: Sequence[CheckAnswer]) -> dict[str, Any]:
 
 def tables(checked: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
     """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
-    named = [one for one in checked if not one.pair.null]
-    decidable = [one for one in named if one.pair.family in DECIDABLE]
-    found = {
+    positives = [answer for answer in checked if not answer.pair.null]
+    decidable = [answer for answer in positives if answer.pair.family in DECIDABLE]
+    result = {
         "all": numbers(checked),
         "decidable": numbers(decidable),
-        "decidable, alike": numbers([one for one in decidable if one.pair.alike]),
-        "nulls": numbers([one for one in checked if one.pair.null]),
+        "decidable, alike": numbers([answer for answer in decidable if answer.pair.alike]),
+        "nulls": numbers([answer for answer in checked if answer.pair.null]),
     }
-    for name in sorted({one.pair.family for one in named}):
-        found[f"family {name}"] = numbers([one for one in named if one.pair.family == name])
-    for kind in sorted({one.pair.kind for one in named}):
-        found[f"kind {kind}"] = numbers([one for one in decidable if one.pair.kind == kind])
-    return found
+    for name in sorted({answer.pair.family for answer in positives}):
+        result[f"family {name}"] = numbers([answer for answer in positives if answer.pair.family == name])
+    for kind in sorted({answer.pair.kind for answer in positives}):
+        result[f"kind {kind}"] = numbers([answer for answer in decidable if answer.pair.kind == kind])
+    return result
 
 
 DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position", "relation"})
@@ -415,10 +417,10 @@ def _descended(
         slope = inputs.T @ (predicted - truth) + _PULL * (weights - prior)
         bend = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _PULL * np.eye(2)
         step = np.linalg.solve(bend, slope)
-        here = _loss(inputs, truth, weights) + _PULL / 2 * float(((weights - prior) ** 2).sum())
+        current = _loss(inputs, truth, weights) + _PULL / 2 * float(((weights - prior) ** 2).sum())
         for _ in range(_HALVINGS):
-            there = weights - step
-            if _loss(inputs, truth, there) + _PULL / 2 * float(((there - prior) ** 2).sum()) <= here:
+            trial = weights - step
+            if _loss(inputs, truth, trial) + _PULL / 2 * float(((trial - prior) ** 2).sum()) <= current:
                 break
             step = step / 2
         weights = weights - step
@@ -439,8 +441,8 @@ def calibrated_words(
     for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
         plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
         answered = [answer for answer in answers(make(plain), pairs) if answer.match is not None]
-        raw = np.array([one.match for one in answered], np.float64)
-        slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in answered], bool))
+        raw = np.array([answer.match for answer in answered], np.float64)
+        slope, offset, loss = fit_curve(raw, np.array([answer.pair.matches for answer in answered], bool))
         if best is None or loss < best[0]:
             best = loss, replace(plain, slope=round(slope, 4), offset=round(offset, 4))
     return words if best is None else best[1]
@@ -451,8 +453,8 @@ def _f2(called: NDArray[np.bool_], true: NDArray[np.bool_]) -> float | None:
     return _number(stats.f_beta(hits, int((called & ~true).sum()), int((~called & true).sum())))
 
 
-def _number(found: Scored[float] | Undefined) -> float | None:
-    return round(found.value, _DIGITS) if isinstance(found, Scored) else None
+def _number(outcome: Scored[float] | Undefined) -> float | None:
+    return round(outcome.value, _DIGITS) if isinstance(outcome, Scored) else None
 
 
 def _mean(values: NDArray[np.bool_]) -> float | None:

@@ -114,13 +114,13 @@ def read_plan(name: str) -> AuditorPlan:
     """The settings of a committed name, or of a YAML file; ``NAME+ROW`` with those of an ablation's row on top."""
     base, plus, row = name.partition("+")
     table, path = read_yaml(base, folder=_FOLDER, committed=COMMITTED)
-    known = rows()
-    if plus and row not in known:
-        raise UnknownName(f"there is no row {row!r}", expected=f"one of: {', '.join(known)}")
+    ablations = rows()
+    if plus and row not in ablations:
+        raise UnknownName(f"there is no row {row!r}", expected=f"one of: {', '.join(ablations)}")
     if plus and isinstance(table, dict):
-        more = known[row]
-        network = {**(table.get("network") or {}), **more.get("network", {})}
-        table = {**table, **more, "network": network}
+        changes = ablations[row]
+        network = {**(table.get("network") or {}), **changes.get("network", {})}
+        table = {**table, **changes, "network": network}
     return from_json(AuditorPlan, table or {}, path=path, error=UsageError, exact=True)
 
 
@@ -160,18 +160,18 @@ def read_units(source: Path, plan: AuditorPlan) -> tuple[list[Unit], Listing]:
     rejected by rule.
     """
     listing = list_items(source)
-    found: dict[str, list[Item]] = {}
+    by_uid: dict[str, list[Item]] = {}
     for item in listing.items:
-        known, truth = item.extra.get("mqa") or {}, item.truth
-        if known.get("split", "") not in {plan.split, ""} or truth is None or truth.iou is None:
+        mqa, truth = item.extra.get("mqa") or {}, item.truth
+        if mqa.get("split", "") not in {plan.split, ""} or truth is None or truth.iou is None:
             continue
         if truth.defect is not None and truth.defect != "empty" and truth.action is not None:
-            found.setdefault(str(known.get("uid") or f"{item.clip or item.frame}: {item.query.text}"), []).append(item)
-    units = [_unit(name, items) for name, items in found.items()]
+            by_uid.setdefault(str(mqa.get("uid") or f"{item.clip or item.frame}: {item.query.text}"), []).append(item)
+    units = [_unit(name, items) for name, items in by_uid.items()]
     videos = sorted({unit.video for unit in units})
     order = generator(0, "mq-auditor", "videos").permutation(len(videos))
-    kept = {videos[at] for at in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
-    units = [unit for unit in units if unit.video in kept]
+    chosen = {videos[index] for index in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
+    units = [unit for unit in units if unit.video in chosen]
     if not units:
         raise UsageError(
             "there is nothing to learn from",
@@ -203,16 +203,16 @@ def answer_of(item: Item) -> tuple[str, float]:
     written = item.extra.get("response")
     if isinstance(written, str):
         return _IOU.sub(rf"\1 {truth.iou:.4f} \2", written), truth.iou
-    known = item.extra.get("mqa") or {}
-    words = {key: known.get(name) or "" for key, name in (("target", "category"), ("other", "negative"))}
+    mqa = item.extra.get("mqa") or {}
+    words = {key: mqa.get(name) or "" for key, name in (("target", "category"), ("other", "negative"))}
     return response(truth.defect, truth.action, iou=truth.iou, **words), truth.iou
 
 
 def caption_of(units: Iterable[Unit]) -> str:
     """What is in a video, as far as its masks say: the warm-up of the projectors learns to name it."""
     masks = (item for unit in units for same in (*unit.others.values(), (unit.perfect,)) for item in same if item)
-    known = (item.extra.get("mqa") or {} for item in masks)
-    names = sorted({str(name) for one in known for name in (one.get("category"), one.get("negative")) if name})
+    labels = (item.extra.get("mqa") or {} for item in masks)
+    names = sorted({str(name) for label in labels for name in (label.get("category"), label.get("negative")) if name})
     return f"There is: {', '.join(names) or UNNAMED}."
 
 
@@ -228,17 +228,17 @@ class AuditorFeed:
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[list[Sample]]:
         """A batch by its number, as lists of ``small_batch`` samples."""
-        drawn = list(enumerate(self.drawn(number)))[process::processes]
-        return [[self._read(item, rng=self._rng("instead", number, k)) for item in small] for k, small in drawn]
+        batches = list(enumerate(self.drawn(number)))[process::processes]
+        return [[self._read(item, rng=self._rng("instead", number, k)) for item in small] for k, small in batches]
 
     def _rng(self, use: str, *key: int) -> np.random.Generator:
         return generator(self.seed, "mq-auditor", use, *key)
 
     def drawn(self, number: int) -> list[list[Item]]:
         """The masks of a batch."""
-        plan, (epoch, at) = self.plan, divmod(number, self.each)
+        plan, (epoch, position) = self.plan, divmod(number, self.each)
         order = self._rng("order", epoch).permutation(len(self.videos))
-        chosen = np.take(order, np.arange(at * plan.batch, (at + 1) * plan.batch), mode="wrap")
+        chosen = np.take(order, np.arange(position * plan.batch, (position + 1) * plan.batch), mode="wrap")
         rng = self._rng("batch", number)
         first = number * (plan.batch // plan.small_batch)
         return [
@@ -250,7 +250,7 @@ class AuditorFeed:
         """A mask of each; what 25 % of 2 leaves over is made up for by the small batches after it."""
         part = self.plan.positives * self.plan.small_batch
         positives = int(part * (number + 1) + 1e-9) - int(part * number + 1e-9)
-        return [_drawn(unit, rng, perfect=at < positives) for at, unit in enumerate(units)]
+        return [_draw_item(unit, rng, perfect=index < positives) for index, unit in enumerate(units)]
 
     def _read(self, item: Item, *, rng: np.random.Generator) -> Sample:
         """A mask; where it cannot be read, another one, perfect if it was."""
@@ -259,7 +259,7 @@ class AuditorFeed:
                 return self.sample(item)
             except (AuscultError, cv2.error):
                 unit = _one_of(_one_of(self.videos, rng), rng)
-                item = _drawn(unit, rng, perfect=_defect(item) == "perfect")
+                item = _draw_item(unit, rng, perfect=_defect(item) == "perfect")
         raise InputError(f"{TRIES} masks in a row cannot be read", hint="are the pictures where the data says?")
 
     def sample(self, item: Item) -> Sample:
@@ -280,7 +280,7 @@ def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
     return values[int(rng.integers(len(values)))]
 
 
-def _drawn(unit: Unit, rng: np.random.Generator, *, perfect: bool) -> Item:
+def _draw_item(unit: Unit, rng: np.random.Generator, *, perfect: bool) -> Item:
     """Its perfect mask, or a mask of a type that is drawn first; where there is none such, of the other kind."""
     if unit.perfect is not None and (perfect or not unit.others):
         return unit.perfect
@@ -337,10 +337,10 @@ class Lessons:
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[AuditorBatch]:
         """The small batches of a process, see ``Feed.batch``."""
-        drawn = self.feed.batch(number, process=process, processes=processes)
+        parts, read = self.feed.batch(number, process=process, processes=processes), self.read
         if self.feed.plan.learns == "captions":
-            return [self.read.captions([one.case for one in part], [one.caption for one in part]) for part in drawn]
-        return [self.read.batch([(one.case, one.mask) for one in part], [one.answer for one in part]) for part in drawn]
+            return [read.captions([item.case for item in part], [item.caption for item in part]) for part in parts]
+        return [read.batch([(item.case, item.mask) for item in part], [item.answer for item in part]) for part in parts]
 
 
 def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -353,7 +353,7 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     torch.set_num_threads(options.threads)
     plan = read_plan(options.config)
     units, listing = read_units(options.material(), plan)
-    learned, held = split(units, seed=options.seed)
+    learned, held_out = split(units, seed=options.seed)
     torch.manual_seed(int(generator(options.seed, AuditorTrainer.recipe, "weights").integers(1 << 62)))
     net, tokenizer = build(options.model, plan, learned)
     feed = AuditorFeed(learned, ClipIndex.of(listing), plan, seed=options.seed)
@@ -385,7 +385,7 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         save(net, tokenizer, options.out / MODEL, learned_only=plan.learns != "all")
         yield options.out / MODEL
         if plan.learns != "captions":
-            others = AuditorFeed(held, feed.clips, plan, seed=options.seed)
+            others = AuditorFeed(held_out, feed.clips, plan, seed=options.seed)
             yield from calibrated(net, tokenizer, others, folder=options.out / MODEL)
 
 
@@ -393,8 +393,8 @@ def split(units: Sequence[Unit], *, seed: int) -> tuple[list[Unit], list[Unit]]:
     """Units to learn from, and units of a tenth of the videos for the interval of the IoU."""
     videos = sorted({unit.video for unit in units})
     order = generator(seed, AuditorTrainer.recipe, "held out").permutation(len(videos))
-    held = {videos[at] for at in order[: int(_CALIBRATED_ON * len(videos))]}
-    return [unit for unit in units if unit.video not in held], [unit for unit in units if unit.video in held]
+    held_out = {videos[index] for index in order[: int(_CALIBRATED_ON * len(videos))]}
+    return [unit for unit in units if unit.video not in held_out], [unit for unit in units if unit.video in held_out]
 
 
 def build(name: str, plan: AuditorPlan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]:
@@ -438,7 +438,7 @@ def build(name: str, plan: AuditorPlan, units: Sequence[Unit]) -> tuple[MqAudito
 def _within(value: object, known: object) -> bool:
     """Whether settings are among those that are known."""
     if isinstance(value, dict) and isinstance(known, dict):
-        return all(known.get(key) == one for key, one in value.items())
+        return all(known.get(key) == setting for key, setting in value.items())
     return value == known
 
 
@@ -449,7 +449,7 @@ def calibrated(net: MqAuditor, tokenizer: Any, feed: AuditorFeed, *, folder: Pat
     count = min(_CALIBRATED_MOST, 12 * len(feed.videos))
     for number in range(-(-count // feed.plan.batch)):
         for part in feed.batch(number):
-            batch = read.batch([(one.case, one.mask) for one in part]).to(next(net.parameters()).device)
+            batch = read.batch([(sample.case, sample.mask) for sample in part]).to(next(net.parameters()).device)
             for sample, replies in zip(part, net.generate(batch, tokenizer, how=Decoding()), strict=True):
                 try:
                     off.append(sample.iou - read_reply(replies[0]).iou)

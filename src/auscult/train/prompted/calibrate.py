@@ -59,7 +59,7 @@ def fit(
     spread = _scale(numbers.spread_of(numbers.bend(shares, outputs.size, bent)), counted)
     temperature, classifier_temperature, offsets = fit_types(outputs)
     prior = soft(outputs.iou)
-    found = Calibration(
+    calibration = Calibration(
         weights=tuple(weights),
         classifier=classifier,
         bent=bent,
@@ -74,11 +74,11 @@ def fit(
         counts={name: _count(outputs, name) for name in families_of(outputs)},
         shift=0.0,
     )
-    found = replace(found, mixing=_fit_mixing(found, outputs, counted))
-    found = replace(found, tails=fit_tails(found, outputs, counted))
-    found = replace(found, shift=_fit_shift(found, outputs))
-    log(f"bent {bent}; mixing {found.mixing}; tails {found.tails}; shift {found.shift:.3f}")
-    return found
+    calibration = replace(calibration, mixing=_fit_mixing(calibration, outputs, counted))
+    calibration = replace(calibration, tails=fit_tails(calibration, outputs, counted))
+    calibration = replace(calibration, shift=_fit_shift(calibration, outputs))
+    log(f"bent {bent}; mixing {calibration.mixing}; tails {calibration.tails}; shift {calibration.shift:.3f}")
+    return calibration
 
 
 def families_of(outputs: Outputs) -> list[str]:
@@ -98,11 +98,11 @@ def weights_of(outputs: Outputs) -> Doubles:
         raise UsageError(
             f"there are {len(names)} families of at least {LEAST_MASKS} calibration masks", expected="at least two"
         )
-    found = np.zeros(len(outputs))
+    weights = np.zeros(len(outputs))
     for name in names:
         part = FLAWLESS_COUNTS if name == FLAWLESS else 1.0
-        found[outputs.family == name] = part / np.count_nonzero(outputs.family == name)
-    return np.asarray(found / found.sum())
+        weights[outputs.family == name] = part / np.count_nonzero(outputs.family == name)
+    return np.asarray(weights / weights.sum())
 
 
 def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
@@ -131,14 +131,14 @@ def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
 def _bending(shares: Doubles, outputs: Outputs, counted: Doubles, *, by_size: float | None = None) -> Bent:
     """The most likely bending of weighted masks, its slope by size given or fitted."""
     logs = torch.from_numpy(np.log(np.maximum(shares, 1e-6)))
-    wanted, weight = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(counted / counted.sum())
+    truth, weight = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(counted / counted.sum())
     centres, size = torch.from_numpy(CENTRES), torch.from_numpy(outputs.size)
     values = torch.zeros(4, dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
         slope = values[1] + (values[3] if by_size is None else by_size) * size
         scores = torch.log_softmax(torch.exp(values[0]) * logs + slope[:, None] * centres + values[2] * centres**2, 1)
-        return -(weight * (wanted * scores).sum(dim=1)).sum() + _RIDGE * 0.01 * (values**2).sum()
+        return -(weight * (truth * scores).sum(dim=1)).sum() + _RIDGE * 0.01 * (values**2).sum()
 
     minimise(loss, [values])
     sharp, slope, bend, fitted_by_size = values.detach().tolist()
@@ -155,19 +155,19 @@ def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
     share = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     share[0] *= 3.0
     scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
-    weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
+    weight, truth = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
     classifier_log_probs = torch.from_numpy(outputs.classifier_log_probs[typed])
     temperatures = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs of both
     offsets = torch.zeros(len(TYPES), dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
         joint = torch.exp(temperatures[0]) * scores + torch.exp(temperatures[1]) * classifier_log_probs + offsets
-        entropy = functional.cross_entropy(joint, wanted, reduction="none")
+        entropy = functional.cross_entropy(joint, truth, reduction="none")
         return (weight * entropy).sum() + 1e-3 * (offsets**2).sum()
 
     minimise(loss, [temperatures, offsets])
-    own, beside = torch.exp(temperatures).detach().tolist()
-    return own, beside, tuple(offsets.detach().tolist())
+    temperature, classifier_temperature = torch.exp(temperatures).detach().tolist()
+    return temperature, classifier_temperature, tuple(offsets.detach().tolist())
 
 
 def fit_tails(calibration: Calibration, outputs: Outputs, counted: Doubles) -> tuple[float, float]:
@@ -175,8 +175,8 @@ def fit_tails(calibration: Calibration, outputs: Outputs, counted: Doubles) -> t
     below, above = levels_of(calibration, outputs)
     names = [name for name in families_of(outputs) if name not in {FLAWLESS, MADE}]
     for alpha in _ALPHAS:
-        found = [_left_out((below, above), outputs, counted, alpha=alpha, family=name) for name in names]
-        if float(np.mean(found)) >= COVERED and min(found) >= LEAST_COVERED:
+        coverages = [_left_out((below, above), outputs, counted, alpha=alpha, family=name) for name in names]
+        if float(np.mean(coverages)) >= COVERED and min(coverages) >= LEAST_COVERED:
             break
     return tails_at(below, above, counted, alpha=float(alpha))
 
@@ -185,7 +185,7 @@ def left_out_coverage(calibration: Calibration, outputs: Outputs) -> dict[str, f
     """Coverage of each family by ends that were fitted on the others."""
     counted = weights_of(outputs)
     below, above = levels_of(calibration, outputs)
-    alpha = min(_ALPHAS, key=lambda one: abs(tails_at(below, above, counted, alpha=one)[0] - calibration.tails[0]))
+    alpha = min(_ALPHAS, key=lambda level: abs(tails_at(below, above, counted, alpha=level)[0] - calibration.tails[0]))
     return {
         name: _left_out((below, above), outputs, counted, alpha=alpha, family=name) for name in families_of(outputs)
     }
@@ -267,11 +267,11 @@ def _quantile(values: Doubles, weight: Doubles, level: float) -> float:
 
 
 def _fit_mixing(calibration: Calibration, outputs: Outputs, counted: Doubles) -> float:
-    wanted = soft(outputs.iou)
+    truth = soft(outputs.iou)
 
     def loss(mixing: float) -> float:
         bent = _bent(replace(calibration, mixing=mixing), outputs)
-        return float(-(counted * (wanted * np.log(np.maximum(bent, 1e-9))).sum(axis=1)).sum())
+        return float(-(counted * (truth * np.log(np.maximum(bent, 1e-9))).sum(axis=1)).sum())
 
     return min(_MIXINGS, key=loss)
 
@@ -306,9 +306,9 @@ def _known(outputs: Outputs, counted: Doubles) -> KnownFeatures:
 
 
 def _scale(values: Doubles, counted: Doubles) -> tuple[float, float, float]:
-    near, middle = _quantile(values, counted, 0.5), _quantile(values, counted, _UNDECIDED)
-    middle = max(middle, near + 1e-3)
-    return near, middle, 2 * middle - near
+    median, high = _quantile(values, counted, 0.5), _quantile(values, counted, _UNDECIDED)
+    high = max(high, median + 1e-3)
+    return median, high, 2 * high - median
 
 
 def _count(outputs: Outputs, family: str) -> tuple[int, int]:
@@ -322,9 +322,9 @@ def minimise(loss: Callable[[], Tensor], values: Sequence[Tensor]) -> None:
 
     def closure() -> float:
         optimiser.zero_grad()
-        found = loss()
-        found.backward()
-        return float(found.detach())
+        result = loss()
+        result.backward()
+        return float(result.detach())
 
     optimiser.step(closure)
 
@@ -365,13 +365,13 @@ def refit(
     ridge = min(RIDGES, key=lambda value: _left_out_loss(outputs, shipped, folds=folds, ridge=value))
     levels = [np.zeros(len(outputs)), np.zeros(len(outputs))]
     estimated = np.zeros(len(outputs))
-    for at in range(FOLDS):
-        inside = folds == at
+    for number in range(FOLDS):
+        inside = folds == number
         if inside.any():
-            found = fitted(outputs.where(~inside), shipped, ridge=ridge)
-            estimated[inside] = estimates(outputs.where(inside), found).iou
-            for kept, value in zip(levels, levels_of(found, outputs.where(inside)), strict=True):
-                kept[inside] = value
+            calibration = fitted(outputs.where(~inside), shipped, ridge=ridge)
+            estimated[inside] = estimates(outputs.where(inside), calibration).iou
+            for level, value in zip(levels, levels_of(calibration, outputs.where(inside)), strict=True):
+                level[inside] = value
     before, after = (
         float(np.sqrt(np.mean((ious - outputs.iou) ** 2))) for ious in (estimates(outputs, shipped).iou, estimated)
     )
@@ -389,18 +389,18 @@ def fitted(outputs: Outputs, shipped: Calibration, *, ridge: float) -> Calibrati
     flat = outputs.features.reshape(len(outputs), -1).astype(np.float64)
     centre = flat.mean(axis=0)
     spread = np.maximum(flat.std(axis=0), 1e-3)
-    seen = torch.from_numpy((flat - centre) / spread)
-    wanted, centres = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(CENTRES)
+    scaled = torch.from_numpy((flat - centre) / spread)
+    truth, centres = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(CENTRES)
     size = torch.from_numpy(outputs.size)
     start = shipped.bent
     values = torch.zeros(4, dtype=torch.float64, requires_grad=True)
     weights = torch.zeros(flat.shape[1], dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
-        slope = start.slope + values[1] + (start.by_size + values[3]) * size + seen @ weights
+        slope = start.slope + values[1] + (start.by_size + values[3]) * size + scaled @ weights
         tilt = slope[:, None] * centres + (start.bend + values[2]) * centres**2
         scores = torch.log_softmax(start.sharp * torch.exp(values[0]) * logs + tilt, dim=1)
-        likelihood = (wanted * scores).sum(dim=1).mean()
+        likelihood = (truth * scores).sum(dim=1).mean()
         return -likelihood + _HELD * (values**2).sum() / len(outputs) + ridge * (weights**2).sum()
 
     minimise(loss, [values, weights])
@@ -415,13 +415,13 @@ def fitted(outputs: Outputs, shipped: Calibration, *, ridge: float) -> Calibrati
 
 
 def _left_out_loss(outputs: Outputs, shipped: Calibration, *, folds: NDArray[np.intp], ridge: float) -> float:
-    wanted, total = soft(outputs.iou), 0.0
-    for at in range(FOLDS):
-        inside = folds == at
+    truth, total = soft(outputs.iou), 0.0
+    for number in range(FOLDS):
+        inside = folds == number
         if not inside.any() or inside.all():
             continue
-        found = fitted(outputs.where(~inside), shipped, ridge=ridge)
-        held = outputs.where(inside)
-        shares = numbers.histograms(held.ious, held.features, size=held.size, calibration=found)
-        total -= float((wanted[inside] * np.log(np.maximum(shares, 1e-9))).sum())
+        calibration = fitted(outputs.where(~inside), shipped, ridge=ridge)
+        held_out = outputs.where(inside)
+        shares = numbers.histograms(held_out.ious, held_out.features, size=held_out.size, calibration=calibration)
+        total -= float((truth[inside] * np.log(np.maximum(shares, 1e-9))).sum())
     return total

@@ -76,22 +76,19 @@ def labelled_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
     """Masks of known type of some objects of a picture: flawless, and by both makers."""
     frame, masks = picture.frame(), picture.masks()
     rng = generator(seed, "prompted", "types", picture.path.name)
-    large = [at for at in rng.permutation(len(masks)).tolist() if np.count_nonzero(masks[at]) >= LEAST_PX]
+    large = [target for target in rng.permutation(len(masks)).tolist() if np.count_nonzero(masks[target]) >= LEAST_PX]
     chosen = large[:OBJECTS]
-    drawn = {f"{picture.path.name}#{at}" for at in chosen}
-    yield from (one for one in made_of([picture], seed=seed, each=MADE_EACH) if one.name in drawn and one.defect)
-    for at in chosen:
-        others = tuple(other for index, other in enumerate(masks) if index != at)
-        yield judgeable(picture, at, frame=frame, mask=masks[at], truth=masks[at], family="", defect="perfect")
-        name = (picture.source, picture.cluster, f"{picture.path.name}/{at}")
-        stressed = list(
-            made(MaskTarget(mask=masks[at], others=others), frame, (), name=name, seed=seed, kinds=_STRESSORS)
-        )
+    names = {f"{picture.path.name}#{target}" for target in chosen}
+    yield from (case for case in made_of([picture], seed=seed, each=MADE_EACH) if case.name in names and case.defect)
+    for target in chosen:
+        truth, others = masks[target], tuple(other for index, other in enumerate(masks) if index != target)
+        yield judgeable(picture, target, frame=frame, mask=truth, truth=truth, family="", defect="perfect")
+        name = (picture.source, picture.cluster, f"{picture.path.name}/{target}")
+        stressed = list(made(MaskTarget(mask=truth, others=others), frame, (), name=name, seed=seed, kinds=_STRESSORS))
         for index in rng.permutation(len(stressed))[:STRESSED_EACH].tolist():
             variant = stressed[index]
-            yield judgeable(
-                picture, at, frame=frame, mask=variant.mask, truth=masks[at], family="", defect=variant.defect
-            )
+            mask, defect = variant.mask, variant.defect
+            yield judgeable(picture, target, frame=frame, mask=mask, truth=truth, family="", defect=defect)
 
 
 def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
@@ -102,15 +99,15 @@ def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
     net = DefectClassifier.standardised(cues, shape)
     counts = np.bincount(samples.types, minlength=len(TYPES))
     weight = torch.from_numpy((len(samples.types) / (len(TYPES) * np.maximum(counts, 1))).astype(np.float32))
-    wanted = torch.from_numpy(samples.types)
+    truth = torch.from_numpy(samples.types)
     steps = max(1, EPOCHS * len(samples.types) // _BATCH)
     optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=steps + 1)
     net.train()
     for _ in range(steps):
-        batch = torch.from_numpy(rng.integers(0, len(wanted), _BATCH))
+        batch = torch.from_numpy(rng.integers(0, len(truth), _BATCH))
         scores = net.members_of(cues[batch], shape[batch], noise=_NOISE)
-        loss = sum(functional.cross_entropy(score, wanted[batch], weight=weight) for score in scores)
+        loss = sum(functional.cross_entropy(score, truth[batch], weight=weight) for score in scores)
         optimiser.zero_grad()
         torch.as_tensor(loss).backward()
         optimiser.step()

@@ -38,22 +38,22 @@ class _Shipped(nn.Module):
         super().__init__()
         self.net = net
 
-    def forward(self, *seen: Tensor) -> tuple[Tensor, ...]:
-        found = self.net(seen[0], seen[1], strip=seen[2], shape=seen[3], given=(seen[4], seen[5]))
-        return tuple(found[name] for name in _OUTPUTS)
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        outputs = self.net(inputs[0], inputs[1], strip=inputs[2], shape=inputs[3], given=(inputs[4], inputs[5]))
+        return tuple(outputs[name] for name in _OUTPUTS)
 
 
 def export(net: PromptedNet, path: Path) -> float:
     """Write a network as ONNX and compare the two on random inputs."""
     shipped = _Shipped(net).eval()
-    example = tuple(torch.from_numpy(one) for one in random_inputs(net, count=2).values())
+    example = tuple(torch.from_numpy(value) for value in random_inputs(net, count=2).values())
     axes = {name: {0: "n"} for name in (*_NAMES, *_OUTPUTS)}
     write_onnx(shipped, example, path, inputs=_NAMES, outputs=_OUTPUTS, axes=axes)
     describe(path, Lens(side=net.design.side, margin=net.design.margin))
-    apart = difference(net, path)
-    if apart > CLOSE:
-        raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=path)
-    return apart
+    error = difference(net, path)
+    if error > CLOSE:
+        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {CLOSE}", path=path)
+    return error
 
 
 def describe(path: Path, lens: Lens) -> None:
@@ -84,11 +84,12 @@ def random_inputs(net: PromptedNet, *, count: int, seed: int = 0) -> dict[str, N
 
 def difference(net: PromptedNet, path: Path) -> float:
     """The largest difference of any output between a network and its file, on random inputs."""
-    given = random_inputs(net, count=4)
+    inputs = random_inputs(net, count=4)
     with torch.no_grad():
-        own = _Shipped(net).eval()(*(torch.from_numpy(value) for value in given.values()))
-    read = load_member(path)({name: given[name] for name in _NAMES[:4]})
-    return max(float(np.abs(one.numpy() - read[name]).max()) for name, one in zip(_OUTPUTS, own, strict=True))
+        outputs = _Shipped(net).eval()(*(torch.from_numpy(value) for value in inputs.values()))
+    exported = load_member(path)({name: inputs[name] for name in _NAMES[:4]})
+    pairs = zip(_OUTPUTS, outputs, strict=True)
+    return max(float(np.abs(value.numpy() - exported[name]).max()) for name, value in pairs)
 
 
 def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
@@ -130,7 +131,7 @@ def unsign_constants(path: Path) -> int:
 
     model = onnx.load(str(path))
     kind = onnx.TensorProto.INT8
-    tensors = {one.name: one for one in model.graph.initializer if one.data_type == kind and not one.dims}
+    tensors = {value.name: value for value in model.graph.initializer if value.data_type == kind and not value.dims}
     for name, tensor in tensors.items():
         values = numpy_helper.to_array(tensor).astype(np.int16) + 128
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.uint8), name))
@@ -158,7 +159,7 @@ def fold_pads(path: Path) -> int:
     from onnx import numpy_helper
 
     model = onnx.load(str(path))
-    constants = {one.name: one for one in model.graph.initializer}
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
     made_by = {name: node for node in model.graph.node for name in node.output}
     folded = 0
     for node in model.graph.node:
@@ -166,10 +167,10 @@ def fold_pads(path: Path) -> int:
         if before is None or before.op_type != "Pad" or before.input[1] not in constants:
             continue
         _, _, top, left, _, _, bottom, right = numpy_helper.to_array(constants[before.input[1]]).tolist()
-        pads = next(one for one in node.attribute if one.name == "pads")
-        held = [given + more for given, more in zip(pads.ints, (top, left, bottom, right), strict=True)]
+        pads = next(attribute for attribute in node.attribute if attribute.name == "pads")
+        padding = [pad + extra for pad, extra in zip(pads.ints, (top, left, bottom, right), strict=True)]
         del pads.ints[:]
-        pads.ints.extend(held)
+        pads.ints.extend(padding)
         node.input[0] = before.input[0]
         model.graph.node.remove(before)
         folded += 1
@@ -180,8 +181,8 @@ def fold_pads(path: Path) -> int:
 class _BatchReader:
     """Hands out inputs one batch after the other, as ONNX Runtime's quantiser wants them."""
 
-    def __init__(self, seen: Sequence[Inputs]) -> None:
-        self._left: Iterator[Inputs] = iter(seen)
+    def __init__(self, batches: Sequence[Inputs]) -> None:
+        self._left: Iterator[Inputs] = iter(batches)
 
     def get_next(self) -> dict[str, Any] | None:
         """The next batch, or None behind the last."""

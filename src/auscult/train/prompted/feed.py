@@ -93,64 +93,64 @@ class Feed:
     def _of_object(self, rng: np.random.Generator) -> list[Sample]:
         shares = np.array([share for share, _, _ in self._pools])
         _, objects, weights = self._pools[int(rng.choice(len(self._pools), p=shares / shares.sum()))]
-        at, target = objects[int(rng.choice(len(objects), p=weights))]
-        picture = self._pictures[at]
-        frame, masks = self._decoded(at)
-        real = [one.rle for one in picture.real if one.target == target]
-        whole = CandidateScene(
+        index, target = objects[int(rng.choice(len(objects), p=weights))]
+        picture = self._pictures[index]
+        frame, masks = self._decoded(index)
+        real = [entry.rle for entry in picture.real if entry.target == target]
+        uncut = CandidateScene(
             frame=frame,
             mask=masks[target],
             others=tuple(mask for other, mask in enumerate(masks) if other != target),
-            before=self._before(at, target),
+            before=self._before(index, target),
             complete=picture.complete,
         )
-        made = cut(whole, [decode(rle) for rle in real], rng)
-        if made is None:
+        cropped = cut(uncut, [decode(rle) for rle in real], rng)
+        if cropped is None:
             return []
-        scene, drawn = made
-        return [self._sample(scene, one, rng) for one in chosen(scene, drawn, rng)]
+        scene, drawn = cropped
+        return [self._sample(scene, candidate, rng) for candidate in chosen(scene, drawn, rng)]
 
-    def _before(self, at: int, target: int) -> tuple[Frame, Mask] | None:
-        here, earlier = self._pictures[at], self._pictures[at - 1] if at else None
-        if earlier is None or not here.order or earlier.cluster != here.cluster or len(earlier.objects) <= target:
+    def _before(self, index: int, target: int) -> tuple[Frame, Mask] | None:
+        picture, earlier = self._pictures[index], self._pictures[index - 1] if index else None
+        if earlier is None or not picture.order or earlier.cluster != picture.cluster or len(earlier.objects) <= target:
             return None
-        frame, masks = self._decoded(at - 1)
+        frame, masks = self._decoded(index - 1)
         return frame, masks[target]
 
     def _sample(self, scene: CandidateScene, candidate: Candidate, rng: np.random.Generator) -> Sample:
         view = look(scene.frame, candidate.mask, self._lens)
-        prompt, own = prompt_of(scene.mask, candidate.mask, view=view, rng=rng)
+        prompt, from_truth = prompt_of(scene.mask, candidate.mask, view=view, rng=rng)
         return Sample(
             view=view,
             prompt=prompt,
             truth=coverage(scene.mask, view.box, self._lens.grid),
             type=TYPES.index(candidate.defect) if candidate.defect in TYPES else -1,
             iou=candidate.iou,
-            answered=1.0 if own or candidate.iou >= _ANSWERED_FROM else 0.0,
+            answered=1.0 if from_truth or candidate.iou >= _ANSWERED_FROM else 0.0,
         )
 
-    def _decode(self, at: int) -> tuple[Frame, tuple[Mask, ...]]:
-        picture = self._pictures[at]
+    def _decode(self, index: int) -> tuple[Frame, tuple[Mask, ...]]:
+        picture = self._pictures[index]
         return picture.frame(), picture.masks()
 
 
 def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generator) -> list[Candidate]:
     """Candidates of one object: real ones where there are, made ones so that every IoU is about as frequent."""
     real = [mask for mask in drawn if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX]
-    made = [
+    pool = [
         candidate
         for candidate in candidates(scene, rng, _DRAWN)
         if np.count_nonzero(candidate.mask) >= _LEAST_CANDIDATE_PX and not _of_another(candidate, scene)
     ]
-    found: list[Candidate] = []
+    picked: list[Candidate] = []
     for _ in range(PER_OBJECT):
         if real and rng.random() < _REAL_SHARE:
             mask = real.pop(int(rng.integers(len(real))))
-            found.append(Candidate(mask=mask, kind="real", defect=None, iou=iou(mask, scene.mask)))
-        elif made:
-            weights = np.array([_WANTED[min(int(one.iou * _LEVELS), _LEVELS - 1)] for one in made])
-            found.append(made.pop(int(rng.choice(len(made), p=weights / weights.sum()))))
-    return found
+            picked.append(Candidate(mask=mask, kind="real", defect=None, iou=iou(mask, scene.mask)))
+        elif pool:
+            weights = np.array([_WANTED[min(int(candidate.iou * _LEVELS), _LEVELS - 1)] for candidate in pool])
+            picked.append(pool.pop(int(rng.choice(len(pool), p=weights / weights.sum()))))
+    return picked
 
 
 def _of_another(candidate: Candidate, scene: CandidateScene) -> bool:
@@ -161,21 +161,21 @@ def _of_another(candidate: Candidate, scene: CandidateScene) -> bool:
 def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
     """The network's prompt: mostly the candidate, else a box or points.
 
-    The prompt is bytes (4, grid, grid); told with it is whether it was read off the truth.
+    The prompt is bytes (4, grid, grid); with it comes whether it was read off the truth.
     """
     grid = len(view.candidate)
     prompt = np.zeros((PROMPTS, grid, grid), np.uint8)
-    how = rng.random()
-    if how < 0.7:
+    draw = rng.random()
+    if draw < 0.7:
         prompt[0] = view.candidate
         return prompt, False
-    own = bool(how > 0.85)
-    inside = coverage(truth if own else mask, view.box, grid) >= 128
+    from_truth = bool(draw > 0.85)
+    inside = coverage(truth if from_truth else mask, view.box, grid) >= 128
     if not inside.any():
         prompt[0] = view.candidate
         return prompt, False
     prompt += boxes_or_points(inside, rng)
-    return prompt, own
+    return prompt, from_truth
 
 
 def boxes_or_points(inside: Mask, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -200,18 +200,18 @@ def _draw_box(channel: NDArray[np.uint8], inside: Mask, rng: np.random.Generator
 def _draw_points(channel: NDArray[np.uint8], inside: Mask, rng: np.random.Generator, *, count: int) -> None:
     rows, columns = np.nonzero(inside)
     radius = max(2, len(channel) // 40)
-    for at in rng.integers(rows.size, size=count).tolist():
-        cv2.circle(channel, (int(columns[at]), int(rows[at])), radius, (255,), -1)
+    for index in rng.integers(rows.size, size=count).tolist():
+        cv2.circle(channel, (int(columns[index]), int(rows[index])), radius, (255,), -1)
 
 
 def _pools(pictures: Sequence[Picture]) -> list[tuple[float, list[tuple[int, int]], NDArray[np.float64]]]:
     """Photographs and video: the share of each, its objects and how often each of them is drawn."""
     photographs: list[tuple[int, int]] = []
     video: list[tuple[int, int]] = []
-    for at, picture in enumerate(pictures):
+    for index, picture in enumerate(pictures):
         for target, rle in enumerate(picture.objects):
             if np.count_nonzero(decode(rle)) >= LEAST_PX:
-                (video if picture.source == "davis" else photographs).append((at, target))
+                (video if picture.source == "davis" else photographs).append((index, target))
     pools = ((1 - _VIDEO_SHARE, photographs), (_VIDEO_SHARE, video))
     return [(share, objects, _rarer_more(pictures, objects)) for share, objects in pools if objects]
 
@@ -219,8 +219,8 @@ def _pools(pictures: Sequence[Picture]) -> list[tuple[float, list[tuple[int, int
 def _rarer_more(pictures: Sequence[Picture], objects: list[tuple[int, int]]) -> NDArray[np.float64]:
     """One over the root of how many objects of its category, or frames of its sequence, there are."""
     names = [
-        pictures[at].cluster if pictures[at].source == "davis" else (*pictures[at].categories, "")[target]
-        for at, target in objects
+        pictures[index].cluster if pictures[index].source == "davis" else (*pictures[index].categories, "")[target]
+        for index, target in objects
     ]
     counts = Counter(names)
     weights = np.array([counts[name] ** -0.5 for name in names])

@@ -45,11 +45,11 @@ def begin(net: PromptedNet, start: Start, folder: Path) -> None:
     if start == "scratch":
         return
     kernels = read_kernels(folder / FILES[start], digest=SHA256[start])
-    wanted = net.backbone.convolutions()
+    layers = net.backbone.convolutions()
     if start == "deeplab":
         # the file runs the branch of each position first, then that of the mean
-        wanted = [*wanted, net.context.local, net.context.whole, net.context.project]
-    copy_kernels(kernels[: len(wanted)], wanted, folder / FILES[start])
+        layers = [*layers, net.context.local, net.context.whole, net.context.project]
+    copy_kernels(kernels[: len(layers)], layers, folder / FILES[start])
 
 
 SCHEMA: Final = 1
@@ -107,16 +107,16 @@ class MaskTrainer:
         share = self.plan.share_at(self.step)
         for group in self.optimiser.param_groups:
             group["lr"] = group["highest"] * share
-        given = tensors(batch, self.device)
+        inputs = tensors(batch, self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=faster_in_bf16(self.device)):
-            found = self.net(
-                given["crop"],
-                given["candidate"],
-                strip=given["strip"],
-                shape=given["shape"],
-                prompt=given["prompt"],
+            outputs = self.net(
+                inputs["crop"],
+                inputs["candidate"],
+                strip=inputs["strip"],
+                shape=inputs["shape"],
+                prompt=inputs["prompt"],
             )
-        parts = losses({name: value.float() for name, value in found.items()}, given)
+        parts = losses({name: value.float() for name, value in outputs.items()}, inputs)
         self.optimiser.zero_grad(set_to_none=True)
         torch.stack(list(parts.values())).sum().backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 2.0)
@@ -126,10 +126,10 @@ class MaskTrainer:
         return {name: float(value.detach()) for name, value in parts.items()}
 
     def _keep_average(self) -> None:
-        kept = min(self.plan.average, (1 + self.step) / (10 + self.step))
+        decay = min(self.plan.average, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
             for name, value in self.net.state_dict().items():
-                self.average[name].lerp_(value, 1 - kept)
+                self.average[name].lerp_(value, 1 - decay)
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, whole or not at all."""
@@ -146,8 +146,8 @@ class MaskTrainer:
     def load(self, path: Path) -> None:
         """Continue from a checkpoint of the same plan; of another one both are named."""
         state = read_checkpoint(path)
-        what = "the checkpoint is of another plan"
-        refuse_other_settings(state["plan"], asdict(self.plan), what=what, path=path)
+        message = "the checkpoint is of another plan"
+        refuse_other_settings(state["plan"], asdict(self.plan), what=message, path=path)
         try:
             self.net.load_state_dict(state["net"])
             for name, value in state["average"].items():
@@ -190,7 +190,7 @@ def faster_in_bf16(device: torch.device) -> bool:
 
 def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
     """A batch as inputs of the network and targets."""
-    made: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
         "strip": scaled(np.asarray(batch["strip"], dtype=np.uint8)),
         "candidate": batch["candidate"][:, None] / np.float32(255),
@@ -198,30 +198,30 @@ def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
         "prompt": batch["prompt"] / np.float32(255),
         **{name: batch[name] for name in ("shape", "iou", "answered", "type")},
     }
-    found = {name: torch.from_numpy(value).to(device) for name, value in made.items()}
+    result = {name: torch.from_numpy(value).to(device) for name, value in arrays.items()}
     for name in ("crop", "strip", "prompt", "candidate"):
-        found[name] = found[name].contiguous(memory_format=torch.channels_last)
-    return found
+        result[name] = result[name].contiguous(memory_format=torch.channels_last)
+    return result
 
 
-def losses(found: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def losses(outputs: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The parts of the loss: answer mask, IoU and type."""
-    answered = given["answered"] / given["answered"].sum().clamp(min=1.0)
-    pixels = functional.binary_cross_entropy_with_logits(found["answer"], given["truth"], reduction="none")
-    sure = torch.sigmoid(found["answer"])
-    both = (sure * given["truth"]).sum(dim=(1, 2, 3))
-    dice = 1 - 2 * both / (sure.sum(dim=(1, 2, 3)) + given["truth"].sum(dim=(1, 2, 3)) + 1.0)
-    wanted = soft_labels(given["iou"])
-    weights = torch.tensor(_TYPE_WEIGHTS, device=found["types"].device)
+    answered = targets["answered"] / targets["answered"].sum().clamp(min=1.0)
+    pixels = functional.binary_cross_entropy_with_logits(outputs["answer"], targets["truth"], reduction="none")
+    probability = torch.sigmoid(outputs["answer"])
+    overlap = (probability * targets["truth"]).sum(dim=(1, 2, 3))
+    dice = 1 - 2 * overlap / (probability.sum(dim=(1, 2, 3)) + targets["truth"].sum(dim=(1, 2, 3)) + 1.0)
+    labels = soft_labels(targets["iou"])
+    weights = torch.tensor(_TYPE_WEIGHTS, device=outputs["types"].device)
     types = functional.cross_entropy(
-        found["types"], given["type"], weight=weights, ignore_index=-1, reduction="sum", label_smoothing=0.03
+        outputs["types"], targets["type"], weight=weights, ignore_index=-1, reduction="sum", label_smoothing=0.03
     )
     return {
         "pixels": (pixels.mean(dim=(1, 2, 3)) * answered).sum(),
         "dice": (dice * answered).sum(),
-        "ious": -(wanted * torch.log_softmax(found["ious"], dim=1)).sum(dim=1).mean(),
-        "mean": 2.0 * functional.smooth_l1_loss(mean_of(found["ious"]), given["iou"], beta=0.1),
-        "types": 0.6 * types / max(len(given["type"]), 1),
+        "ious": -(labels * torch.log_softmax(outputs["ious"], dim=1)).sum(dim=1).mean(),
+        "mean": 2.0 * functional.smooth_l1_loss(mean_of(outputs["ious"]), targets["iou"], beta=0.1),
+        "types": 0.6 * types / max(len(targets["type"]), 1),
     }
 
 
@@ -276,13 +276,13 @@ def _groups(net: PromptedNet, plan: TrainingPlan) -> list[dict[str, Any]]:
         started |= {id(value) for value in net.context.parameters()}
     groups = []
     for slow in (True, False):
-        for wide in (True, False):
+        for matrices in (True, False):
             values = [
                 value
                 for value in net.parameters()
-                if value.requires_grad and (id(value) in started) == slow and (value.ndim > 1) == wide
+                if value.requires_grad and (id(value) in started) == slow and (value.ndim > 1) == matrices
             ]
             rate = plan.backbone_rate if slow else plan.rate
-            decay = plan.decay if wide else 0.0
+            decay = plan.decay if matrices else 0.0
             groups.append({"params": values, "lr": rate, "highest": rate, "weight_decay": decay})
     return [group for group in groups if group["params"]]

@@ -97,19 +97,19 @@ class Material:
 
 def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN, parts: Collection[SplitPart] = PARTS) -> Material:
     """Read all that there is of some families and parts."""
-    found = Material()
-    wanted = frozenset(families)
+    material = Material()
+    allowed = frozenset(families)
     with _naming(data / "images/more/instances.json"):
-        _add(found, _more(data / "images/more", wanted, found))
+        _add(material, _more(data / "images/more", allowed, material))
     with _naming(data / "images/coco/instances.json"):
-        _add(found, _coco(data / "images/coco"))
-    _add(found, _sequences(data / "video/davis2016", wanted, parts))
+        _add(material, _coco(data / "images/coco"))
+    _add(material, _sequences(data / "video/davis2016", allowed, parts))
     if "train" in parts:
-        _add(found, _dogs(data / "video/dogs-jump"))
-    found.pictures = found.of(*parts)
-    if not found.pictures:
+        _add(material, _dogs(data / "video/dogs-jump"))
+    material.pictures = material.of(*parts)
+    if not material.pictures:
         raise InputError("there is no picture to learn from", expected="photographs with objects", path=data)
-    return found
+    return material
 
 
 def family_of(model: str) -> str:
@@ -127,12 +127,12 @@ def part_of(name: str, source: str, split: str) -> SplitPart:
     return "calibration" if bucket < 15 else "train"
 
 
-def _add(found: Material, pictures: Iterator[Picture]) -> None:
+def _add(material: Material, pictures: Iterator[Picture]) -> None:
     for picture in pictures:
         if picture.path.is_file():
-            found.pictures.append(picture)
+            material.pictures.append(picture)
         else:
-            found.lost.append((picture.path, "the picture is missing"))
+            material.lost.append((picture.path, "the picture is missing"))
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def _naming(listing: Path) -> Iterator[None]:
         raise InputError(f"the listing lacks something: {error}", expected=expected, path=listing) from error
 
 
-def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[Picture]:
+def _more(folder: Path, families: frozenset[str], material: Material) -> Iterator[Picture]:
     listing = folder / "instances.json"
     if not listing.exists():
         return
@@ -154,13 +154,13 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
     objects: dict[int, list[Mapping[str, Any]]] = {}
     for annotation in value["annotations"]:
         objects.setdefault(annotation["image_id"], []).append(annotation)
-    targets = {one["id"]: (image, at) for image, rows in objects.items() for at, one in enumerate(rows)}
-    real = _predictions(folder / "predictions.json.gz", targets, families=families, found=found)
+    targets = {row["id"]: (image, index) for image, rows in objects.items() for index, row in enumerate(rows)}
+    real = _predictions(folder / "predictions.json.gz", targets, families=families, material=material)
     split = _split(folder / "split.csv")
     for image in value["images"]:
         number, source = int(image["id"]), str(image["source"])
         if number not in split:
-            found.lost.append((folder / str(image["file_name"]), "split.csv does not say what it is for"))
+            material.lost.append((folder / str(image["file_name"]), "split.csv does not say what it is for"))
             continue
         rows = objects.get(number, [])
         video = source.startswith("MathLee")
@@ -179,7 +179,7 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
 
 
 def _predictions(
-    path: Path, targets: Mapping[int, tuple[int, int]], *, families: frozenset[str], found: Material
+    path: Path, targets: Mapping[int, tuple[int, int]], *, families: frozenset[str], material: Material
 ) -> dict[int, list[RealMask]]:
     real: dict[int, list[RealMask]] = {}
     if not path.exists():
@@ -189,7 +189,7 @@ def _predictions(
         if family not in families:
             continue
         if row["ann_id"] not in targets or targets[row["ann_id"]][0] != row["image_id"]:
-            found.lost.append((path, f"a mask of object {row['ann_id']}, which picture {row['image_id']} has not"))
+            material.lost.append((path, f"a mask of object {row['ann_id']}, which picture {row['image_id']} has not"))
             continue
         real.setdefault(int(row["image_id"]), []).append(
             RealMask(family=family, target=targets[row["ann_id"]][1], rle=row["rle"])
@@ -232,13 +232,13 @@ def _coco(folder: Path) -> Iterator[Picture]:
 def _sequences(folder: Path, families: frozenset[str], parts: Collection[SplitPart]) -> Iterator[Picture]:
     for part, names in committed()["davis"].items():
         for name in names if part in parts else ():
-            for at, path in enumerate(sorted((folder / name / "frames").glob("*.jpg"))):
+            for order, path in enumerate(sorted((folder / name / "frames").glob("*.jpg"))):
                 truth = read_mask(MaskRef(path=folder / name / "masks" / f"{path.stem}.png")).mask
                 real = [
                     RealMask(family=model, target=0, rle=encode(mask))
                     for model in ("osvos", "rvos")
                     if model in families
-                    for mask in _drawn(folder / name / f"pred_{model}" / f"{path.stem}.png", truth, model=model)
+                    for mask in _masks_of(folder / name / f"pred_{model}" / f"{path.stem}.png", truth, model=model)
                 ]
                 yield Picture(
                     path=path,
@@ -248,11 +248,11 @@ def _sequences(folder: Path, families: frozenset[str], parts: Collection[SplitPa
                     objects=(encode(truth),) if truth.any() else (),
                     complete=False,
                     real=tuple(real) if truth.any() else (),
-                    order=at,
+                    order=order,
                 )
 
 
-def _drawn(path: Path, truth: Mask, *, model: str) -> Sequence[Mask]:
+def _masks_of(path: Path, truth: Mask, *, model: str) -> Sequence[Mask]:
     """A model's mask of one frame; none where it cannot be read or is far from the truth."""
     try:
         mask = predicted(path, truth, best=model == "rvos")
@@ -262,7 +262,7 @@ def _drawn(path: Path, truth: Mask, *, model: str) -> Sequence[Mask]:
 
 
 def _dogs(folder: Path) -> Iterator[Picture]:
-    for at, path in enumerate(sorted((folder / "frames").glob("*.jpg"))):
+    for order, path in enumerate(sorted((folder / "frames").glob("*.jpg"))):
         truth = folder / "masks" / f"{path.stem}.png"
         masks = [read_mask(MaskRef(path=truth, index=index, absent_ok=True)).mask for index in (1, 2, 3)]
         yield Picture(
@@ -272,7 +272,7 @@ def _dogs(folder: Path) -> Iterator[Picture]:
             part="train",
             objects=tuple(encode(mask) for mask in masks if mask.any()),
             complete=False,
-            order=at,
+            order=order,
         )
 
 

@@ -87,8 +87,8 @@ class Outputs(CandidateColumns):
 def load_outputs(path: Path) -> Outputs:
     """Read what ``Outputs.save`` wrote."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            return Outputs(**{field.name: found[field.name] for field in fields(Outputs)})
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return Outputs(**{field.name: arrays[field.name] for field in fields(Outputs)})
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"the outputs cannot be read: {error}", expected="a .npz of this recipe", path=path) from error
 
@@ -111,7 +111,7 @@ def judged(
 
 def columns_of(cases: Iterable[Judgeable]) -> CandidateColumns:
     """What is known of candidates."""
-    return CandidateColumns(**_stacked([_known(case) for case in cases], CandidateColumns))
+    return CandidateColumns(**_stacked([_facts(case) for case in cases], CandidateColumns))
 
 
 def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) ->
     return {name: column.astype(np.str_) if name in _TEXTS else column for name, column in columns.items()}
 
 
-def _known(case: Judgeable) -> dict[str, Any]:
+def _facts(case: Judgeable) -> dict[str, Any]:
     area = int(np.count_nonzero(case.mask))
     return {
         "iou": iou(case.mask, case.truth),
@@ -134,33 +134,34 @@ def _known(case: Judgeable) -> dict[str, Any]:
 def _rows(batch: Sequence[Judgeable], members: Sequence[Member], classifier: Classifier) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
     outlines = [outline_of(case.frame, case.mask) for case in batch]
-    views = [looks(case.frame, case.mask, lenses, outline=seen) for case, seen in zip(batch, outlines, strict=True)]
-    found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
+    pairs = zip(batch, outlines, strict=True)
+    views = [looks(case.frame, case.mask, lenses, outline=outline) for case, outline in pairs]
+    results = run(members, [inputs([view[index] for view in views]) for index in range(len(members))])
     classifier_log_probs = classifier(
         np.stack([outline.cues for outline in outlines]), np.stack([view[0].shape for view in views])
     )
-    for at, case in enumerate(batch):
+    for index, case in enumerate(batch):
         yield {
-            **_known(case),
-            "classifier_log_probs": classifier_log_probs[at],
-            "ious": np.stack([member["ious"][at] for member in found]),
-            "types": np.stack([member["types"][at] for member in found]),
-            "features": np.stack([member["features"][at] for member in found]),
-            "size": float(views[at][0].shape[0]),
+            **_facts(case),
+            "classifier_log_probs": classifier_log_probs[index],
+            "ious": np.stack([member["ious"][index] for member in results]),
+            "types": np.stack([member["types"][index] for member in results]),
+            "features": np.stack([member["features"][index] for member in results]),
+            "size": float(views[index][0].shape[0]),
         }
 
 
 def real_and_flawless(pictures: Iterable[Picture], *, every: int = 1) -> Iterator[Judgeable]:
     """Real models' masks of pictures, and the true masks themselves as ``flawless``."""
-    for at, picture in enumerate(pictures):
-        if picture.order and at % every:
+    for index, picture in enumerate(pictures):
+        if picture.order and index % every:
             continue
         frame, masks = picture.frame(), picture.masks()
         for target, truth in enumerate(masks):
             if np.count_nonzero(truth) < LEAST_PX:
                 continue
-            drawn = [(one.family, decode(one.rle)) for one in picture.real if one.target == target]
-            for family, mask in [(FLAWLESS, truth), *drawn]:
+            real = [(entry.family, decode(entry.rle)) for entry in picture.real if entry.target == target]
+            for family, mask in [(FLAWLESS, truth), *real]:
                 if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
                     yield judgeable(picture, target, frame=frame, mask=mask, truth=truth, family=family)
 
@@ -172,15 +173,14 @@ def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Ju
         for target, truth in enumerate(masks):
             if np.count_nonzero(truth) < LEAST_PX:
                 continue
-            others = tuple(mask for at, mask in enumerate(masks) if at != target)
+            others = tuple(mask for index, mask in enumerate(masks) if index != target)
             scene = CandidateScene(frame=frame, mask=truth, others=others, complete=picture.complete)
             rng = generator(seed, "prompted", "made", str(picture.path.name), target)
-            for made in candidates(scene, rng, each):
-                nearer = any(iou(made.mask, other) > max(made.iou, 0.3) for other in others)
-                if np.count_nonzero(made.mask) >= _LEAST_CANDIDATE_PX and not nearer:
-                    yield judgeable(
-                        picture, target, frame=frame, mask=made.mask, truth=truth, family=MADE, defect=made.defect or ""
-                    )
+            for candidate in candidates(scene, rng, each):
+                mask, defect = candidate.mask, candidate.defect or ""
+                nearer = any(iou(mask, other) > max(candidate.iou, 0.3) for other in others)
+                if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX and not nearer:
+                    yield judgeable(picture, target, frame=frame, mask=mask, truth=truth, family=MADE, defect=defect)
 
 
 def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data: Path) -> Iterator[Judgeable]:

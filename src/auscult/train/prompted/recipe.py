@@ -77,13 +77,13 @@ def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[Tr
     progress.step()
     yield _report_lost(material, options.out)
     plans = [_planned(plan, options) for plan in wanted]
-    for at, plan in enumerate(plans):
-        trained = _trained(plan, material.of("train"), f"member{at}", options=options, until=until, progress=progress)
+    for i, plan in enumerate(plans):
+        trained = _trained(plan, material.of("train"), f"member{i}", options=options, until=until, progress=progress)
         if not (yield from trained):
             return
     members = []
-    for at, plan in enumerate(plans):
-        path = _shipped(options, plan, material, at=at)
+    for i, plan in enumerate(plans):
+        path = _shipped(options, plan, material, number=i)
         yield path
         members.append(load_member(path))
     yield _classifier_file(material.of("train"), options, progress)
@@ -100,14 +100,14 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
     shipped = load_calibration()
-    members = [load_member(FOLDER / f"member{at}.onnx", digest) for at, digest in enumerate(shipped.weights)]
+    members = [load_member(FOLDER / f"member{number}.onnx", digest) for number, digest in enumerate(shipped.weights)]
     lost: list[tuple[Path, str]] = []
     listing = list_items(options.material())
     lost += [(Path(error.path or options.material()), error.error) for _, error in listing.errors]
-    known = [item for item in listing.items if item.truth is not None and item.truth.mask is not None]
-    clusters = clusters_of(known, films=filmed(listing))
-    progress.stage("judging your masks", len(known))
-    cases = (case for item in known for case in _own_case(item, str(clusters[item.id]), lost))
+    with_truth = [item for item in listing.items if item.truth is not None and item.truth.mask is not None]
+    clusters = clusters_of(with_truth, films=filmed(listing))
+    progress.stage("judging your masks", len(with_truth))
+    cases = (case for item in with_truth for case in _own_case(item, str(clusters[item.id]), lost))
     classifier = load_classifier(FOLDER / CLASSIFIER_FILE, shipped.classifier)
     outputs = judged(cases, members, classifier=classifier, progress=progress)
     yield _report_lost(Material(lost=lost), options.out)
@@ -121,10 +121,10 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     outputs.save(options.out / "own.npz")
     yield options.out / "own.npz"
     lines = [f"{len(outputs)} masks with truth; {len(lost)} files or lines could not be read, see material.json"]
-    found = refit(outputs, shipped, seed=options.seed, log=lines.append)
+    calibration = refit(outputs, shipped, seed=options.seed, log=lines.append)
     write_bytes(options.out / "calibration.txt", ("\n".join(lines) + "\n").encode())
     yield options.out / "calibration.txt"
-    yield save_calibration(found, options.out / "calibration.json")
+    yield save_calibration(calibration, options.out / "calibration.json")
 
 
 def _own_case(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
@@ -144,15 +144,15 @@ def _own_case(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterato
 def calibrate(outputs: Outputs, members: Sequence[Member], classifier: Classifier, *, out: Path) -> Path:
     """Fit the numbers and write ``calibration.json``, with ``calibration.txt`` on how it went."""
     lines: list[str] = []
-    found = fit(outputs, [member.digest for member in members], classifier.digest, log=lines.append)
-    good = estimates(outputs, found).good
+    calibration = fit(outputs, [member.digest for member in members], classifier.digest, log=lines.append)
+    good = estimates(outputs, calibration).good
     lines += [
-        json.dumps(dict(summary(found, outputs))),
+        json.dumps(dict(summary(calibration, outputs))),
         f"accept from {accept_threshold(good, outputs)}",
-        json.dumps(left_out_coverage(found, outputs)),
+        json.dumps(left_out_coverage(calibration, outputs)),
     ]
     write_bytes(out / "calibration.txt", ("\n".join(lines) + "\n").encode())
-    return save_calibration(found, out / "calibration.json")
+    return save_calibration(calibration, out / "calibration.json")
 
 
 def _planned(plan: TrainingPlan, options: TrainOptions) -> TrainingPlan:
@@ -172,7 +172,7 @@ def calibration_outputs(
 ) -> Outputs:
     """Outputs of the networks on calibration masks: of real models, flawless, made, and drawn by our own network."""
     pictures = material.of("calibration")
-    progress.stage("judging calibration masks", sum(len(one.real) + 6 * len(one.objects) for one in pictures))
+    progress.stage("judging calibration masks", sum(len(image.real) + 6 * len(image.objects) for image in pictures))
     sources = [
         real_and_flawless(pictures, every=_VIDEO_EVERY),
         made_of(pictures, seed=options.seed, each=_MADE_EACH),
@@ -194,20 +194,20 @@ def drawn_by(net: PromptedNet, pictures: Iterable[Picture], *, seed: int) -> Ite
     Each object is shown three times, prompted with a jittered true box or points; each answer is cut at its own level.
     """
     for image in pictures:
-        found: list[Judgeable] = []
+        cases: list[Judgeable] = []
         frame = image.frame() if image.order % _FRAMES_EVERY == 0 else None
         for target, truth in enumerate(image.masks() if frame is not None else ()):
             if frame is None or np.count_nonzero(truth) < LEAST_PX:
                 continue
             rng = generator(seed, "prompted", "folds", image.path.name, target)
-            found += [
+            cases += [
                 judgeable(image, target, frame=frame, mask=mask, truth=truth, family=OWN)
-                for mask in _drawn(net, frame, truth, rng=rng)
+                for mask in _predicted_masks(net, frame, truth, rng=rng)
             ]
-        yield found
+        yield cases
 
 
-def _drawn(net: PromptedNet, frame: Frame, truth: Mask, *, rng: np.random.Generator) -> Iterator[Mask]:
+def _predicted_masks(net: PromptedNet, frame: Frame, truth: Mask, *, rng: np.random.Generator) -> Iterator[Mask]:
     view = look(frame, truth, Lens(side=net.design.side, margin=net.design.margin))
     prompts = np.stack([boxes_or_points(view.candidate >= 128, rng) for _ in range(_DRAWN_EACH)])
     for answer in _answers(net, view, prompts):
@@ -218,15 +218,14 @@ def _drawn(net: PromptedNet, frame: Frame, truth: Mask, *, rng: np.random.Genera
 
 def _answers(net: PromptedNet, view: View, prompts: NDArray[np.uint8]) -> Floats:
     """What a network draws on one crop for each prompt, (n, 4, grid, grid) as bytes -> logits (n, grid, grid)."""
-    seen = {
+    tensors = {
         name: torch.from_numpy(value).expand(len(prompts), *value.shape[1:]) for name, value in inputs([view]).items()
     }
     prompt = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
     with torch.no_grad():
-        found = net(
-            seen["crop"], torch.zeros_like(seen["candidate"]), strip=seen["strip"], shape=seen["shape"], prompt=prompt
-        )
-    return np.asarray(found["answer"][:, 0].numpy())
+        blank = torch.zeros_like(tensors["candidate"])
+        outputs = net(tensors["crop"], blank, strip=tensors["strip"], shape=tensors["shape"], prompt=prompt)
+    return np.asarray(outputs["answer"][:, 0].numpy())
 
 
 def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
@@ -264,8 +263,8 @@ def _trained(
                     json.dumps({"step": step, **{name: round(value, 5) for name, value in parts.items()}}) + "\n"
                 )
 
-    made = batches(pictures, plan, first=trainer.step, workers=options.workers)
-    done = train(trainer, made, until=until, heard=heard)
+    stream = batches(pictures, plan, first=trainer.step, workers=options.workers)
+    done = train(trainer, stream, until=until, heard=heard)
     trainer.save(path)
     yield path
     return done
@@ -281,22 +280,22 @@ def _classifier_file(pictures: Sequence[Picture], options: TrainOptions, progres
     return path
 
 
-def _shipped(options: TrainOptions, plan: TrainingPlan, material: Material, *, at: int) -> Path:
+def _shipped(options: TrainOptions, plan: TrainingPlan, material: Material, *, number: int) -> Path:
     """Export a trained network whole and in 8 bits; the small one is what ships."""
-    net, _ = network_of(options.out / f"member{at}.pt")
-    whole = options.out / f"member{at}.whole.onnx"
+    net, _ = network_of(options.out / f"member{number}.pt")
+    whole = options.out / f"member{number}.whole.onnx"
     export(net, whole)
-    seen = range_inputs(material.of("train"), plan, seed=options.seed)
-    return in_eight_bits(whole, options.out / f"member{at}.onnx", seen)
+    samples = range_inputs(material.of("train"), plan, seed=options.seed)
+    return in_eight_bits(whole, options.out / f"member{number}.onnx", samples)
 
 
 def range_inputs(pictures: Sequence[Picture], plan: TrainingPlan, *, seed: int) -> list[Inputs]:
     """Batches of the training part that the ranges of 8 bits are measured on."""
     feed = Feed(pictures, seed=seed + 1000, lens=plan.lens)
-    found: list[Inputs] = []
+    results: list[Inputs] = []
     for number in range(_RANGE_BATCHES):
         batch = feed.batch(number, 12)
-        found.append(
+        results.append(
             {
                 "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
                 "candidate": (batch["candidate"][:, None] / np.float32(255)).astype(np.float32),
@@ -304,7 +303,7 @@ def range_inputs(pictures: Sequence[Picture], plan: TrainingPlan, *, seed: int) 
                 "shape": np.asarray(batch["shape"], dtype=np.float32),
             }
         )
-    return found
+    return results
 
 
 def ship(out: Path, folder: Path) -> list[Path]:

@@ -64,11 +64,11 @@ def segmentation_loss(
     over negative ones; .4 there.
     """
     total = truth.new_zeros((), dtype=torch.float32)
-    for at, mask in enumerate(masks):
+    for index, mask in enumerate(masks):
         logits = functional.interpolate(mask.float(), size=truth.shape[1:], mode="bilinear", align_corners=False)
         pixels = functional.cross_entropy(logits, truth.long(), reduction="none")
-        each = (pixels * (1 + (foreground - 1) * truth.float())).mean(dim=(1, 2))
-        total = total + (1.0 if at == 0 else coarse) * _joined(each, exists, negatives)
+        per_sample = (pixels * (1 + (foreground - 1) * truth.float())).mean(dim=(1, 2))
+        total = total + (1.0 if index == 0 else coarse) * _joined(per_sample, exists, negatives)
     return total
 
 
@@ -86,8 +86,8 @@ def choosing_loss(masks: Sequence[Tensor], objects: Tensor, of: Tensor, *, chose
     int64 (k,), the picture of each, ``chosen``, int64 (n,), the object of each sentence or -1 for a negative one, which
     has no part; ``each`` picture has so many sentences.
     """
-    there = chosen >= 0
-    if not there.any():
+    positive = chosen >= 0
+    if not positive.any():
         return masks[0].sum() * 0
     others = torch.arange(len(chosen), device=of.device)[:, None] // each != of[None]
     losses = []
@@ -96,7 +96,7 @@ def choosing_loss(masks: Sequence[Tensor], objects: Tensor, of: Tensor, *, chose
         cover = functional.adaptive_avg_pool2d(objects.float()[:, None], (mask.shape[2], mask.shape[3]))[:, 0]
         summed = torch.einsum("nhw,khw->nk", logits, cover)
         means = summed / cover.sum(dim=(1, 2)).clamp(min=torch.finfo(torch.float32).eps)
-        losses.append(functional.cross_entropy(means.masked_fill(others, -1e4)[there], chosen[there]))
+        losses.append(functional.cross_entropy(means.masked_fill(others, -1e4)[positive], chosen[positive]))
     return torch.stack(losses).mean()
 
 
@@ -105,12 +105,12 @@ def total_loss(segmentation: Tensor, existence: Tensor | None, *, gamma: float =
     return segmentation if existence is None else segmentation + gamma * existence
 
 
-def _joined(each: Tensor, exists: Tensor | None, negatives: float | None) -> Tensor:
+def _joined(per_sample: Tensor, exists: Tensor | None, negatives: float | None) -> Tensor:
     if negatives is None or exists is None:
-        return each.mean()
-    there = exists.float()
-    positive = (each * there).sum() / there.sum().clamp(min=1)
-    return positive + negatives * (each * (1 - there)).sum() / (1 - there).sum().clamp(min=1)
+        return per_sample.mean()
+    present = exists.float()
+    positive = (per_sample * present).sum() / present.sum().clamp(min=1)
+    return positive + negatives * (per_sample * (1 - present)).sum() / (1 - present).sum().clamp(min=1)
 
 
 class Trainer(trainer.Trainer):
@@ -133,26 +133,27 @@ class Trainer(trainer.Trainer):
     def losses(self, batch: Any) -> dict[str, torch.Tensor]:
         """Eqs. 5, 7 and 8 of a batch, and what the plan adds to them."""
         device, plan = self.accelerator.device, self.plan
-        ids, known = (value.to(device) for value in self.trainable.read(batch.texts))
+        ids, token_mask = (value.to(device) for value in self.trainable.read(batch.texts))
         pictures = torch.from_numpy(batch.pictures).to(device).permute(0, 3, 1, 2).float() / 255
         truth, exists = torch.from_numpy(batch.truth).to(device), torch.from_numpy(batch.exists).to(device)
-        found = self.net(pictures, ids, known)
+        segmentation = self.net(pictures, ids, token_mask)
         masks = segmentation_loss(
-            found.masks,
+            segmentation.masks,
             truth,
             coarse=plan.coarse,
             foreground=plan.foreground,
             exists=exists,
             negatives=plan.negatives,
         )
-        existence = None if found.existence is None else existence_loss(found.existence, exists)
+        existence = None if segmentation.existence is None else existence_loss(segmentation.existence, exists)
         parts = {"loss": total_loss(masks, existence, gamma=plan.gamma), "masks": masks}
         if existence is not None:
             parts["existence"] = existence
-        if plan.choosing and found.masks:
-            objects, of, chosen = (torch.from_numpy(one).to(device) for one in (batch.objects, batch.of, batch.chosen))
+        if plan.choosing and segmentation.masks:
+            arrays = batch.objects, batch.of, batch.chosen
+            objects, of, chosen = (torch.from_numpy(array).to(device) for array in arrays)
             parts["choosing"] = choosing_loss(
-                found.masks, objects, of, chosen=chosen, each=len(chosen) // len(pictures)
+                segmentation.masks, objects, of, chosen=chosen, each=len(chosen) // len(pictures)
             )
             parts["loss"] = parts["loss"] + plan.choosing * parts["choosing"]
         return parts
@@ -180,12 +181,12 @@ class SegmenterAnswer(nn.Module):
         super().__init__()
         self.net = net
 
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Give what the network has: logits of target (n, side / 4, side / 4) and existence (n,); VLTFs' attention."""
-        found: Segmentation = self.net.answer(given[:-1], given[-1], given[-1] != PADDING)
-        fine = tuple(mask[:, 1] - mask[:, 0] for mask in found.masks[:1])
-        existence = () if found.existence is None else (found.existence,)
-        return (*fine, *existence, *(found.attention if self.net.design.fusion == "vltf" else ()))
+        segmentation: Segmentation = self.net.answer(inputs[:-1], inputs[-1], inputs[-1] != PADDING)
+        fine = tuple(mask[:, 1] - mask[:, 0] for mask in segmentation.masks[:1])
+        existence = () if segmentation.existence is None else (segmentation.existence,)
+        return (*fine, *existence, *(segmentation.attention if self.net.design.fusion == "vltf" else ()))
 
 
 def export(model: Model, folder: Path) -> list[Path]:
@@ -198,14 +199,14 @@ def export(model: Model, folder: Path) -> list[Path]:
     ids[:, net.design.tokens // 2 :] = PADDING
     with torch.no_grad():
         maps = Stem(net)(pictures)
-    seen = [f"map{at}" for at in range(1, len(maps) + 1)]
-    told = ["mask"] * (net.decoder is not None) + ["existence"] * (net.head is not None)
-    told += [f"attention{at}" for at in net.design.fused if net.design.fusion == "vltf"]
-    axes = {name: {0: "n"} for name in ("pictures", "ids", *seen, *told)}
+    names = [f"map{number}" for number in range(1, len(maps) + 1)]
+    outputs = ["mask"] * (net.decoder is not None) + ["existence"] * (net.head is not None)
+    outputs += [f"attention{number}" for number in net.design.fused if net.design.fusion == "vltf"]
+    axes = {name: {0: "n"} for name in ("pictures", "ids", *names, *outputs)}
     # the exporter gives a module back in the mode that its outermost part had
-    write_onnx(Stem(net).eval(), (pictures,), folder / STEM, inputs=["pictures"], outputs=seen, axes=axes)
+    write_onnx(Stem(net).eval(), (pictures,), folder / STEM, inputs=["pictures"], outputs=names, axes=axes)
     write_onnx(
-        SegmenterAnswer(net).eval(), (*maps, ids), folder / ANSWER, inputs=[*seen, "ids"], outputs=told, axes=axes
+        SegmenterAnswer(net).eval(), (*maps, ids), folder / ANSWER, inputs=[*names, "ids"], outputs=outputs, axes=axes
     )
     _describe(folder / ANSWER, net, read)
     _compare(net, folder, pictures=pictures, ids=ids)
@@ -231,17 +232,17 @@ def _compare(net: RefSegformer, folder: Path, *, pictures: Tensor, ids: Tensor) 
 
     sentences = torch.cat([ids, ids[:1].flip(1)])
     with torch.no_grad():
-        expected = SegmenterAnswer(net)(*(one.expand(3, -1, -1, -1) for one in Stem(net)(pictures[:1])), sentences)
+        expected = SegmenterAnswer(net)(*(value.expand(3, -1, -1, -1) for value in Stem(net)(pictures[:1])), sentences)
     stem, answer = (
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"]) for name in (STEM, ANSWER)
     )
     maps = stem.run(None, {"pictures": pictures[:1].numpy()})
-    given = {f"map{at}": np.repeat(one, 3, axis=0) for at, one in enumerate(maps, start=1)}
-    given["ids"] = sentences.numpy()
-    found = answer.run(None, {one.name: given[one.name] for one in answer.get_inputs()})
-    apart = max(float(np.abs(one - two.numpy()).max()) for one, two in zip(found, expected, strict=True))
-    if apart > CLOSE:
-        raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=folder)
+    inputs = {f"map{number}": np.repeat(array, 3, axis=0) for number, array in enumerate(maps, start=1)}
+    inputs["ids"] = sentences.numpy()
+    outputs = answer.run(None, {entry.name: inputs[entry.name] for entry in answer.get_inputs()})
+    error = max(float(np.abs(actual - value.numpy()).max()) for actual, value in zip(outputs, expected, strict=True))
+    if error > CLOSE:
+        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {CLOSE}", path=folder)
 
 
 _LEAST_KEPT: Final = 0.6
@@ -273,28 +274,28 @@ class NamingFeed:
         counts = Counter(reference.category for reference in references if reference.category and reference.true)
         self.categories = tuple(sorted(name for name, count in counts.items() if count > 1))
         numbers = {name: number for number, name in enumerate(self.categories)}
-        found: dict[Path, list[tuple[MaskRef, int]]] = {}
+        by_frame: dict[Path, list[tuple[MaskRef, int]]] = {}
         for reference in references:
             for moment in reference.moments if reference.true and reference.category in numbers else ():
                 if moment.target is not None:
-                    found.setdefault(moment.frame, []).append((moment.target, numbers[reference.category]))
-        self._pictures = tuple(found.items())
-        self._each = max(1, len(found) // plan.batch)
+                    by_frame.setdefault(moment.frame, []).append((moment.target, numbers[reference.category]))
+        self._pictures = tuple(by_frame.items())
+        self._each = max(1, len(by_frame) // plan.batch)
         self.steps = self._each * plan.naming_epochs if len(self.categories) > 1 else 0
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> NamedBatch:
         """A batch by its number, see ``Feed.batch``."""
-        epoch, at = divmod(number, self._each)
+        epoch, position = divmod(number, self._each)
         order = generator(self.seed, "rris", "naming order", epoch).permutation(len(self._pictures))
         size = self.plan.batch
-        chosen = np.take(order, np.arange(at * size, (at + 1) * size), mode="wrap")[process::processes]
+        chosen = np.take(order, np.arange(position * size, (position + 1) * size), mode="wrap")[process::processes]
         rng = generator(self.seed, "rris", "naming", number, process)
-        shown = [self._shown(int(which), rng) for which in chosen]
+        samples = [self._shown(int(which), rng) for which in chosen]
         return NamedBatch(
-            pictures=np.stack([picture for picture, _, _ in shown]),
-            of=np.repeat(np.arange(len(shown)), [len(names) for _, _, names in shown]),
-            masks=np.concatenate([masks for _, masks, _ in shown]),
-            names=np.concatenate([names for _, _, names in shown]),
+            pictures=np.stack([picture for picture, _, _ in samples]),
+            of=np.repeat(np.arange(len(samples)), [len(names) for _, _, names in samples]),
+            masks=np.concatenate([masks for _, masks, _ in samples]),
+            names=np.concatenate([names for _, _, names in samples]),
         )
 
     def _shown(
@@ -316,20 +317,20 @@ class NamingFeed:
 def _varied(
     frame: NDArray[np.uint8], objects: Sequence[tuple[NDArray[np.bool_], int]], side: int, *, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int64]]:
-    high, wide = (round(length * rng.uniform(_LEAST_SIDE, 1)) for length in frame.shape[:2])
-    top, left = int(rng.integers(frame.shape[0] - high + 1)), int(rng.integers(frame.shape[1] - wide + 1))
+    height, width = (round(length * rng.uniform(_LEAST_SIDE, 1)) for length in frame.shape[:2])
+    top, left = int(rng.integers(frame.shape[0] - height + 1)), int(rng.integers(frame.shape[1] - width + 1))
     turn = slice(None, None, -1 if rng.random() < 1 / 2 else 1)
-    kept = [one for one in objects if one[0][top : top + high, left : left + wide].mean() * high * wide
-            >= _LEAST_KEPT * one[0].sum()]  # fmt: skip
-    if not kept:
-        top, left, (high, wide), kept = 0, 0, frame.shape[:2], list(objects)
-    if not kept:
+    visible = [item for item in objects if item[0][top : top + height, left : left + width].mean() * height * width
+               >= _LEAST_KEPT * item[0].sum()]  # fmt: skip
+    if not visible:
+        top, left, (height, width), visible = 0, 0, frame.shape[:2], list(objects)
+    if not visible:
         raise InputError("no object is seen")
-    part = (slice(top, top + high), slice(left, left + wide))
+    part = (slice(top, top + height), slice(left, left + width))
     light = rng.uniform(1 - _LIGHT, 1 + _LIGHT)
     picture = np.clip(squeezed(np.ascontiguousarray(frame[part][:, turn]), side) * light, 0, 255).astype(np.uint8)
-    masks = np.stack([truth(np.ascontiguousarray(mask[part][:, turn]), side) for mask, _ in kept])
-    return picture, masks, np.array([name for _, name in kept], np.int64)
+    masks = np.stack([truth(np.ascontiguousarray(mask[part][:, turn]), side) for mask, _ in visible])
+    return picture, masks, np.array([name for _, name in visible], np.int64)
 
 
 class Naming(nn.Module):
@@ -342,13 +343,13 @@ class Naming(nn.Module):
 
     def forward(self, pictures: Tensor, of: Tensor, masks: Tensor) -> list[Tensor]:
         """Name objects ``masks`` (k, side, side) of pictures (n, 3, side, side): logits (k, categories) a stage."""
-        found, seen = [], self.vision(pictures, 1)
+        logits, features = [], self.vision(pictures, 1)
         for stage, head in zip(range(2, LAST + 1), self.heads, strict=True):
-            seen = self.vision(seen, stage)
-            cover = functional.adaptive_avg_pool2d(masks.float()[:, None], (seen.shape[2], seen.shape[3]))
-            summed = (seen[of] * cover).sum(dim=(2, 3))
-            found.append(head(summed / cover.sum(dim=(2, 3)).clamp(min=torch.finfo(torch.float32).eps)))
-        return found
+            features = self.vision(features, stage)
+            cover = functional.adaptive_avg_pool2d(masks.float()[:, None], (features.shape[2], features.shape[3]))
+            summed = (features[of] * cover).sum(dim=(2, 3))
+            logits.append(head(summed / cover.sum(dim=(2, 3)).clamp(min=torch.finfo(torch.float32).eps)))
+        return logits
 
 
 class NamingTrainer(Trainer):
@@ -366,8 +367,8 @@ class NamingTrainer(Trainer):
         device = self.accelerator.device
         of, masks, names = (torch.from_numpy(value).to(device) for value in (batch.of, batch.masks, batch.names))
         pictures = torch.from_numpy(batch.pictures).to(device).permute(0, 3, 1, 2).float() / 255
-        each = [functional.cross_entropy(logits.float(), names) for logits in self.net(pictures, of, masks)]
-        return {"loss": torch.stack(each).sum(), "naming": each[-1]}
+        by_stage = [functional.cross_entropy(logits.float(), names) for logits in self.net(pictures, of, masks)]
+        return {"loss": torch.stack(by_stage).sum(), "naming": by_stage[-1]}
 
 
 NAMING: Final = "naming.pt"

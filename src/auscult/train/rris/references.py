@@ -75,36 +75,37 @@ def read_references(
     for instance in listing.instances:
         if instance.query.text:
             clips.setdefault(instance.clip, []).append(instance)
-    found = [one for clip in clips.values() for one in _of_clip(clip, plan)]
-    if not found:
+    references = [reference for clip in clips.values() for reference in _of_clip(clip, plan)]
+    if not references:
         raise UsageError(
             "there is nothing to learn from",
             expected=f"expressions of the split {plan.split!r} with true masks",
             hint="; ".join(listing.notes),
             path=source,
         )
-    return found, listing
+    return references, listing
 
 
 def _of_clip(clip: Sequence[Instance], plan: SegmenterPlan) -> list[Reference]:
     """The references of a clip; null expressions may have a split of their own, and count to that of the others."""
-    there = [one for one in clip if not one.absent]
-    if {one.split for one in there or clip} - {plan.split, ""}:
+    positives = [instance for instance in clip if not instance.absent]
+    if {instance.split for instance in positives or clip} - {plan.split, ""}:
         return []
-    found = by_reference(there if plan.positives_only else (*there, *(one for one in clip if one.absent)))
-    known = {key: same for key, same in found.items() if not same[0].absent}
-    keys = cycle(tuple(known))
-    for one in (one for same in found.values() if same[0].absent for one in same):
-        known.setdefault(next(keys, one.reference), []).append(one)
+    negatives = [] if plan.positives_only else [instance for instance in clip if instance.absent]
+    groups = by_reference((*positives, *negatives))
+    references = {key: same for key, same in groups.items() if not same[0].absent}
+    keys = cycle(tuple(references))
+    for instance in (instance for same in groups.values() if same[0].absent for instance in same):
+        references.setdefault(next(keys, instance.reference), []).append(instance)
     return [
         Reference(
             id=same[0].id,
             moments=same[0].moments,
-            true=_texts(one for one in same if not one.absent),
-            false=_texts(one for one in same if one.absent),
+            true=_texts(instance for instance in same if not instance.absent),
+            false=_texts(instance for instance in same if instance.absent),
             category=same[0].category,
         )
-        for same in known.values()
+        for same in references.values()
     ]
 
 
@@ -129,26 +130,28 @@ class Feed:
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> Batch:
         """A batch by its number: the part of it that one of several processes computes."""
-        epoch, at = divmod(number, self.each)
+        epoch, position = divmod(number, self.each)
         order = generator(self.seed, "rris", "order", epoch).permutation(len(self._units))
         size = self._pictures
-        chosen = np.take(order, np.arange(at * size, (at + 1) * size), mode="wrap")[process::processes]
+        chosen = np.take(order, np.arange(position * size, (position + 1) * size), mode="wrap")[process::processes]
         rng = generator(self.seed, "rris", "batch", number, process)
-        shown = [self._shown(int(which), epoch, rng) for which in chosen]
-        first = np.cumsum([0, *(len(one.objects) for one in shown)])
+        samples = [self._shown(int(which), epoch, rng) for which in chosen]
+        first = np.cumsum([0, *(len(sample.objects) for sample in samples)])
         side = self.plan.design.side
         empty = np.zeros((1, side, side), np.bool_)
-        objects = np.concatenate([empty, *(one.objects for one in shown)])
+        objects = np.concatenate([empty, *(sample.objects for sample in samples)])
         numbers = [
-            -1 if number is None else int(first[at]) + number for at, one in enumerate(shown) for number in one.chosen
+            -1 if number is None else int(first[index]) + number
+            for index, sample in enumerate(samples)
+            for number in sample.chosen
         ]
         return Batch(
-            pictures=np.stack([one.picture for one in shown]),
-            texts=tuple(text for one in shown for text in one.texts),
+            pictures=np.stack([sample.picture for sample in samples]),
+            texts=tuple(text for sample in samples for text in sample.texts),
             truth=objects[np.array(numbers) + 1],
             exists=np.array(numbers) >= 0,
             objects=objects[1:],
-            of=np.repeat(np.arange(len(shown)), [len(one.objects) for one in shown]),
+            of=np.repeat(np.arange(len(samples)), [len(sample.objects) for sample in samples]),
             chosen=np.array(numbers, np.int64),
         )
 
@@ -169,28 +172,28 @@ class Feed:
         true = bool((first + epoch) % 2) if reference.true and reference.false else bool(reference.true)
         text = self._text(reference, rng, true=true)
         moments = [moment for moment in reference.moments if moment.target is not None] if true else reference.moments
-        for at in rng.permutation(len(moments)).tolist():
-            picture, objects = self._looked(moments[at].frame, wanted={reference.id} if true else set())
+        for index in rng.permutation(len(moments)).tolist():
+            picture, objects = self._looked(moments[index].frame, wanted={reference.id} if true else set())
             if not true or reference.id in objects:
                 return _ShownPicture.of(picture, objects, [(text, reference.id if true else None)])
         raise InputError(f"{reference.id} is seen in none of its frames")
 
     def _of_picture(self, path: Path, rng: np.random.Generator) -> _ShownPicture:
         """As many sentences as the plan says, of the references by turns; half of them, rounded down, false."""
-        seen = [one for one, _ in self._seen[path]]
-        picture, objects = self._looked(path, wanted={one.id for one in seen})
-        true = [one for one in seen if one.true and one.id in objects]
-        false = [one for one in seen if one.false]
+        references = [reference for reference, _ in self._seen[path]]
+        picture, objects = self._looked(path, wanted={reference.id for reference in references})
+        true = [reference for reference in references if reference.true and reference.id in objects]
+        false = [reference for reference in references if reference.false]
         count = self.plan.sentences // 2 if true else self.plan.sentences
         counts = (self.plan.sentences - count, count) if false else (self.plan.sentences, 0)
         if not true and not false:
             raise InputError("no object is seen", path=path)
-        asked = [
-            (self._text(kept[at], rng, true=kept is true), kept[at].id if kept is true else None)
-            for kept, count in zip((true, false), counts, strict=True)
-            for at in np.resize(rng.permutation(len(kept)), count).tolist()
+        sentences = [
+            (self._text(group[index], rng, true=group is true), group[index].id if group is true else None)
+            for group, count in zip((true, false), counts, strict=True)
+            for index in np.resize(rng.permutation(len(group)), count).tolist()
         ]
-        return _ShownPicture.of(picture, objects, asked)
+        return _ShownPicture.of(picture, objects, sentences)
 
     def _text(self, reference: Reference, rng: np.random.Generator, *, true: bool) -> str:
         texts = reference.true if true else reference.false
@@ -204,9 +207,9 @@ class Feed:
         frame = read_frame(path)
         size = (frame.shape[0], frame.shape[1])
         masks = {
-            one.id: read_mask(target, size=size).mask
-            for one, target in self._seen.get(path, ())
-            if target is not None and (one.id in wanted or self.plan.choosing)
+            reference.id: read_mask(target, size=size).mask
+            for reference, target in self._seen.get(path, ())
+            if target is not None and (reference.id in wanted or self.plan.choosing)
         }
         return squeezed(frame, side), {name: truth(mask, side) for name, mask in masks.items() if mask.any()}
 

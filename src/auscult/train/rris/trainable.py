@@ -162,8 +162,8 @@ def build(name: str, plan: SegmenterPlan, texts: Iterable[str]) -> Trainable:
         checkpointing=plan.checkpointing,
     )
     if isinstance(vision := model.net.vision, MobileStages) and plan.vision is not None:
-        wanted = vision.convolutions()
-        copy_kernels(read_kernels(Path(plan.vision))[: len(wanted)], wanted, Path(plan.vision))
+        layers = vision.convolutions()
+        copy_kernels(read_kernels(Path(plan.vision))[: len(layers)], layers, Path(plan.vision))
     return _wrapped(model, plan)
 
 
@@ -206,11 +206,11 @@ def _clipseg(folder: Path, plan: SegmenterPlan) -> Trainable:
             expected=f"`side: {side}` in the settings' design",
         )
     model, tokenizer = loaded.net.model.cpu(), loaded.net.tokens
-    most = min(plan.design.tokens, model.config.text_config.max_position_embeddings)
+    limit = min(plan.design.tokens, model.config.text_config.max_position_embeddings)
 
     def read(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
-        found = tokenizer(list(texts), truncation=True, padding="max_length", max_length=most, return_tensors="pt")
-        return found["input_ids"], found["attention_mask"].bool()
+        tokens = tokenizer(list(texts), truncation=True, padding="max_length", max_length=limit, return_tensors="pt")
+        return tokens["input_ids"], tokens["attention_mask"].bool()
 
     def write(out: Path) -> list[Path]:
         try:

@@ -58,8 +58,8 @@ class SajTrainer(trainer.Trainer):
     def __init__(self, net: Saj, feed: SajFeed, plan: SajPlan, *, seed: int, device: str = "cpu") -> None:
         from accelerate import PartialState
 
-        for name, one in net.named_parameters():
-            one.requires_grad_(not name.startswith(plan.frozen or ("\0",)))
+        for name, parameter in net.named_parameters():
+            parameter.requires_grad_(not name.startswith(plan.frozen or ("\0",)))
         processes = PartialState(cpu=device == "cpu").num_processes
         if plan.parts % processes:
             raise UsageError(f"{plan.parts} parts are not shared out evenly among {processes} processes")
@@ -77,17 +77,17 @@ class SajTrainer(trainer.Trainer):
         The paper names no loss. An axis whose truth is not known counts nothing.
         """
         device = self.accelerator.device
-        found = self.net(batch.batch.to(device))
+        outputs = self.net(batch.batch.to(device))
         if self.plan.stage == "alignment":
-            said, follows = found[ALIGNMENT].float(), batch.follows.to(device)
-            loss = functional.binary_cross_entropy_with_logits(said, follows)
-            return {"loss": loss + self._unused(), "right": ((said > 0) == (follows > 0.5)).float().mean()}
+            logits, follows = outputs[ALIGNMENT].float(), batch.follows.to(device)
+            loss = functional.binary_cross_entropy_with_logits(logits, follows)
+            return {"loss": loss + self._unused(), "right": ((logits > 0) == (follows > 0.5)).float().mean()}
         net, losses = self.accelerator.unwrap_model(self.net), {}
         for axis, std in zip(net.design.axes, net.std, strict=True):
             truth = batch.truth[axis].to(device)
-            there = ~truth.isnan()
-            off = (found[axis].float() - truth.nan_to_num()).square() * there
-            losses[axis] = off.sum() / there.sum().clamp(min=1) / std**2
+            known = ~truth.isnan()
+            off = (outputs[axis].float() - truth.nan_to_num()).square() * known
+            losses[axis] = off.sum() / known.sum().clamp(min=1) / std**2
         return {"loss": torch.stack(list(losses.values())).mean() + self._unused(), **losses}
 
     def _unused(self) -> Tensor:
@@ -109,9 +109,9 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     torch.set_num_threads(options.threads)
     plans, until, net, reader = read_plans(options.config), ends_at(options), None, None
     for plan in plans:
-        items, held = list[SoundItem](), list[SoundItem]()
+        items, held_out = list[SoundItem](), list[SoundItem]()
         if options.data is not None:
-            items, held = split(read_items(options.data, plan), seed=options.seed)
+            items, held_out = split(read_items(options.data, plan), seed=options.seed)
         if net is None or reader is None:
             torch.manual_seed(int(generator(options.seed, SajTrainer.recipe, "weights").integers(1 << 62)))
             texts = sorted({item.query.text for item in items if item.query.text}) or [*committed_classes().classes]
@@ -134,9 +134,11 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield from save(net, reader, options.out / MODEL)
     if plan.stage == "scores":
         rng = generator(options.seed, SajTrainer.recipe, "calibrated")
-        made = source.once(held, rng) if isinstance(source, Listed) else Made(plan, part="calibration").examples(rng)
+        examples = (
+            source.once(held_out, rng) if isinstance(source, Listed) else Made(plan, part="calibration").examples(rng)
+        )
         name = "held out of train" if items else "calibration, generated sounds"
-        yield from calibrated(net, reader, made, split=name, path=options.out / MODEL / CALIBRATION)
+        yield from calibrated(net, reader, examples, split=name, path=options.out / MODEL / CALIBRATION)
 
 
 def start(model: str, plan: SajPlan, texts: Sequence[str]) -> tuple[Saj, SajReader]:
@@ -154,8 +156,9 @@ def split(items: Sequence[SoundItem], *, seed: int) -> tuple[list[SoundItem], li
     """Items to learn from, and those of a tenth of the clusters for the intervals."""
     clusters = sorted({item.cluster for item in items})
     order = generator(seed, SajTrainer.recipe, "held out").permutation(len(clusters))
-    held = {clusters[at] for at in order[: int(_CALIBRATED_ON * len(clusters))]}
-    return [one for one in items if one.cluster not in held], [one for one in items if one.cluster in held]
+    held_out = {clusters[index] for index in order[: int(_CALIBRATED_ON * len(clusters))]}
+    learned = [item for item in items if item.cluster not in held_out]
+    return learned, [item for item in items if item.cluster in held_out]
 
 
 def scale(net: Saj, source: Source, *, seed: int) -> None:
@@ -163,9 +166,9 @@ def scale(net: Saj, source: Source, *, seed: int) -> None:
     truths = [
         example.truth for example in islice(source.examples(generator(seed, SajTrainer.recipe, "scale")), _SCALED_ON)
     ]
-    for at, axis in enumerate(net.design.axes):
+    for index, axis in enumerate(net.design.axes):
         if values := [truth[axis] for truth in truths if axis in truth]:
-            net.mean[at], net.std[at] = float(np.mean(values)), max(float(np.std(values)), 0.1)
+            net.mean[index], net.std[index] = float(np.mean(values)), max(float(np.std(values)), 0.1)
 
 
 def _described(training: SajTrainer, items: Sequence[SoundItem], *, options: TrainOptions, path: Path) -> Path:
@@ -189,12 +192,12 @@ def calibrated(net: Saj, reader: SajReader, examples: Iterator[Example], *, spli
     for example in islice(examples, _CALIBRATED_MOST):
         part = lesson([example], reader)
         with torch.inference_mode():
-            found: dict[str, Any] = net(part.batch.to(next(net.parameters()).device))
-        off.append([float(part.truth[axis][0]) - min(max(float(found[axis][0]), 1.0), 5.0) for axis in axes])
+            scores: dict[str, Any] = net(part.batch.to(next(net.parameters()).device))
+        off.append([float(part.truth[axis][0]) - min(max(float(scores[axis][0]), 1.0), 5.0) for axis in axes])
     if len(off) < _LEAST:
         return
-    known = {axis: np.quantile(row, (0.05, 0.95)).tolist() for axis, row in zip(axes, np.transpose(off), strict=True)
-             if not np.isnan(row).any()}  # fmt: skip
-    value = {"schema": 1, "split": split, "n": len(off), "off": known}
+    ends = {axis: np.quantile(row, (0.05, 0.95)).tolist() for axis, row in zip(axes, np.transpose(off), strict=True)
+            if not np.isnan(row).any()}  # fmt: skip
+    value = {"schema": 1, "split": split, "n": len(off), "off": ends}
     write_bytes(path, dump(value, indent=1) + b"\n")
     yield path

@@ -87,11 +87,11 @@ def read_plans(name: str) -> list[SajPlan]:
     """The settings of both stages of a size, ``paper``; of one, ``paper-scores``; or of a YAML file."""
     committed = [f"{size}-{stage}" for size in SIZES for stage in STAGES]
     names = [f"{name}-{stage}" for stage in STAGES] if name in SIZES else [name]
-    found = []
-    for one in names:
-        table, path = read_yaml(one, folder=Path(__file__).parent, committed=committed)
-        found.append(from_json(SajPlan, table, path=path, error=UsageError, exact=True))
-    return found
+    plans = []
+    for plan_name in names:
+        table, path = read_yaml(plan_name, folder=Path(__file__).parent, committed=committed)
+        plans.append(from_json(SajPlan, table, path=path, error=UsageError, exact=True))
+    return plans
 
 
 T = TypeVar("T")
@@ -129,8 +129,8 @@ class Example:
         if is_silent(case.mixture) or is_silent(case.mixture, output):
             raise InputError("it is silent, and so judged by rule")
         hard = {f"difficulty_{axis}": value for axis, value in truth.difficulty.items()}
-        found = aligned(case.mixture, output, rate_hz=case.rate_hz)[0]
-        return cls(case=case, output=found, truth={**truth.scores, **hard}, follows=follows)
+        shifted = aligned(case.mixture, output, rate_hz=case.rate_hz)[0]
+        return cls(case=case, output=shifted, truth={**truth.scores, **hard}, follows=follows)
 
 
 class Source(Protocol):
@@ -143,20 +143,20 @@ class Source(Protocol):
 
 def read_items(path: Path, plan: SajPlan) -> list[SoundItem]:
     """The items of an INPUT for training that a plan can learn from: with scores, or with stems for alignment."""
-    found = []
+    items = []
     for item in read_sounds(path).items:
         truth = item.truth or SoundTruth()
-        told = truth.stem and truth.others if plan.stage == "alignment" else item.separated and truth.scores
-        if told and item.split in {"", "train"} and any(getattr(item.query, name) for name in plan.prompts):
-            found.append(item)
-    if not found:
+        usable = truth.stem and truth.others if plan.stage == "alignment" else item.separated and truth.scores
+        if usable and item.split in {"", "train"} and any(getattr(item.query, name) for name in plan.prompts):
+            items.append(item)
+    if not items:
         raise UsageError(
             f"there is nothing to learn {plan.stage} from",
             path=path,
             expected=f"items for training with {' or '.join(plan.prompts)}, and true scores, or stems for alignment",
             hint="`auscult make mixtures`, then `auscult stress separation` make both",
         )
-    return found
+    return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ class Made:
         """Outputs of one mixture after another; for alignment its whole sources, as often the target as another."""
         numbers, recipe = rng.integers(1 << 31, size=_MIXTURES).tolist(), _RECIPES[self.plan.stage]
         for sample in made_samples(None, part=self.part, numbers=numbers, seed=0, recipe=recipe):
-            whole = sample.kind in {"stem", "other_source"}
-            if (self.plan.stage == "scores" or whole) and not is_silent(sample.case.mixture, sample.separated):
+            is_source = sample.kind in {"stem", "other_source"}
+            if (self.plan.stage == "scores" or is_source) and not is_silent(sample.case.mixture, sample.separated):
                 truth = SoundTruth(scores=sample.scores, difficulty=sample.difficulty)
                 yield Example.of(sample.case, sample.separated, truth, follows=sample.aligned)
 
@@ -181,12 +181,12 @@ class Listed:
 
     def __init__(self, items: Sequence[SoundItem], plan: SajPlan, *, pictures: bool = False) -> None:
         self.plan, self._pictures = plan, pictures and "picture" in plan.prompts
-        found: dict[str, dict[int, list[SoundItem]]] = defaultdict(dict)
+        by_domain: dict[str, dict[int, list[SoundItem]]] = defaultdict(dict)
         for item in items:
             scored = plan.balanced and plan.stage == "scores" and item.truth is not None
             overall = round(item.truth.scores.get("overall", 3.0)) if scored and item.truth else 0
-            found[item.domain or DOMAINS[-1]].setdefault(overall, []).append(item)
-        self._items = {domain: list(bins.values()) for domain, bins in found.items()}
+            by_domain[item.domain or DOMAINS[-1]].setdefault(overall, []).append(item)
+        self._items = {domain: list(bins.values()) for domain, bins in by_domain.items()}
         weights = np.array([plan.domains.get(domain, 0.0) for domain in self._items])
         if not weights.sum():
             raise UsageError("none of the domains that are there is to be drawn", expected=", ".join(self._items))
@@ -250,14 +250,14 @@ class SajFeed:
             if examples and left < 0:
                 break
             examples.append(example)
-        return lesson(examples, self.reader, prompts=[self._prompts(one.case, rng) for one in examples])
+        return lesson(examples, self.reader, prompts=[self._prompts(example.case, rng) for example in examples])
 
     def _prompts(self, case: SoundCase, rng: np.random.Generator) -> set[str]:
         """One of the subsets of the prompts that there are, none of them empty."""
         has = {"text": case.text, "spans": case.spans, "picture": case.frames is not None}
-        there = [name for name in self.plan.prompts if has[name]]
-        number = int(rng.integers(1, 1 << len(there)))
-        return {name for at, name in enumerate(there) if number >> at & 1}
+        present = [name for name in self.plan.prompts if has[name]]
+        number = int(rng.integers(1, 1 << len(present)))
+        return {name for bit, name in enumerate(present) if number >> bit & 1}
 
 
 def lesson(examples: Sequence[Example], reader: SajReader, *, prompts: Sequence[set[str]] | None = None) -> Lesson:

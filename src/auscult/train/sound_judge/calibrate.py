@@ -45,58 +45,59 @@ class Predictions:
 def predictions(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: str) -> Predictions:
     """Judge samples with a subset of their prompts."""
     by_length: dict[int, list[int]] = defaultdict(list)
-    for at, sample in enumerate(samples):
-        by_length[sample.steps].append(at)
+    for index, sample in enumerate(samples):
+        by_length[sample.steps].append(index)
     rows: dict[int, tuple[Floats, ...]] = {}
     net.eval()
     for places in by_length.values():
         for start in range(0, len(places), _AT_ONCE):
             part = places[start : start + _AT_ONCE]
-            batch = tensors([samples[at] for at in part], subset_rows(subset, len(part)))
+            batch = tensors([samples[index] for index in part], subset_rows(subset, len(part)))
             with torch.no_grad():
                 judged, hardness = judge(net, batch)
-            found = (judged.scores, judged.spread, judged.pooled, hardness.difficulty)
-            arrays = [one.numpy() for one in (*found, batch["scores"], batch["difficulty"])]
-            rows.update({at: tuple(array[row] for array in arrays) for row, at in enumerate(part)})
-    columns = [np.stack(one).astype(np.float32) for one in zip(*(rows[at] for at in range(len(samples))), strict=True)]
+            outputs = (judged.scores, judged.spread, judged.pooled, hardness.difficulty)
+            arrays = [value.numpy() for value in (*outputs, batch["scores"], batch["difficulty"])]
+            rows.update({index: tuple(array[row] for array in arrays) for row, index in enumerate(part)})
+    ordered = (rows[index] for index in range(len(samples)))
+    columns = [np.stack(column).astype(np.float32) for column in zip(*ordered, strict=True)]
     names = ("scores", "spread", "pooled", "difficulty", "truth", "hard")
     return Predictions(**dict(zip(names, columns, strict=True)))
 
 
 def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: str) -> SoundCalibration:
     """Fit the calibration of a network, whose files have a hash, on samples that it has not learned from."""
-    found = {subset: predictions(net, samples, subset=subset) for subset in SUBSETS}
+    by_subset = {subset: predictions(net, samples, subset=subset) for subset in SUBSETS}
     scores, truth, spread = (
-        np.concatenate([getattr(one, name) for one in found.values()]).astype(np.float64)
+        np.concatenate([getattr(predicted, name) for predicted in by_subset.values()]).astype(np.float64)
         for name in ("scores", "truth", "spread")
     )
     lines = np.array([np.polyfit(scores[:, axis], truth[:, axis], 1) for axis in range(scores.shape[1])]).round(6)
     moved = np.clip(scores * lines[:, 0] + lines[:, 1], 1.0, 5.0)
     errors = [_error(moved[:, axis], truth[:, axis], spread[:, axis]) for axis in range(moved.shape[1])]
-    domains = np.tile([sample.about["domain"] for sample in samples], len(found))
-    prompts = np.repeat(list(found), len(samples))
+    domains = np.tile([sample.about["domain"] for sample in samples], len(by_subset))
+    prompts = np.repeat(list(by_subset), len(samples))
     groups = {"all": np.ones(len(moved), bool)}
     for domain, kinds in product(sorted(set(domains)), sorted(set(prompts))):
-        mine = (domains == domain) & (prompts == kinds)
-        if np.count_nonzero(mine) >= _LEAST:
-            groups[f"{domain}/{kinds}"] = mine
+        rows = (domains == domain) & (prompts == kinds)
+        if np.count_nonzero(rows) >= _LEAST:
+            groups[f"{domain}/{kinds}"] = rows
     error = error_of(spread.astype(np.float32), errors)
     factors = {
-        group: np.array([_ends(moved[mine, axis], truth[mine, axis], error[mine, axis])[:2] for axis in range(4)])
-        for group, mine in groups.items()
+        group: np.array([_ends(moved[rows, axis], truth[rows, axis], error[rows, axis])[:2] for axis in range(4)])
+        for group, rows in groups.items()
     }
-    real = np.tile([bool(sample.about["family"]) for sample in samples], len(found))
-    own = np.stack([factors.get(f"{one}/{two}", factors["all"]) for one, two in zip(domains, prompts, strict=True)])
-    ends = error[..., None] * own
+    real = np.tile([bool(sample.about["family"]) for sample in samples], len(by_subset))
+    row_factors = np.stack([factors.get("/".join(pair), factors["all"]) for pair in zip(domains, prompts, strict=True)])
+    ends = error[..., None] * row_factors
     wider = np.array([_stretch(moved[:, axis], truth[:, axis], ends[:, axis], real=real) for axis in range(4)])
-    centre, axes, near, far = _novelty(found[ALL].pooled)
+    centre, axes, near, far = _novelty(by_subset[ALL].pooled)
     return SoundCalibration(
         network=digest,
-        lines=tuple((float(one), float(two)) for one, two in lines),
+        lines=tuple((float(slope), float(offset)) for slope, offset in lines),
         errors=tuple(errors),
         factors={
-            group: tuple((round(float(low), 4), round(float(high), 4)) for low, high in found * wider[:, None])
-            for group, found in factors.items()
+            group: tuple((round(float(low), 4), round(float(high), 4)) for low, high in pairs * wider[:, None])
+            for group, pairs in factors.items()
         },
         centre=centre,
         axes=axes,
@@ -108,8 +109,8 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
 def _error(scores: Doubles, truth: Doubles, spread: Doubles) -> tuple[float, float]:
     """Power and offset of a score's expected error with which its intervals are narrowest, on a part of the samples."""
 
-    def width(one: tuple[float, float]) -> float:
-        error = error_of(spread[::_STRIDE, None].astype(np.float32), [one])[:, 0]
+    def width(factor: tuple[float, float]) -> float:
+        error = error_of(spread[::_STRIDE, None].astype(np.float32), [factor])[:, 0]
         return _ends(scores[::_STRIDE], truth[::_STRIDE], error)[2]
 
     return min(product(_POWERS, _OFFSETS), key=width)
@@ -120,14 +121,14 @@ def _ends(scores: Doubles, truth: Doubles, error: Doubles) -> tuple[float, float
 
     Of all pairs with which the interval, which ends at 1 and 5, covers nine of ten, the one that is narrowest.
     """
-    wanted = min(1.0, COVERED * (1 + 1 / len(truth)))
+    coverage = min(1.0, COVERED * (1 + 1 / len(truth)))
     best = (np.inf, np.inf, np.inf)
-    for level in np.linspace(wanted, 0.999, 25):
+    for level in np.linspace(coverage, 0.999, 25):
         low = max(0.0, float(np.quantile((scores - truth) / error, level)))
         above = truth >= np.maximum(scores - low * error, 1.0) - _ROUNDING
         need = np.where(truth >= 5.0 - _ROUNDING, (5.0 - scores) / error, (truth - scores) / error)
         need = np.where(above, np.maximum(need, 0.0), np.inf)
-        high = float(np.sort(need)[min(int(np.ceil(wanted * len(need))), len(need)) - 1])
+        high = float(np.sort(need)[min(int(np.ceil(coverage * len(need))), len(need)) - 1])
         width = float((np.minimum(scores + high * error, 5.0) - np.maximum(scores - low * error, 1.0)).mean())
         if np.isfinite(high) and width < best[2]:
             best = (round(low, 4), round(high, 4), width)
@@ -141,8 +142,8 @@ def _stretch(scores: Doubles, truth: Doubles, ends: Doubles, *, real: NDArray[np
     """
     for wider in np.arange(1.0, 3.0, 0.02):
         low, high = scores - wider * ends[:, 0], scores + wider * ends[:, 1]
-        held = (truth >= low - _ROUNDING) & (np.minimum(truth, 5.0) <= np.maximum(high, 1.0) + _ROUNDING)
-        if not real.any() or (held[real].mean() + held[~real].mean()) / 2 >= COVERED:
+        covered = (truth >= low - _ROUNDING) & (np.minimum(truth, 5.0) <= np.maximum(high, 1.0) + _ROUNDING)
+        if not real.any() or (covered[real].mean() + covered[~real].mean()) / 2 >= COVERED:
             return float(wider)
     return 3.0
 

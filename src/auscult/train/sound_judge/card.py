@@ -91,12 +91,12 @@ def measure(judges: Sequence[SoundJudge], samples: Iterable[SoundSample], *, sub
 
 def asked(case: SoundCase, subset: str) -> SoundCase | None:
     """A case with a subset of its prompts; None where it lacks one of them."""
-    there = {"text": case.text is not None, "spans": bool(case.spans), "picture": case.frames is not None}
-    wanted = [] if subset == "none" else subset.split("+")
-    if not all(there[name] for name in wanted):
+    present = {"text": case.text is not None, "spans": bool(case.spans), "picture": case.frames is not None}
+    names = [] if subset == "none" else subset.split("+")
+    if not all(present[name] for name in names):
         return None
-    text, frames = case.text if "text" in wanted else None, case.frames if "picture" in wanted else None
-    return replace(case, text=text, spans=case.spans if "spans" in wanted else (), frames=frames)
+    text, frames = case.text if "text" in names else None, case.frames if "picture" in names else None
+    return replace(case, text=text, spans=case.spans if "spans" in names else (), frames=frames)
 
 
 def _judged(judge: SoundJudge, case: SoundCase | None, outputs: Sequence[Samples]) -> list[SoundVerdict]:
@@ -109,11 +109,11 @@ def _judged(judge: SoundJudge, case: SoundCase | None, outputs: Sequence[Samples
 def _about(sample: SoundSample) -> Row:
     mixture, output = mono(sample.case.mixture), mono(sample.separated)
     output = moved(output, delay_of(mixture, output, rate_hz=sample.case.rate_hz))
-    found = si_sdr(output, mixture)
-    beside = found.value if isinstance(found, Scored) else None
+    ratio = si_sdr(output, mixture)
+    ratio_db = ratio.value if isinstance(ratio, Scored) else None
     return {name: getattr(sample, name) for name in _KEPT} | {
         "mixture": f"{sample.cluster} {sample.label}" if sample.family else sample.case.id,
-        **{name: _limited(db, output) for name, db in ((BESIDE, beside), (CIRCULAR, sample.si_sdr_db))},
+        **{name: _limited(db, output) for name, db in ((BESIDE, ratio_db), (CIRCULAR, sample.si_sdr_db))},
     }
 
 
@@ -126,7 +126,8 @@ def probes(root: Path | None, *, numbers: Sequence[int], seed: int) -> Iterator[
     """Outputs whose order any judge must know, by ``PROBES``, of mixtures that have another whole source to return."""
     for number in numbers:
         make = partial(made_samples, root, part="test", numbers=[number], seed=seed)
-        stems, wrong = list(make(recipe=_STEM)), [one for one in make(recipe=_WRONG) if one.kind == "other_source"]
+        stems = list(make(recipe=_STEM))
+        wrong = [sample for sample in make(recipe=_WRONG) if sample.kind == "other_source"]
         for stem, other in zip(stems, wrong, strict=False):
             mixture = stem.case.mixture
             noise = generator(seed, "noise", number).normal(size=mixture.shape) * mixture.std()
@@ -146,31 +147,31 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     def rows(name: str, samples: Makes, *, subsets: Sequence[str] = (ALL,)) -> list[Row]:
         path = options.out / judge.name / f"rows-{name}.jsonl"
         if not path.exists():
-            found = measure(judges if subsets else (), samples(), subsets=subsets)
-            write_bytes(path, "".join(json.dumps(row) + "\n" for row in found).encode())
+            measured = measure(judges if subsets else (), samples(), subsets=subsets)
+            write_bytes(path, "".join(json.dumps(row) + "\n" for row in measured).encode())
         progress.step()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     def made(name: str, count: int, recipe: Recipe, *, prompted: int = 0) -> list[Row]:
-        make, found = partial(made_samples, options.data, part="test", seed=options.seed, recipe=recipe), []
+        make, result = partial(made_samples, options.data, part="test", seed=options.seed, recipe=recipe), []
         for number in range(count):
             numbers = range(number * _MIXTURES, (number + 1) * _MIXTURES)
             subsets = SUBSETS if number < prompted else (ALL,)
-            found += rows(f"{name}-{number}", partial(make, numbers=numbers), subsets=subsets)
-        return found
+            result += rows(f"{name}-{number}", partial(make, numbers=numbers), subsets=subsets)
+        return result
 
-    known = partial(made_samples, options.data, part="calibration", numbers=range(_MIXTURES), seed=options.seed)
-    found = {
+    calibration = partial(made_samples, options.data, part="calibration", numbers=range(_MIXTURES), seed=options.seed)
+    by_collection = {
         "made": made("made", files - files // 3, Recipe(), prompted=_PROMPTED),
         "other": made("other", files // 3, _SECOND),
         "real": rows("real", partial(real_samples, options.data, part="test") if options.data else list),
         "probes": rows("probes", partial(probes, options.data, numbers=range(_PROBED), seed=options.seed)),
-        "known": rows("known", known, subsets=()),
+        "known": rows("known", calibration, subsets=()),
     }
     labels = Counter(label for label, _ in {(clip.label, clip.recording) for clip in open_material(options.data).clips})
     many = [label for label, count in labels.items() if count >= MANY]
-    card = card_of_rows(judge, found, many=many, seed=options.seed)
-    text = page(card, made_by=f"auscult train sound-card --model {judge.name}", before=before(card, found))
+    card = card_of_rows(judge, by_collection, many=many, seed=options.seed)
+    text = page(card, made_by=f"auscult train sound-card --model {judge.name}", before=before(card, by_collection))
     for ending, content in (("json", dump(card.as_json(), indent=1) + b"\n"), ("md", text.encode())):
         path = options.out / f"{judge.name}.{ending}"
         write_bytes(path, content)
@@ -179,21 +180,21 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 
 def _sets(rows: Mapping[str, Sequence[Row]], many: Collection[str]) -> Iterator[tuple[str, list[Row], str]]:
     """Sets by name, with their rows and the prompts given."""
-    kept: dict[str, Callable[[Row], bool]] = {
+    filters: dict[str, Callable[[Row], bool]] = {
         "seen": lambda row: row["seen"],
         "seen_many": lambda row: row["seen"] and row["label"] in many,
         "seen_few": lambda row: row["seen"] and row["label"] not in many,
         "unseen": lambda row: not row["seen"],
         "unseen_right_source": lambda row: not row["seen"] and row["aligned"],
     }
-    for collection, name in product(("made", "other"), kept):
+    for collection, name in product(("made", "other"), filters):
         maker = "" if collection == "made" else "second_maker_"
-        yield maker + name, list(filter(kept[name], rows[collection])), ALL
+        yield maker + name, list(filter(filters[name], rows[collection])), ALL
     for domain in DOMAINS:
         yield f"domain_{domain}", [row for row in rows["made"] if row["seen"] and row["domain"] == domain], ALL
     for subset in SUBSETS:
         key = "picture" if subset == ALL else subset  # where there is a picture, there are the others
-        some = [row for row in rows["made"] if any(key in said for said in row["said"].values())]
+        some = [row for row in rows["made"] if any(key in verdicts for verdicts in row["said"].values())]
         yield f"prompts_{subset}", some, subset
     yield "real", list(rows["real"]), ALL
     outputs = [row["family"] for row in rows["real"] if row["family"] not in _NO_SEPARATOR]
@@ -203,23 +204,23 @@ def _sets(rows: Mapping[str, Sequence[Row]], many: Collection[str]) -> Iterator[
 
 def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: Collection[str], seed: int) -> Card:
     """The card of a judge from its rows by collection; ``many`` are the well-covered classes."""
-    said = json.loads(Path(__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
+    wording = json.loads(Path(__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
     constants = {axis: round(float(np.mean([row["scores"][axis] for row in rows["known"]])), 4) for axis in PERFORMANCE}
     results: list[Result] = []
-    for name, kept, subset in _sets(rows, many):
-        if kept:
-            results += _results(name, kept, subset=subset, constants=constants, seed=seed)
+    for name, members, subset in _sets(rows, many):
+        if members:
+            results += _results(name, members, subset=subset, constants=constants, seed=seed)
     results += _probe_results(rows["probes"], seed=seed)
     names = dict.fromkeys(result.set for result in results)
     return Card(
         judge=judge.name,
         summary=judge.meta.summary,
-        data=tuple(said["data"]),
-        split=tuple(said["split"]),
-        sets={name: said["sets"].get(name, "of the real ones, this family") for name in names},
-        metrics=said["metrics"],
+        data=tuple(wording["data"]),
+        split=tuple(wording["split"]),
+        sets={name: wording["sets"].get(name, "of the real ones, this family") for name in names},
+        metrics=wording["metrics"],
         seed=seed,
-        not_for=tuple(said["not_for"]),
+        not_for=tuple(wording["not_for"]),
         results=tuple(results),
         constants={"mean of the calibration part": constants},
     )
@@ -232,39 +233,39 @@ def _results(
     result = _numbers(name, clusters.tolist(), seed=seed)
     pairs = partial(sounds.pairs_in_order, mixtures=[row["mixture"] for row in rows])
     order: dict[str, measures.Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
-    own = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
+    every_metric = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
     for axis in PERFORMANCE:
         truth = TruthColumns(iou=reals(row["scores"][axis] for row in rows), cluster=clusters)
-        columns = {one: JudgeColumns(iou=reals(row[one] for row in rows)) for one in (BESIDE, CIRCULAR)}
+        columns = {kind: JudgeColumns(iou=reals(row[kind] for row in rows)) for kind in (BESIDE, CIRCULAR)}
         columns["constant"] = JudgeColumns(iou=np.full(len(truth), constants[axis]))
         for judge in rows[0]["said"]:
-            ends = [reals(row["said"][judge][subset][axis][at] for row in rows) for at in range(3)]
+            ends = [reals(row["said"][judge][subset][axis][index] for row in rows) for index in range(3)]
             columns[judge] = JudgeColumns(iou=ends[0], low=ends[1], high=ends[2])
-        for row, given in columns.items():
-            wanted = {"rmse": sounds.rmse} if row == "constant" else order if given.low is None else own
-            for metric, quantity in wanted.items():
-                yield result(row, f"{metric}.{axis}", quantity(given, truth))
-        judge, *others = [sounds.pearson(columns.pop(one), truth) for one in (*rows[0]["said"], BESIDE, CIRCULAR)]
+        for row, predicted in columns.items():
+            metrics = {"rmse": sounds.rmse} if row == "constant" else order if predicted.low is None else every_metric
+            for metric, quantity in metrics.items():
+                yield result(row, f"{metric}.{axis}", quantity(predicted, truth))
+        judge, *others = [sounds.pearson(columns.pop(kind), truth) for kind in (*rows[0]["said"], BESIDE, CIRCULAR)]
         for row, other in zip((*rows[0]["said"], BESIDE, CIRCULAR)[1:], others, strict=True):
             yield result(row, f"behind.{axis}", _difference(judge, other))
     for axis, judge in product(DIFFICULTY_AXES if subset == ALL else (), rows[0]["said"]):
         truth = TruthColumns(iou=reals(row["difficulty"][axis] for row in rows), cluster=clusters)
-        found = JudgeColumns(iou=reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows))
-        yield result(judge, f"pearson.difficulty_{axis}", sounds.pearson(found, truth))
+        difficulty = JudgeColumns(iou=reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows))
+        yield result(judge, f"pearson.difficulty_{axis}", sounds.pearson(difficulty, truth))
 
 
-def _difference(one: measures.Measured, other: measures.Measured) -> measures.Measured:
+def _difference(first: measures.Measured, second: measures.Measured) -> measures.Measured:
     """Of two correlations on the same outputs."""
-    found = [part.outcome for part in (one, other)]
-    known = [part.value for part in found if isinstance(part, Scored)]
-    if len(known) < 2 or one.n != other.n:
-        return replace(one, outcome=Undefined("one of the two is undefined, or does not judge all outputs"))
-    half = one.rows.shape[1]
+    outcomes = [part.outcome for part in (first, second)]
+    values = [part.value for part in outcomes if isinstance(part, Scored)]
+    if len(values) < 2 or first.n != second.n:
+        return replace(first, outcome=Undefined("one of the two is undefined, or does not judge all outputs"))
+    half = first.rows.shape[1]
     return replace(
-        one,
-        outcome=Scored(known[0] - known[1], Signature.of(metric="difference of Pearson's correlations")),
-        rows=np.hstack([one.rows, other.rows]),
-        from_sums=lambda sums: one.from_sums(sums[:, :half]) - other.from_sums(sums[:, half:]),
+        first,
+        outcome=Scored(values[0] - values[1], Signature.of(metric="difference of Pearson's correlations")),
+        rows=np.hstack([first.rows, second.rows]),
+        from_sums=lambda sums: first.from_sums(sums[:, :half]) - second.from_sums(sums[:, half:]),
         within=None,
     )
 
@@ -273,11 +274,11 @@ def _numbers(name: str, clusters: Sequence[str], *, seed: int) -> Callable[[str,
     """Makes results of a set, with intervals by the same draws of whole clusters."""
     draws = ClusterDraws.of(clusters, rng=partial(generator, seed, "card", name), replicates=_REPLICATES)
 
-    def result(row: str, metric: str, found: measures.Measured) -> Result:
-        count, outcome = found.drawn_from, found.outcome
+    def result(row: str, metric: str, measured: measures.Measured) -> Result:
+        count, outcome = measured.drawn_from, measured.outcome
         if count >= LEAST_CLUSTERS:
-            outcome = with_interval(outcome, draws.values(found), clusters=count, within=found.within)
-        return result_of((name, row, metric), outcome, n=found.n, clusters=count)
+            outcome = with_interval(outcome, draws.values(measured), clusters=count, within=measured.within)
+        return result_of((name, row, metric), outcome, n=measured.n, clusters=count)
 
     return result
 
@@ -286,33 +287,36 @@ def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
     clusters = [row["cluster"] for row in rows if row["kind"] == PROBES[0]]
     result = _numbers("probes", clusters, seed=seed)
     for judge in rows[0]["said"] if rows else ():
-        said = [reals(row["said"][judge][ALL]["overall"][0] for row in rows if row["kind"] == kind) for kind in PROBES]
-        for kind, values in zip(PROBES, said, strict=True):
+        scores = [
+            reals(row["said"][judge][ALL]["overall"][0] for row in rows if row["kind"] == kind) for kind in PROBES
+        ]
+        for kind, values in zip(PROBES, scores, strict=True):
             yield result(judge, f"mean_overall.{kind}", measures.mean_of(values, clusters))
-        for at, (better, worse) in enumerate(pairwise(PROBES)):
-            higher = (np.sign(said[at] - said[at + 1]) + 1) / 2
+        for index, (better, worse) in enumerate(pairwise(PROBES)):
+            higher = (np.sign(scores[index] - scores[index + 1]) + 1) / 2
             yield result(judge, f"above.{better}_{worse}", measures.mean_of(higher, clusters))
 
 
 def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
     """What stands ahead of the results: the probes, where the judge is at chance, and the worst misjudged outputs."""
-    own = [
+    results = [
         (result, result.metric.partition(".")[2].replace("_", " "))
         for result in card.results
         if result.row == card.judge
     ]
-    means = [(one.value or 0.0, f"{name} {cell(one)}") for one, name in own if one.metric.startswith("mean_overall")]
+    overall = [(result, name) for result, name in results if result.metric.startswith("mean_overall")]
+    means = [(result.value or 0.0, f"{name} {cell(result)}") for result, name in overall]
     falls = all(better >= worse for (better, _), (worse, _) in pairwise(means))
     chance: dict[str, list[str]] = {}
-    for one, name in own:
-        if one.metric.startswith("pearson") and one.low is not None and one.low <= 0:
-            chance.setdefault(one.set, []).append(name)
+    for result, name in results:
+        if result.metric.startswith("pearson") and result.low is not None and result.low <= 0:
+            chance.setdefault(result.set, []).append(name)
     lines = [f"- {_RED.format('at chance')}: {name}: {', '.join(axes)}" for name, axes in chance.items()]
     order = (
         "They fall, as they must." if falls else f"They are {_RED.format('not in the order')} that any judge must know."
     )
     return [
-        f"## Sanity probes\n\nMean overall: {', '.join(told for _, told in means)}. {order}",
+        f"## Sanity probes\n\nMean overall: {', '.join(text for _, text in means)}. {order}",
         "## Where it is at chance\n\nBy the interval of Pearson.\n\n" + ("\n".join(lines) or "Nowhere."),
         f"## The worst misjudged outputs\n\nOf seed {card.seed}, by number.\n\n" + _gallery(card.judge, rows),
     ]
@@ -324,11 +328,11 @@ _RED: Final = '<b style="color:#c00">{}</b>'
 def _gallery(judge: str, rows: Mapping[str, Sequence[Row]]) -> str:
     lines = []
     for name in ("made", "other", "real"):
-        known = [(row["scores"]["overall"], row["said"][judge][ALL]["overall"], row) for row in rows[name]]
-        known = sorted((one for one in known if one[1][0] is not None), key=lambda one: -abs(one[1][0] - one[0]))
-        for true, (value, low, high), row in known[:_WORST]:
+        outputs = [(row["scores"]["overall"], row["said"][judge][ALL]["overall"], row) for row in rows[name]]
+        judged = [output for output in outputs if output[1][0] is not None]
+        for true, (value, low, high), row in sorted(judged, key=lambda output: -abs(output[1][0] - output[0]))[:_WORST]:
             kind = row["kind"] + (f", severity {row['severity']:g}" if row["severity"] else "")
             label = "in its own words" if row["family"] else row["label"]  # others' captions are not ours to print
-            said = f"{value:.1f} ({low:.1f} to {high:.1f})"
-            lines.append([f"{name} `{row['id']}`", label, kind, f"{true:.1f}", said])
+            verdict = f"{value:.1f} ({low:.1f} to {high:.1f})"
+            lines.append([f"{name} `{row['id']}`", label, kind, f"{true:.1f}", verdict])
     return markdown(["output", "asked for", "how it was made", "true overall", "said"], lines)

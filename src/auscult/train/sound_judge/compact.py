@@ -39,21 +39,21 @@ from auscult.train.trainer import STATE, ends_at, trained
 def read_trunk(path: Path) -> Trunk:
     """The trunk with the weights of ``mn04_as.onnx``, whose convolutions and layers stand in order in the file."""
     graph = onnx.load_from_string(read_network(path, hint="fetch the network's file again")).graph
-    known = {one.name: one for one in graph.initializer}
-    found = [
-        torch.from_numpy(numpy_helper.to_array(known[name]).copy())
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    weights = [
+        torch.from_numpy(numpy_helper.to_array(tensors[name]).copy())
         for node in graph.node
         if node.op_type in {"Conv", "Gemm"}
         for name in node.input[1:]
-        if name in known
+        if name in tensors
     ]
     trunk = Trunk()
-    own = list(trunk.parameters())
-    if [value.shape for value in own] != [value.shape for value in found]:
+    parameters = list(trunk.parameters())
+    if [value.shape for value in parameters] != [value.shape for value in weights]:
         raise UsageError("the network is another one", expected="mn04_as.onnx of EfficientAT", path=path)
     with torch.no_grad():
-        for value, given in zip(own, found, strict=True):
-            value.copy_(given)
+        for value, weight in zip(parameters, weights, strict=True):
+            value.copy_(weight)
     return trunk
 
 
@@ -66,19 +66,19 @@ class _Head(nn.Module):
         super().__init__()
         self.net = net
 
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        found = self.net(HeadInput(*given))
-        return tuple(getattr(found, name) for name in JUDGED)
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        outputs = self.net(HeadInput(*inputs))
+        return tuple(getattr(outputs, name) for name in JUDGED)
 
 
 class _Hard(_Head):
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        return tuple(self.net.hardness(HeardAlone(*given)))
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self.net.hardness(HeardAlone(*inputs)))
 
 
 class _Evidence(_Head):
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        return self.net.evidence(*given), self.net.prompt(given[1])
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return self.net.evidence(*inputs), self.net.prompt(inputs[1])
 
 
 def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
@@ -93,16 +93,16 @@ def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
     axes: dict[str, dict[int, str]] = {name: {0: "n"} for name in (*JUDGED, *HARDNESS_GIVES, "classes", "prompt")}
     axes |= dict.fromkeys(("mixture", "output", "rest", "spans", "steps", "curves"), long)
     axes |= dict.fromkeys(("mels", "mel", "log_mel"), frames) | {"evidence": {0: "n", 1: "steps"}}
-    for file, part, given, inputs, outputs in (
+    for file, part, example, inputs, outputs in (
         (TRUNK, net.trunk, (mels[:, :1],), ["log_mel"], ["steps"]),
         (EVIDENCE, _Evidence(net), (steps[:, 0], classes), ["steps", "classes"], ["evidence", "prompt"]),
         (HEAD, _Head(net), tuple(heard), HeadInput._fields, JUDGED),
         (HARDNESS, _Hard(net), tuple(alone), HeardAlone._fields, HARDNESS_GIVES),
     ):
-        named = {name: axes[name] for name in (*inputs, *outputs)}
-        yield write_onnx(part, given, folder / file, inputs=inputs, outputs=outputs, axes=named)
-    if (apart := difference(net, folder)) > CLOSE:
-        raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=folder)
+        dynamic = {name: axes[name] for name in (*inputs, *outputs)}
+        yield write_onnx(part, example, folder / file, inputs=inputs, outputs=outputs, axes=dynamic)
+    if (error := difference(net, folder)) > CLOSE:
+        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {CLOSE}", path=folder)
 
 
 def random_inputs(*, count: int, steps: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,15 +126,15 @@ def difference(net: SoundJudgeNet, folder: Path) -> float:
     with torch.no_grad():
         steps = net.trunk(mels.flatten(0, 1)[:, None]).reshape(3, 3, WIDTH, -1)
         heard, alone = hear(net, steps, batch), hear_alone(net, steps, batch)
-        own, hard = net(heard), net.hardness(alone)
-    found = files.judged({name: value.numpy() for name, value in heard._asdict().items()})
+        expected, hard = net(heard), net.hardness(alone)
+    outputs = files.judged({name: value.numpy() for name, value in heard._asdict().items()})
     harder = files.hardness({name: value.numpy() for name, value in alone._asdict().items()})
     evidence, prompt = files.evidence(steps[:, 1].numpy(), classes.numpy())
-    pairs = [(getattr(own, name), found[name]) for name in JUDGED]
+    pairs = [(getattr(expected, name), outputs[name]) for name in JUDGED]
     pairs += [(getattr(hard, name), harder[name]) for name in HARDNESS_GIVES]
     pairs += [(heard.evidence[..., 4:8], evidence), (heard.prompt, prompt)]
     pairs.append((steps.flatten(0, 1), files.steps([*mels.flatten(0, 1).numpy()])))
-    return max(float(np.abs(one.numpy() - two).max()) for one, two in pairs)
+    return max(float(np.abs(value.numpy() - exported).max()) for value, exported in pairs)
 
 
 MATERIAL, JUDGE, NETWORK, PLAN = "material", "judge", "network.pt", "plan.json"
@@ -165,7 +165,7 @@ class CompactRun:
         counts = {"train": self.plan.mixtures, "aligning": self.plan.aligning, "calibration": self.plan.held}
         recipe = ALIGNING if name == "aligning" else Recipe()
         seed = self.options.seed if name == "train" and self.options.seed else _SEEDS[name]
-        whole = store.make(
+        complete = store.make(
             self.root if self.options.data else None,
             part=part,
             mixtures=counts[name],
@@ -174,7 +174,7 @@ class CompactRun:
             progress=progress,
             until=self.until,
         )
-        if not whole:
+        if not complete:
             return None
         return with_early(store, trunk) if self.plan.start == "tagger" else store.samples
 
@@ -216,8 +216,8 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield options.out / NETWORK
     folder = options.out / JUDGE
     yield from export(net, folder)
-    found = calibrate(net.to(memory_format=torch.channels_last), samples, digest=open_network(folder).digest)
-    write_bytes(folder / CALIBRATION, dump(to_json(found)))
+    calibration = calibrate(net.to(memory_format=torch.channels_last), samples, digest=open_network(folder).digest)
+    write_bytes(folder / CALIBRATION, dump(to_json(calibration)))
     yield folder / CALIBRATION
 
 

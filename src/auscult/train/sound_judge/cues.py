@@ -49,8 +49,8 @@ def cues_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Fit, calibrate, and write ``coefficients.json``; without data on generated sounds."""
     count = options.samples or SAMPLES
     parts: tuple[tuple[Part, int], ...] = (("train", count), ("calibration", count // 4))
-    train, held = (_rows(options, part, size, progress=progress) for part, size in parts)
-    models = {name: model_json(fitted(train, held, spans=name == "spans")) for name in ("plain", "spans")}
+    train, held_out = (_rows(options, part, size, progress=progress) for part, size in parts)
+    models = {name: model_json(fitted(train, held_out, spans=name == "spans")) for name in ("plain", "spans")}
     write_bytes(options.out / "coefficients.json", dump(models) + b"\n")
     yield options.out / "coefficients.json"
 
@@ -58,10 +58,10 @@ def cues_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 def _rows(options: TrainOptions, part: Part, count: int, *, progress: Progress) -> Doubles:
     """Features of made samples, four a mixture, and of all real ones, whose mixtures have no spans."""
     progress.stage(f"features: {part}", count)
-    made = made_samples(options.data, part=part, numbers=range(-(-count // 4)), seed=options.seed)
+    samples = made_samples(options.data, part=part, numbers=range(-(-count // 4)), seed=options.seed)
     real: Iterable[SoundSample] = () if options.data is None else real_samples(options.data, part=part)
     rows = []
-    for sample in chain(made, real):
+    for sample in chain(samples, real):
         rows.append(_row(sample))
         progress.step()
     return np.array([row for row in rows if row is not None])
@@ -72,12 +72,12 @@ def _row(sample: SoundSample) -> Doubles | None:
     case, output = sample.case, mono(sample.separated)
     if is_silent(mono(case.mixture)) or is_silent(mono(case.mixture), output):
         return None
-    heard, values = OpenedMixture(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
-    found, _ = heard.features(output, rate_hz=case.rate_hz, spans=case.spans)
-    values[: found.size] = found
+    mixture, values = OpenedMixture(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
+    features, _ = mixture.features(output, rate_hz=case.rate_hz, spans=case.spans)
+    values[: features.size] = features
     parts: list[Any] = [values, [sample.scores[axis] for axis in PERFORMANCE]]
     for spans, truth in (((), sample.without_spans), (case.spans, sample.difficulty)):
-        parts += [heard.difficulty(spans), [truth[axis] for axis in DIFFICULTY_AXES]]
+        parts += [mixture.difficulty(spans), [truth[axis] for axis in DIFFICULTY_AXES]]
     return np.concatenate(parts)
 
 
@@ -109,9 +109,9 @@ def fitted(train: Doubles, held: Doubles, *, spans: bool) -> CuesModel:
 
 def _regression(values: Doubles, truth: Doubles) -> Regression:
     mean, spread = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-3)
-    found = Regression(mean=mean, spread=spread, knots=np.empty((0, len(mean))), weights=np.empty(0))
-    found = replace(found, knots=np.quantile(found.standardised(values), KNOTS, axis=0))
-    return replace(found, weights=_ridge(found.basis(values), truth))
+    regression = Regression(mean=mean, spread=spread, knots=np.empty((0, len(mean))), weights=np.empty(0))
+    regression = replace(regression, knots=np.quantile(regression.standardised(values), KNOTS, axis=0))
+    return replace(regression, weights=_ridge(regression.basis(values), truth))
 
 
 def _ridge(basis: Doubles, truth: Doubles) -> Doubles:

@@ -63,8 +63,8 @@ class PictureNet(nn.Module):
         layers: list[nn.Module] = [Conv(3, 32, size=3, stride=2), nn.ReLU6()]
         inputs = 32
         for expansion, outputs, repeats, step, _ in BLOCKS:
-            for at in range(repeats):
-                stride = (2 if outputs == _LAST_STRIDE else step) if at == 0 else 1
+            for repeat in range(repeats):
+                stride = (2 if outputs == _LAST_STRIDE else step) if repeat == 0 else 1
                 layers.append(Inverted(inputs, outputs, expansion=expansion, stride=stride))
                 inputs = outputs
         self.body = nn.Sequential(*layers, Conv(inputs, 1280), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
@@ -87,16 +87,16 @@ def sound_pictures(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     shown = list(material(options.material(), seed=options.seed))
     features = _features(net, shown, progress)
     before = _answers(net, features)
-    taught = [at for at, one in enumerate(shown) if one.part == "train"]
-    labels = torch.tensor([shown[at].thing for at in taught for _ in shown[at].views])
-    fit(net, torch.cat([features[at] for at in taught]), labels, seed=options.seed)
+    taught = [index for index, picture in enumerate(shown) if picture.part == "train"]
+    labels = torch.tensor([shown[index].thing for index in taught for _ in shown[index].views])
+    fit(net, torch.cat([features[index] for index in taught]), labels, seed=options.seed)
     export(net, options.out / "pictures.onnx")
     yield options.out / "pictures.onnx"
     answers = _answers(net, features)
     least = threshold(shown, answers)
-    told = {"least_probability": least, "train": len(taught), "before_training": accuracy(shown, before, least=least)}
-    told["measured"] = accuracy(shown, answers, least=least)
-    write_bytes(options.out / "pictures.json", dump(told, indent=1) + b"\n")
+    facts = {"least_probability": least, "train": len(taught), "before_training": accuracy(shown, before, least=least)}
+    facts["measured"] = accuracy(shown, answers, least=least)
+    write_bytes(options.out / "pictures.json", dump(facts, indent=1) + b"\n")
     yield options.out / "pictures.json"
 
 
@@ -104,9 +104,9 @@ def first_net(weights: Path) -> PictureNet:
     """The network with ImageNet's weights; things without a label of ImageNet have rows of zeros."""
     labels = [list(imagenet_labels(row)) for row in table()]
     meant = np.zeros(_FIRST_ROWS, np.int64)
-    for thing, own in enumerate(labels, 1):
-        meant[[1 + label for label in own]] = thing
-    new = [thing for thing, own in enumerate(labels, 1) if not own]
+    for thing, row in enumerate(labels, 1):
+        meant[[1 + label for label in row]] = thing
+    new = [thing for thing, row in enumerate(labels, 1) if not row]
     net = PictureNet(torch.eye(1 + len(labels))[np.concatenate([meant, np.repeat(new, _NEW_ROWS)])])
     net.eval()
     *kernels, (last, bias) = read_kernels(weights)
@@ -119,35 +119,35 @@ def first_net(weights: Path) -> PictureNet:
 
 def material(data: Path, *, seed: int) -> Iterator[Shown]:
     """All pictures: objects of photographs, stamps, photographs of animals, and figures of generated scenes."""
-    known = {word: thing for thing, row in enumerate(table(), 1) for word in (row["name"], *row["labels"].split(";"))}
-    yield from _objects(data, known, seed=seed)
+    numbers = {word: thing for thing, row in enumerate(table(), 1) for word in (row["name"], *row["labels"].split(";"))}
+    yield from _objects(data, numbers, seed=seed)
     stamps, split = data / "images/stamps_gpl2", committed_split()
-    named = [(stamps / row["png"], category(row["name_en"])) for row in read(stamps / "stamps.csv")]
+    labelled = [(stamps / row["png"], category(row["name_en"])) for row in read(stamps / "stamps.csv")]
     animals = sorted((data / "av/image_sound_pairs/gcompris_farm_animals").glob("*.webp"))
-    for path, word in [*named, *((path, path.stem) for path in animals)]:
+    for path, word in [*labelled, *((path, path.stem) for path in animals)]:
         label, recording, _ = split.files.get(content_key(path), (word, "", ""))
         frame = read_frame(path)
         views = [as_seen(frame), as_seen(np.ascontiguousarray(frame[:, ::-1]))]
         source = "photographs of animals" if path in animals else "stamps"
-        yield Shown(known.get(label, 0), source, split.recordings[recording] if recording else "train", views)
+        yield Shown(numbers.get(label, 0), source, split.recordings[recording] if recording else "train", views)
     for name, instances in GENERATED.instances().items():
-        for at, instance in enumerate(instances[:_FIGURES]):
+        for number, instance in enumerate(instances[:_FIGURES]):
             look = GENERATED.look(generator(seed, "pictures", instance), name, instance=instance)
             sprite = GENERATED.sprite(look, height_px=SIDE)
             view = as_seen(np.where(sprite.alpha[..., None] >= 128, sprite.rgb, 0).astype(np.uint8))
-            yield Shown(0, "figures", "train" if at < _FIGURES // 2 else "test", [view])
+            yield Shown(0, "figures", "train" if number < _FIGURES // 2 else "test", [view])
 
 
-def _objects(data: Path, known: dict[str, int], *, seed: int) -> Iterator[Shown]:
+def _objects(data: Path, numbers: dict[str, int], *, seed: int) -> Iterator[Shown]:
     count = Counter[tuple[str, str]]()
-    for picture in [one for one in read_material(data, families=()).pictures if one.part != "dev"]:
-        for at, (name, mask) in enumerate(zip(picture.categories, picture.masks(), strict=False)):
+    for picture in [image for image in read_material(data, families=()).pictures if image.part != "dev"]:
+        for index, (name, mask) in enumerate(zip(picture.categories, picture.masks(), strict=False)):
             word = name.partition("_(")[0].replace("_", " ")
             count[word, picture.part] += bool(mask.sum() >= _LEAST_PX)
-            if mask.sum() >= _LEAST_PX and count[word, picture.part] <= _MOST[word in known]:
-                views = _views(picture.frame(), mask, generator(seed, "pictures", picture.path.name, at))
-                views = views if picture.part == "train" else views[at % 2 :][:1]
-                yield Shown(known.get(word, 0), picture.source, picture.part, views)
+            if mask.sum() >= _LEAST_PX and count[word, picture.part] <= _MOST[word in numbers]:
+                views = _views(picture.frame(), mask, generator(seed, "pictures", picture.path.name, index))
+                views = views if picture.part == "train" else views[index % 2 :][:1]
+                yield Shown(numbers.get(word, 0), picture.source, picture.part, views)
 
 
 def _views(frame: Frame, mask: Mask, rng: np.random.Generator) -> list[NDArray[np.uint8]]:
@@ -157,21 +157,21 @@ def _views(frame: Frame, mask: Mask, rng: np.random.Generator) -> list[NDArray[n
     top, left = (max(0, int(edge[0] - margin)) for edge in (rows, columns))
     cut = frame[top : int(rows[-1] + margin) + 1, left : int(columns[-1] + margin) + 1]
     turn = slice(None, None, -1 if rng.random() < 0.5 else 1)  # mirrored
-    return [as_seen(np.ascontiguousarray(one[:, turn])) for one in (cut, frame * mask[..., None])]
+    return [as_seen(np.ascontiguousarray(view[:, turn])) for view in (cut, frame * mask[..., None])]
 
 
 def _features(net: PictureNet, shown: Sequence[Shown], progress: Progress) -> list[Tensor]:
     """Of each picture the features of its views, float32 (views, 1280)."""
     progress.stage("looking at pictures", len(shown))
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for start in range(0, len(shown), _AT_ONCE):
         some = shown[start : start + _AT_ONCE]
-        pictures = np.stack([view for one in some for view in one.views]).transpose(0, 3, 1, 2)
+        pictures = np.stack([view for picture in some for view in picture.views]).transpose(0, 3, 1, 2)
         with torch.inference_mode():
-            every = net.body(torch.from_numpy(scaled(pictures)))
-        found += every.clone().split([len(one.views) for one in some])
+            features = net.body(torch.from_numpy(scaled(pictures)))
+        result += features.clone().split([len(picture.views) for picture in some])
         progress.step(len(some))
-    return found
+    return result
 
 
 def fit(net: PictureNet, features: Tensor, labels: Tensor, *, seed: int) -> None:
@@ -183,8 +183,8 @@ def fit(net: PictureNet, features: Tensor, labels: Tensor, *, seed: int) -> None
         order = generator(seed, "pictures", "epoch", epoch).permutation(len(labels))
         for start in range(0, len(order), _BATCH):
             rows = torch.from_numpy(order[start : start + _BATCH])
-            found = net.things(features[rows]).clamp(min=1e-9).log()
-            loss = nn.functional.nll_loss(found, labels[rows], weight=weights)
+            log_probabilities = net.things(features[rows]).clamp(min=1e-9).log()
+            loss = nn.functional.nll_loss(log_probabilities, labels[rows], weight=weights)
             loss = loss + _TIE * (net.rows.weight - first).square().sum()
             optimizer.zero_grad()
             loss.backward()
@@ -199,11 +199,11 @@ def _answers(net: PictureNet, features: Sequence[Tensor]) -> Floats:
 
 def threshold(shown: Sequence[Shown], answers: Floats) -> float:
     """The least probability at which 90 % of what is said of the calibration part's pictures is right."""
-    own = [at for at, one in enumerate(shown) if one.part == "calibration"]
-    said = sorted(((float(answers[at, 1:].max()), _best(answers[at]) == shown[at].thing) for at in own), reverse=True)
-    right = np.cumsum([ok for _, ok in said]) / np.arange(1, len(said) + 1)
-    held = np.flatnonzero(right >= _RIGHT)
-    return round(said[int(held[-1])][0], 3) if held.size else 1.0
+    indices = [index for index, picture in enumerate(shown) if picture.part == "calibration"]
+    ranked = sorted(((float(answers[i, 1:].max()), _best(answers[i]) == shown[i].thing) for i in indices), reverse=True)
+    right = np.cumsum([ok for _, ok in ranked]) / np.arange(1, len(ranked) + 1)
+    enough = np.flatnonzero(right >= _RIGHT)
+    return round(ranked[int(enough[-1])][0], 3) if enough.size else 1.0
 
 
 def _best(answer: Floats) -> int:
@@ -216,15 +216,15 @@ def accuracy(shown: Sequence[Shown], answers: Floats, *, least: float) -> dict[s
     Of the n those named right without a threshold (``best``) and with it (``recognised``); of all those of which
     something is ``said``, and of these what is ``right``.
     """
-    told: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for (thing, source, part, _), answer in zip(shown, answers, strict=True):
         if part in {"test", "unseen"}:
-            own = told.setdefault(source, dict.fromkeys(("n", "best", "recognised", "others", "said", "right"), 0))
+            row = result.setdefault(source, dict.fromkeys(("n", "best", "recognised", "others", "said", "right"), 0))
             ok, sure = thing == _best(answer), bool(answer[1:].max() >= least)
             for name, counts in (("n", thing), ("best", ok), ("recognised", ok and sure), ("others", not thing)):
-                own[name] += bool(counts)
-            own["said"], own["right"] = own["said"] + sure, own["right"] + (ok and sure)
-    return told
+                row[name] += bool(counts)
+            row["said"], row["right"] = row["said"] + sure, row["right"] + (ok and sure)
+    return result
 
 
 def export(net: PictureNet, path: Path) -> None:
@@ -235,11 +235,11 @@ def export(net: PictureNet, path: Path) -> None:
     axes = {"pictures": {0: "n"}, "things": {0: "n"}}
     write_onnx(net, (torch.zeros(2, 3, SIDE, SIDE),), path, inputs=("pictures",), outputs=("things",), axes=axes)
     model = onnx.load(str(path))
-    for tensor in [one for one in model.graph.initializer if len(one.dims) > 1]:
+    for tensor in [value for value in model.graph.initializer if len(value.dims) > 1]:
         name, values = tensor.name, numpy_helper.to_array(tensor)
         scales = np.abs(values).reshape(len(values), -1).max(axis=1).clip(1e-12) / np.float32(127)
-        whole = np.rint(values / scales.reshape(-1, *[1] * (values.ndim - 1))).astype(np.int8)
-        tensor.CopyFrom(numpy_helper.from_array(whole, f"{name}.whole"))
+        rounded = np.rint(values / scales.reshape(-1, *[1] * (values.ndim - 1))).astype(np.int8)
+        tensor.CopyFrom(numpy_helper.from_array(rounded, f"{name}.whole"))
         model.graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), f"{name}.scale"))
         inputs = [f"{name}.whole", f"{name}.scale"]
         model.graph.node.insert(0, helper.make_node("DequantizeLinear", inputs, [name], axis=0))

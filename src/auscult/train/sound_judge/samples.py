@@ -125,24 +125,24 @@ class _OutputTruth:
 
     def sample(self, output: Samples, case: SoundCase, **about: Any) -> SoundSample | None:
         """A sample of an output (samples,) as it was made, before anything is done to level and time."""
-        found = perceptual(output, self.stems, rate_hz=self.rate_hz)
-        if isinstance(found, Undefined):
+        parts = perceptual(output, self.stems, rate_hz=self.rate_hz)
+        if isinstance(parts, Undefined):
             return None
         ratio = si_sdr(output, self.stems[0])
-        there = np.minimum(found.recovered, found.target)
-        audible = found.target > 0.02 * found.target.max()
-        missing = np.where(audible, 1 - there / np.maximum(found.target, 1e-9), 0.0)
-        heard = found.recovered + found.left_over
-        stray = np.where(heard > 0.02 * max(found.target.max(), 1e-9), found.left_over / np.maximum(heard, 1e-9), 0.0)
+        matched = np.minimum(parts.recovered, parts.target)
+        audible = parts.target > 0.02 * parts.target.max()
+        missing = np.where(audible, 1 - matched / np.maximum(parts.target, 1e-9), 0.0)
+        total = parts.recovered + parts.left_over
+        stray = np.where(total > 0.02 * max(parts.target.max(), 1e-9), parts.left_over / np.maximum(total, 1e-9), 0.0)
         return SoundSample(
             case=case,
             separated=output[None],
-            scores={name: float(getattr(found, name)) for name in PERFORMANCE},
+            scores={name: float(getattr(parts, name)) for name in PERFORMANCE},
             difficulty=self.hard[0],
             without_spans=self.hard[1],
             missing=missing.astype(np.float32),
             left_over=stray.astype(np.float32),
-            hop_s=found.hop_s,
+            hop_s=parts.hop_s,
             si_sdr_db=ratio.value if isinstance(ratio, Scored) else None,
             **{**self.more, **about},
         )
@@ -169,8 +169,8 @@ class _Maker:
         planner = self._planners[int(rng.choice(len(_SECONDS), p=_CHANCES))]
         plan = planner.plan(self._seed, number)
         mixture = finished(plan, self._catalogue)
-        made, query = mixture.made, mixture.query
-        stems = [mono(made.target), *(mono(stem) for stem in made.others.values())]
+        sounds, query = mixture.made, mixture.query
+        stems = [mono(sounds.target), *(mono(stem) for stem in sounds.others.values())]
         about = {
             "label": next(source.label for source in plan.sources if source.name in plan.target),
             "domain": DOMAIN_OF[plan.setting],
@@ -178,20 +178,20 @@ class _Maker:
             "seen": plan.seen,
             "cluster": mixture.item["cluster"],
         }
-        truth = _OutputTruth(stems, made.rate_hz, query, more=about)
+        truth = _OutputTruth(stems, sounds.rate_hz, query, more=about)
         case = SoundCase(
             id=plan.id,
-            mixture=mono(made.mixture)[None],
-            rate_hz=made.rate_hz,
+            mixture=mono(sounds.mixture)[None],
+            rate_hz=sounds.rate_hz,
             text=query.text,
             spans=query.spans,
             frames=self._frames(plan),
         )
         for index in range(self._recipe.outputs):
-            output, how = self._output(rng, case, stems, key=f"{plan.id}-{index}")
-            sample = truth.sample(output, case, id=f"{plan.id}-{index}", **how)
+            output, facts = self._output(rng, case, stems, key=f"{plan.id}-{index}")
+            sample = truth.sample(output, case, id=f"{plan.id}-{index}", **facts)
             if sample is not None:
-                yield replace(sample, separated=_heard(rng, sample.separated, rate_hz=made.rate_hz))
+                yield replace(sample, separated=_heard(rng, sample.separated, rate_hz=sounds.rate_hz))
 
     def _frames(self, plan: MixturePlan) -> Frames | None:
         picture = plan.prompt.picture
@@ -221,11 +221,11 @@ class _Maker:
         output = stems[target]
         done: list[str] = []
         for kind in kinds:
-            given = [output if at == target else stem for at, stem in enumerate(stems)]
-            how: dict[str, Any] = {"rate_hz": case.rate_hz, "severity": severity, "seed": self._seed, "key": key}
-            found = perturb(kind, given, target=target, **how)
-            if not isinstance(found, Undefined):
-                output = found.output
+            sources = [output if index == target else stem for index, stem in enumerate(stems)]
+            settings: dict[str, Any] = {"rate_hz": case.rate_hz, "severity": severity, "seed": self._seed, "key": key}
+            result = perturb(kind, sources, target=target, **settings)
+            if not isinstance(result, Undefined):
+                output = result.output
                 done.append(kind)
         name = "+".join(["other_source"] * bool(target) + done) or "stem"
         return output, {"kind": name, "severity": severity if done else 0.0, "aligned": not target}
@@ -246,13 +246,13 @@ def real_items(root: Path, *, part: Part) -> list[SoundItem]:
     source.
     """
     folder = root / SEPARATED
-    found = []
+    items = []
     for name in ("items.jsonl", "items_reuse.jsonl"):
         for item in read_sounds(folder / name).items:
             free = not Path(item.mixture).parent.name.startswith(NOT_FREE) and item.family not in KEPT_BACK
-            own = _PARTS.get(item.split, "test") if free else "test"
-            found += [item] if own == part else []
-    return found
+            item_part = _PARTS.get(item.split, "test") if free else "test"
+            items += [item] if item_part == part else []
+    return items
 
 
 def real_samples(root: Path, *, part: Part) -> Iterator[SoundSample]:

@@ -78,7 +78,7 @@ def stored(sample: SoundSample, heard: HeardMixture) -> StoredSample:
         output=packed(output),
         rest=packed(rest),
         spans=span_steps(sample.case.spans, steps),
-        curves=np.stack([_in_steps(one, sample.hop_s, steps) for one in (sample.missing, sample.left_over)]),
+        curves=np.stack([_in_steps(curve, sample.hop_s, steps) for curve in (sample.missing, sample.left_over)]),
         scores=np.array([sample.scores[name] for name in PERFORMANCE], np.float32),
         difficulty=np.array(
             [[hard[name] for name in DIFFICULTY_AXES] for hard in (sample.difficulty, sample.without_spans)], np.float32
@@ -91,9 +91,9 @@ def stored(sample: SoundSample, heard: HeardMixture) -> StoredSample:
 
 def _in_steps(curve: Floats, hop_s: float, steps: int) -> Floats:
     """The means of a curve in the network's steps; 0 behind its end."""
-    whole = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)]) * hop_s
-    at = np.interp(np.arange(steps + 1) * STEP_S, np.arange(len(whole)) * hop_s, whole)
-    return np.asarray(np.diff(at) / STEP_S, dtype=np.float32)
+    cumulative = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)]) * hop_s
+    integrals = np.interp(np.arange(steps + 1) * STEP_S, np.arange(len(cumulative)) * hop_s, cumulative)
+    return np.asarray(np.diff(integrals) / STEP_S, dtype=np.float32)
 
 
 def heard_samples(samples: Iterable[SoundSample]) -> Iterator[StoredSample]:
@@ -115,7 +115,9 @@ def write_shard(path: Path, samples: Sequence[StoredSample]) -> None:
         if not mixtures or not np.array_equal(mixtures[-1], sample.mixture):
             mixtures.append(sample.mixture)
         places.append(len(mixtures) - 1)
-    rows = [{"text": one.text, "picture": one.picture, "steps": one.steps, **one.about} for one in samples]
+    rows = [
+        {"text": sample.text, "picture": sample.picture, "steps": sample.steps, **sample.about} for sample in samples
+    ]
     part = path.with_suffix(".part.npz")
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez(
@@ -123,12 +125,12 @@ def write_shard(path: Path, samples: Sequence[StoredSample]) -> None:
         mixtures=np.concatenate(mixtures),
         lengths=np.array([len(mixture) for mixture in mixtures]),
         places=np.array(places),
-        outputs=np.concatenate([one.output for one in samples]),
-        rests=np.concatenate([one.rest for one in samples]),
-        spans=np.concatenate([one.spans.T for one in samples]),
-        curves=np.concatenate([one.curves.T for one in samples]),
-        scores=np.stack([one.scores for one in samples]),
-        difficulty=np.stack([one.difficulty for one in samples]),
+        outputs=np.concatenate([sample.output for sample in samples]),
+        rests=np.concatenate([sample.rest for sample in samples]),
+        spans=np.concatenate([sample.spans.T for sample in samples]),
+        curves=np.concatenate([sample.curves.T for sample in samples]),
+        scores=np.stack([sample.scores for sample in samples]),
+        difficulty=np.stack([sample.difficulty for sample in samples]),
         rows=np.frombuffer(json.dumps(rows).encode(), np.uint8),
     )
     part.replace(path)
@@ -137,23 +139,23 @@ def write_shard(path: Path, samples: Sequence[StoredSample]) -> None:
 def read_shard(path: Path) -> list[StoredSample]:
     """The samples of a file, which share its arrays."""
     with np.load(path, allow_pickle=False) as file:
-        found = {name: file[name] for name in file.files}
-    rows = json.loads(found["rows"].tobytes())
-    begins = np.concatenate([[0], np.cumsum(found["lengths"])])
+        arrays = {name: file[name] for name in file.files}
+    rows = json.loads(arrays["rows"].tobytes())
+    begins = np.concatenate([[0], np.cumsum(arrays["lengths"])])
     ends = np.cumsum([row["steps"] for row in rows])
     samples = []
-    for at, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        start, place = end - row["steps"], found["places"][at]
+    for index, (row, end) in enumerate(zip(rows, ends, strict=True)):
+        start, place = end - row["steps"], arrays["places"][index]
         frames = slice(start * STEP, end * STEP)
         samples.append(
             StoredSample(
-                mixture=found["mixtures"][begins[place] : begins[place + 1]],
-                output=found["outputs"][frames],
-                rest=found["rests"][frames],
-                spans=found["spans"][start:end].T,
-                curves=found["curves"][start:end].T,
-                scores=found["scores"][at],
-                difficulty=found["difficulty"][at],
+                mixture=arrays["mixtures"][begins[place] : begins[place + 1]],
+                output=arrays["outputs"][frames],
+                rest=arrays["rests"][frames],
+                spans=arrays["spans"][start:end].T,
+                curves=arrays["curves"][start:end].T,
+                scores=arrays["scores"][index],
+                difficulty=arrays["difficulty"][index],
                 text=row["text"],
                 picture=row["picture"],
                 about={name: row[name] for name in _ABOUT},
@@ -189,8 +191,8 @@ class Store:
                 if time.monotonic() >= until:
                     return False
                 numbers = range(shard * SHARD, min(mixtures, (shard + 1) * SHARD))
-                made = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
-                write_shard(path, list(heard_samples(made)))
+                samples = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
+                write_shard(path, list(heard_samples(samples)))
             progress.step()
         if self.real and root is not None and (root / "sound" / "separated").is_dir():
             path = self.folder / "real.npz"
@@ -220,40 +222,40 @@ _AT_ONCE: Final = 32
 
 def with_early(store: Store, trunk: Trunk) -> list[StoredSample]:
     """All samples of a store with what the pretrained trunk's first blocks make of them, kept beside each file."""
-    found: list[StoredSample] = []
+    result: list[StoredSample] = []
     for path in store.files:
         samples = read_shard(path)
-        kept = path.with_suffix(".early.npy")
-        if not kept.is_file():
-            _write(kept, early_of(samples, trunk))
-        whole, start = np.load(kept, allow_pickle=False), 0
+        cache = path.with_suffix(".early.npy")
+        if not cache.is_file():
+            _write(cache, early_of(samples, trunk))
+        early, start = np.load(cache, allow_pickle=False), 0
         for sample in samples:
             end = start + 12 * sample.steps
-            found.append(replace(sample, early=whole[start:end].reshape(3, 4 * sample.steps, 16, 16)))
+            result.append(replace(sample, early=early[start:end].reshape(3, 4 * sample.steps, 16, 16)))
             start = end
-    return found
+    return result
 
 
-def _write(path: Path, made: Sequence[Halves]) -> None:
+def _write(path: Path, arrays: Sequence[Halves]) -> None:
     part = path.with_suffix(f".{os.getpid()}")  # two trainings may share samples
     with part.open("wb") as file:
-        np.save(file, np.concatenate([one.reshape(-1, 16, 16) for one in made]))
+        np.save(file, np.concatenate([array.reshape(-1, 16, 16) for array in arrays]))
     part.replace(path)
 
 
 def early_of(samples: Sequence[StoredSample], trunk: Trunk) -> list[Halves]:
     """Of each sample float16 (3, 4 steps, 16, 16)."""
     by_length: dict[int, list[tuple[int, int, Bytes]]] = defaultdict(list)
-    for at, sample in enumerate(samples):
+    for index, sample in enumerate(samples):
         for place, mel in enumerate((sample.mixture, sample.output, sample.rest)):
-            by_length[sample.steps].append((at, place, mel))
-    made = [np.empty((3, 4 * sample.steps, 16, 16), np.float16) for sample in samples]
-    for wanted in by_length.values():
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
+            by_length[sample.steps].append((index, place, mel))
+    arrays = [np.empty((3, 4 * sample.steps, 16, 16), np.float16) for sample in samples]
+    for entries in by_length.values():
+        for start in range(0, len(entries), _AT_ONCE):
+            part = entries[start : start + _AT_ONCE]
             mels = torch.from_numpy(unpacked(np.stack([mel for _, _, mel in part]))[:, None].copy())
             with torch.no_grad():
-                found = trunk.early(mels.contiguous(memory_format=torch.channels_last))
-            for (at, place, _), one in zip(part, found.permute(0, 3, 1, 2).numpy(), strict=True):
-                made[at][place] = one
-    return made
+                features = trunk.early(mels.contiguous(memory_format=torch.channels_last))
+            for (index, place, _), values in zip(part, features.permute(0, 3, 1, 2).numpy(), strict=True):
+                arrays[index][place] = values
+    return arrays

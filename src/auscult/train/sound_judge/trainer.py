@@ -103,9 +103,9 @@ class SoundFeed:
         weights = self._weights(aligning=aligning)
         self._lengths: dict[int, Any] = {}
         for length in sorted({sample.steps for sample in samples}):
-            at = np.array([place for place, sample in enumerate(samples) if sample.steps == length])
-            self._lengths[length] = at, weights[at] / max(weights[at].sum(), 1e-12)
-        chances = np.array([weights[at].sum() for at, _ in self._lengths.values()])
+            indices = np.array([index for index, sample in enumerate(samples) if sample.steps == length])
+            self._lengths[length] = indices, weights[indices] / max(weights[indices].sum(), 1e-12)
+        chances = np.array([weights[indices].sum() for indices, _ in self._lengths.values()])
         self._chances = chances / chances.sum()
 
     def _weights(self, *, aligning: bool) -> Floats:
@@ -118,8 +118,8 @@ class SoundFeed:
             weights *= np.minimum(counts.max() / np.maximum(counts, 1), _MOST)[bins]
         domains = np.array([domain_number(sample) for sample in self._samples])
         for number, share in enumerate(self._plan.domains):
-            mine = (domains == number) & ~real
-            weights[mine] *= share / max(weights[mine].sum(), 1e-12)
+            members = (domains == number) & ~real
+            weights[members] *= share / max(weights[members].sum(), 1e-12)
         weights[~real] *= (1 - self._plan.real) / weights[~real].sum()
         if real.any():
             weights[real] *= self._plan.real / weights[real].sum()
@@ -128,36 +128,37 @@ class SoundFeed:
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> dict[str, Tensor]:
         """The part of a batch that one of several processes computes."""
         rng = generator(self._seed, self._name, number)
-        at, weights = self._lengths[list(self._lengths)[int(rng.choice(len(self._chances), p=self._chances))]]
-        chosen = rng.choice(at, self._plan.batch, p=weights / weights.sum())[process::processes]
+        indices, weights = self._lengths[list(self._lengths)[int(rng.choice(len(self._chances), p=self._chances))]]
+        chosen = rng.choice(indices, self._plan.batch, p=weights / weights.sum())[process::processes]
         plan = self._plan
         only_text = number < self._text_until
         rows = rng.random((len(chosen), 3)) < ((1.0, 0.0, 0.0) if only_text else (plan.text, plan.spans, plan.picture))
-        return tensors([self._samples[one] for one in chosen], rows)
+        return tensors([self._samples[index] for index in chosen], rows)
 
 
 def tensors(samples: Sequence[StoredSample], prompts: Any) -> dict[str, Tensor]:
     """Samples of one length as tensors; ``prompts`` says of each whether it keeps text, spans and picture, (n, 3)."""
-    mels = np.stack([np.stack([one.mixture, one.output, one.rest]) for one in samples])
+    mels = np.stack([np.stack([sample.mixture, sample.output, sample.rest]) for sample in samples])
     classes, spans, hard = [], [], []
     for sample, (text, span, picture) in zip(samples, prompts, strict=True):
         classes.append(asked(sample.text if text else "", sample.about["label"] if picture else ""))
         spans.append(sample.spans * np.float32(span))
         hard.append(sample.difficulty[0 if span else 1])
-    found = {
+    arrays = {
         "mels": unpacked(mels),
         "spans": np.stack(spans),
         "classes": np.stack(classes),
-        "scores": np.stack([one.scores for one in samples]),
+        "scores": np.stack([sample.scores for sample in samples]),
         "difficulty": np.stack(hard),
-        "curves": np.stack([one.curves for one in samples]),
-        "aligned": np.array([one.about["aligned"] for one in samples], np.float32),
+        "curves": np.stack([sample.curves for sample in samples]),
+        "aligned": np.array([sample.about["aligned"] for sample in samples], np.float32),
     }
     if samples[0].early is not None:
-        found["early"] = np.stack([one.early for one in samples if one.early is not None]).transpose(0, 1, 3, 4, 2)
-    made = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in found.items()}
-    made["domain"] = torch.tensor([domain_number(one) for one in samples])
-    return made
+        early = np.stack([sample.early for sample in samples if sample.early is not None])
+        arrays["early"] = early.transpose(0, 1, 3, 4, 2)
+    result = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
+    result["domain"] = torch.tensor([domain_number(sample) for sample in samples])
+    return result
 
 
 @lru_cache(maxsize=4096)
@@ -183,13 +184,13 @@ class SoundTrainer(Trainer):
     def _groups(self, net: nn.Module) -> list[dict[str, Any]]:
         groups = []
         for name, share in (("trunk", self.plan.trunk), ("", 1.0)):  # type: ignore[attr-defined]
-            mine = [value for key, value in net.named_parameters() if key.startswith("trunk") == bool(name)]
+            parameters = [value for key, value in net.named_parameters() if key.startswith("trunk") == bool(name)]
             if share == 0:
-                for value in mine:
+                for value in parameters:
                     value.requires_grad = False
                 continue
             for matrices, decay in ((True, self.plan.decay), (False, 0.0)):
-                chosen = [value for value in mine if (value.ndim > 1) == matrices]
+                chosen = [value for value in parameters if (value.ndim > 1) == matrices]
                 groups.append({"params": chosen, "weight_decay": decay, "scale": share})
         return groups
 
@@ -206,36 +207,36 @@ class SoundTrainer(Trainer):
         spread = (off * torch.exp(-judged.spread) + judged.spread).mean()
         curves = F.binary_cross_entropy_with_logits(judged.curves, batch["curves"].clamp(0, 1))
         hard = F.smooth_l1_loss(hardness.difficulty, batch["difficulty"], beta=_BETA)
-        known = batch["domain"] >= 0
-        domain = F.cross_entropy(hardness.domain[known], batch["domain"][known]) if known.any() else scores * 0
+        labelled = batch["domain"] >= 0
+        domain = F.cross_entropy(hardness.domain[labelled], batch["domain"][labelled]) if labelled.any() else scores * 0
         loss = scores + 0.1 * spread + 0.2 * aligned + 0.4 * curves + 0.3 * hard + 0.05 * domain
         return {"loss": loss, "scores": scores, "curves": curves, "difficulty": hard, "aligned": aligned}
 
 
 def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
     """What a network says of a batch."""
-    own: SoundJudgeNet = getattr(net, "module", net)
+    module: SoundJudgeNet = getattr(net, "module", net)
     mels = batch["mels"]
     count, three, bands, frames = mels.shape
     if "early" in batch:
         early = batch["early"].flatten(0, 1).float()
     else:
-        early = own.trunk.early(_last(mels.reshape(count * three, 1, bands, frames)))
-    steps = own.trunk.late(_last(early)).reshape(count, three, -1, frames // 32)
-    return own(hear(own, steps, batch)), own.hardness(hear_alone(own, steps, batch))
+        early = module.trunk.early(_last(mels.reshape(count * three, 1, bands, frames)))
+    steps = module.trunk.late(_last(early)).reshape(count, three, -1, frames // 32)
+    return module(hear(module, steps, batch)), module.hardness(hear_alone(module, steps, batch))
 
 
 def hear(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeadInput:
     """What the head is given of steps (n, 3, 384, S) and of a batch's spectrograms, spans and classes."""
     mixture, output, rest = steps.unbind(1)
-    evidence = torch.cat([net.evidence(one, batch["classes"]) for one in (mixture, output, rest)], dim=-1)
+    evidence = torch.cat([net.evidence(sound, batch["classes"]) for sound in (mixture, output, rest)], dim=-1)
     return HeadInput(mixture, output, rest, batch["mels"], batch["spans"], evidence, net.prompt(batch["classes"]))
 
 
 def hear_alone(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeardAlone:
     """The same of mixtures alone."""
-    own, classes = steps[:, 0], batch["classes"]
-    return HeardAlone(own, batch["mels"][:, :1], batch["spans"], net.evidence(own, classes), net.prompt(classes))
+    alone, classes = steps[:, 0], batch["classes"]
+    return HeardAlone(alone, batch["mels"][:, :1], batch["spans"], net.evidence(alone, classes), net.prompt(classes))
 
 
 def _last(images: Tensor) -> Tensor:
