@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from auscult.report.charts.marks import (
+    BAR_PX,
     MAX_MODELS,
     MAX_TYPES,
     NONE,
@@ -27,6 +28,7 @@ from auscult.report.charts.marks import (
     mark,
     name_label,
     printed,
+    scale_bar,
     style_of,
     ticks,
     upright_whisker,
@@ -297,7 +299,6 @@ def _lines_text(lines: Sequence[StrengthLine]) -> str:
 _NAME_PX, _SLANT = 150.0, 0.7072
 _LEAST, _LARGEST, _SIDE_PX = 18.0, 46.0, 640.0
 _NUMBERS_FROM = 25.0
-_BAR_PX, _BAR_STEPS = 210.0, 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +344,7 @@ def matrix(table: Matrix, words: Words) -> Drawing:
     reach = max(
         (left + (number + 0.5) * cell + text_width(name, size) * _SLANT for number, name in enumerate(names)), default=0
     )
-    width = max(left + side * cell + 8, reach + 14, _BAR_PX + 260)
+    width = max(left + side * cell + 8, reach + 14, BAR_PX + 260)
     parts += [*_matrix_legend(table, words, (8, foot + 18, width - 16)), *heading(words.heading, width - 16)]
     return Drawing(
         size=(round(width), round(foot + 64)),
@@ -395,15 +396,11 @@ def _short(value: float) -> str:
 
 def _matrix_legend(table: Matrix, words: Words, box: tuple[float, float, float]) -> list[DrawnShape]:
     x, y, room = box
-    step = _BAR_PX / _BAR_STEPS
-    parts: list[DrawnShape] = [
-        Rect(x=x + number * step, y=y, width_px=step, height_px=12, fill=scale(number / 10 - 1))
-        for number in range(_BAR_STEPS)
-    ]
+    parts = scale_bar(x, y)
     for value, anchor in ((-1, "start"), (0, "middle"), (1, "end")):
-        position = (x + (value + 1) / 2 * _BAR_PX, y + 27)
+        position = (x + (value + 1) / 2 * BAR_PX, y + 27)
         parts.append(label(position, str(value), 40, anchor="start" if anchor == "start" else "middle", colour="quiet"))
-    after = x + _BAR_PX + 22
+    after = x + BAR_PX + 22
     parts += _hatched((after, y - 1, 15), "")
     parts.append(Text(at=(after + 20, y + 10), words=NONE, colour="quiet"))
     count = "" if table.n is None else f"; n {table.n:,}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from auscult.report.charts.marks import NONE, Words, check_size, heading, label
+from auscult.report.charts.marks import BAR_PX, NONE, Words, check_size, heading, label, scale_bar
 from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Rect, Text, fitted, on_scale, scale, text_width
 
 MAX_ROWS: Final = 80
@@ -16,8 +16,6 @@ _CELL_PX: Final = (44.0, 19.0)
 _NAME_PX: Final = 170.0
 _GAP_PX: Final = 7.0
 _LETTERS: Final = 10.5
-_BAR_PX: Final = 210.0
-_BAR_STEPS: Final = 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
             parts += _cell(column, (index, name), (x, top + index * cell_height), digits=words.digits)
         x += cell_width
     foot = top + len(rows) * cell_height
-    width = max(x + 8, _BAR_PX + 330)
+    width = max(x + 8, BAR_PX + 330)
     parts += [*_colours((8, foot + 16), ends, axis=words.axis, room=width - 16), *heading(words.heading, width - 16)]
     return Drawing(
         size=(round(width), round(foot + 56)),
@@ -114,14 +112,10 @@ def _title(name: str, short: str) -> str:
 def _colours(at: tuple[float, float], ends: tuple[str, str], *, axis: str, room: float) -> list[DrawnShape]:
     """The scale of colours with what its ends mean."""
     x, y = at
-    step = _BAR_PX / _BAR_STEPS
-    parts: list[DrawnShape] = [
-        Rect(x=x + number * step, y=y, width_px=step, height_px=12, fill=scale(number / 10 - 1))
-        for number in range(_BAR_STEPS)
-    ]
-    parts.append(label((x, y + 27), ends[0], _BAR_PX / 2, colour="quiet"))
-    parts.append(label((x + _BAR_PX, y + 27), ends[1], _BAR_PX / 2, anchor="end", colour="quiet"))
-    parts.append(label((x + _BAR_PX + 18, y + 10), axis, room - _BAR_PX - 18, colour="quiet"))
+    parts = scale_bar(x, y)
+    parts.append(label((x, y + 27), ends[0], BAR_PX / 2, colour="quiet"))
+    parts.append(label((x + BAR_PX, y + 27), ends[1], BAR_PX / 2, anchor="end", colour="quiet"))
+    parts.append(label((x + BAR_PX + 18, y + 10), axis, room - BAR_PX - 18, colour="quiet"))
     return parts
 
 

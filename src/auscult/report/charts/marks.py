@@ -15,13 +15,18 @@ from auscult.report.drawing import (
     Line,
     Point,
     Polygon,
+    Rect,
     Text,
     TextAnchor,
     fitted,
     plain,
+    scale,
     text_width,
 )
 
+BAR_PX: Final = 210.0
+"""Width of a ``scale_bar``."""
+_BAR_STEPS: Final = 21
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LEAST_SPAN = 1e-9
 
@@ -362,3 +367,12 @@ def pointed(
     if estimate.low is not None and estimate.high is not None:
         parts = lying_whisker(y, (columns.x.at(estimate.low), columns.x.at(estimate.high)), style.colour)
     return [*parts, mark((columns.x.at(estimate.value), y), style, title=title)]
+
+
+def scale_bar(x: float, y: float) -> list[DrawnShape]:
+    """The colours of values from -1 to 1 side by side, for a legend; its upper left corner is given."""
+    step = BAR_PX / _BAR_STEPS
+    return [
+        Rect(x=x + number * step, y=y, width_px=step, height_px=12, fill=scale(number / 10 - 1))
+        for number in range(_BAR_STEPS)
+    ]

@@ -165,10 +165,7 @@ def apply(
         >>> apply("gain", tone, rate_hz=8000, severity=2, seed=7).shape
         (8000,)
     """
-    stressor, samples = loaded("sound", name), opened(sound)
-    take = _take(samples, rate_hz)
-    params = chosen(stressor, take, severity=severity, seed=seed, key=key)
-    return rendered(stressor, samples, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
+    return perturb(name, sound, rate_hz=rate_hz, severity=severity, seed=seed, key=key, noise=noise).output
 
 
 def perturb(
