@@ -232,10 +232,10 @@ class QwenOmni:
         frames = [read_frame(path) for path in images]
         if video is not None:
             frames += video_frames(video, FRAMES)
-        audio = [self._heard(path) for path in sounds]
+        audio = [self._samples(path) for path in sounds]
         return self.thinker.answer(question, pictures=frames, sounds=audio, max_tokens=self.max_tokens)
 
-    def _heard(self, path: Path) -> Samples:
+    def _samples(self, path: Path) -> Samples:
         """A sound as the model takes it, (samples,)."""
         sound, rate_hz = read_sound(path), self.thinker.rate_hz
         mono = sound.samples.mean(axis=0, keepdims=True, dtype=np.float32)

@@ -260,12 +260,12 @@ class NegativeObjects:
         objects: list[NamedObject] = []
         for phrase in self.phrases(frame, meant=meant):
             mask = np.asarray(self.segment(frame[None], phrase)[0] > 0.5)
-            if self._apart(mask, target) and all(iou(mask, other.mask) < _SAME for other in objects):
+            if self._is_distinct(mask, target) and all(iou(mask, other.mask) < _SAME for other in objects):
                 objects.append(NamedObject(phrase=phrase, mask=mask))
         return tuple(objects)
 
     @staticmethod
-    def _apart(mask: Mask, target: Mask) -> bool:
+    def _is_distinct(mask: Mask, target: Mask) -> bool:
         size, shared = int(np.count_nonzero(mask)), int(np.count_nonzero(mask & target))
         return size - shared >= _LEAST_PX and shared <= MOST_SHARED * min(size, max(1, int(np.count_nonzero(target))))
 

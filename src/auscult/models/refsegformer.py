@@ -48,7 +48,7 @@ class Trained:
     def attention(self, frame: Frame, text: str) -> Mapping[str, Mapping[str, Floats]]:
         """The share of attention that each position gives to blank and to memory tokens, by fusion: (h, w), 0..1."""
         network = self._networks()[0]
-        stages = network.answer(self._seen(frame)[0], text, attention=True).attention
+        stages = network.answer(self._features(frame)[0], text, attention=True).attention
         parts = {"blank tokens": slice(network.blank), "memory tokens": slice(network.blank, None)}
         return {
             name: {f"stage {stage}": values[part].sum(axis=0) for stage, values in stages.items()}
@@ -63,15 +63,15 @@ class Trained:
     def _mask(self, frame: Frame, text: str) -> Mask:
         height, width = frame.shape[:2]
         answer = None
-        for network, image in reversed([*zip(self._networks(), self._seen(frame), strict=True)]):
-            answer = network.answer(image, text)
+        for network, features in reversed([*zip(self._networks(), self._features(frame), strict=True)]):
+            answer = network.answer(features, text)
             if answer.existence is not None and answer.existence < 0:
                 return np.zeros((height, width), np.bool_)
         if answer is None or answer.logits is None:
             raise UsageError(f"{self.name} draws no masks", expected="a segmenter, not a classifier of existence")
         return np.asarray(cv2.resize(answer.logits, (width, height), interpolation=cv2.INTER_LINEAR) > 0)
 
-    def _seen(self, frame: Frame) -> list[Any]:
+    def _features(self, frame: Frame) -> list[Any]:
         if self._last is None or not np.array_equal(self._last[0], frame):
             self._last = (frame.copy(), [network.stem(frame) for network in self._networks()])
         return self._last[1]

@@ -59,12 +59,12 @@ def text_similarity(tagger: SoundTagger, text: str, samples: Samples, *, rate_hz
     similarity = getattr(tagger, "similarity", None)
     if similarity is not None:
         return float(similarity(text, samples, rate_hz))
-    numbers = _named(tagger.labels, text)
+    numbers = _label_numbers(tagger.labels, text)
     return float(tagger.probabilities(samples, rate_hz)[list(numbers)].max()) if numbers else None
 
 
 @lru_cache(maxsize=512)
-def _named(labels: tuple[str, ...], text: str) -> tuple[int, ...]:
+def _label_numbers(labels: tuple[str, ...], text: str) -> tuple[int, ...]:
     """The numbers of the labels that a text names."""
     meant = (stems := _stems(text)) | {_MEANS[stem] for stem in stems & _MEANS.keys()}
     fits = [max(len(name) * (name <= meant) for name in map(_stems, label.split(","))) for label in labels]
@@ -206,8 +206,8 @@ TAGGER_FORMS: Final = (SHIPPED, *(f"{name}@FOLDER" for name in TAGGERS if name !
 """How each is named."""
 
 
-def _mean(found: Iterator[Any]) -> Floats:
-    mean = np.asarray(np.mean(list(found), axis=0), np.float32)
+def _mean(values: Iterator[Any]) -> Floats:
+    mean = np.asarray(np.mean(list(values), axis=0), np.float32)
     if not np.isfinite(mean).all():
         raise InputError("the network gives what is no number", expected="whole weights", hint=_FETCH)
     return mean

@@ -261,7 +261,7 @@ def refuses_what_does_not_fit(spec: ScoreSpec) -> None:
     if arguments is None:
         return
     try:
-        spec.function(*arguments, **_named(spec))
+        spec.function(*arguments, **_keywords(spec))
     except InputError as error:
         require(error.message and error.expected, "the error says what was given and what was expected")
         return
@@ -273,7 +273,7 @@ def gives_no_number_for_nothing(spec: ScoreSpec) -> None:
     arguments = EXAMPLES[spec.takes].nothing
     if arguments is None:
         return
-    keywords = {name: value if callable(value) else value[:0] for name, value in _named(spec).items()}
+    keywords = {name: value if callable(value) else value[:0] for name, value in _keywords(spec).items()}
     try:
         outcomes = _mapped(spec.function(*arguments, **keywords))
     except InputError:
@@ -290,15 +290,15 @@ CHECKS: Final[tuple[Callable[[ScoreSpec], None], ...]] = (
 )
 
 
-def _outcomes(spec: ScoreSpec, given: tuple[Any, ...], **options: Any) -> Mapping[str, Any]:
-    return _mapped(spec.function(*given, **_named(spec), **options))
+def _outcomes(spec: ScoreSpec, arguments: tuple[Any, ...], **options: Any) -> Mapping[str, Any]:
+    return _mapped(spec.function(*arguments, **_keywords(spec), **options))
 
 
 def _mapped(result: Any) -> Mapping[str, Any]:
     return result if isinstance(result, Mapping) else {"": result}
 
 
-def _named(spec: ScoreSpec) -> dict[str, Any]:
+def _keywords(spec: ScoreSpec) -> dict[str, Any]:
     """The keyword arguments that it cannot do without."""
     return {name: EXAMPLES[spec.takes].named[name] for name in spec.asked}
 

@@ -178,7 +178,7 @@ def _verdict(name: str, case: SoundCase, separated: Samples) -> SoundVerdict:
     return checked
 
 
-def _require_close(one: SoundVerdict, two: SoundVerdict, *, within: float) -> None:
+def _require_close(expected: SoundVerdict, actual: SoundVerdict, *, within: float) -> None:
     for axis in PERFORMANCE:
-        first, second = getattr(one, axis), getattr(two, axis)
+        first, second = getattr(expected, axis), getattr(actual, axis)
         require(abs(first - second) <= within, f"{axis} is {second:.4f}, not {first:.4f}, to {within:g}")

@@ -103,13 +103,13 @@ def _module_of(file: Path) -> ModuleType:
     return module
 
 
-def _callable(target: Any, where: str, method: str) -> Callable[..., Any]:
+def _callable(target: Any, full_name: str, method: str) -> Callable[..., Any]:
     if isinstance(target, type):
         try:
             inspect.signature(target).bind()
         except TypeError as error:
             raise UsageError(
-                f"the class {where} cannot be made: {error}",
+                f"the class {full_name} cannot be made: {error}",
                 expected="a class without arguments, an object or a function",
                 hint="make the object in the file and name it",
             ) from error
@@ -119,7 +119,7 @@ def _callable(target: Any, where: str, method: str) -> Callable[..., Any]:
     bound = getattr(target, method, None)
     chosen = bound if callable(bound) else target
     if not callable(chosen):
-        raise UsageError(f"{where} is of type {type(target).__name__}", expected=_EXPECTED)
+        raise UsageError(f"{full_name} is of type {type(target).__name__}", expected=_EXPECTED)
     return chosen  # type: ignore[no-any-return]
 
 

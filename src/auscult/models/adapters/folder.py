@@ -220,7 +220,7 @@ class FolderOfPredictions:
 
     def unasked(self, requests: Iterable[Request]) -> tuple[str, ...]:
         """Files of the folder, relative to it, that no request needs: of other cases or frames, or misnamed."""
-        requested = {path for request in requests for paths in self._tried(request) for path in paths}
+        requested = {path for request in requests for paths in self._valid_paths(request) for path in paths}
         return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in requested))
 
     def _is_soft_folder(self) -> bool:
@@ -237,7 +237,7 @@ class FolderOfPredictions:
         except InputError:  # a link that leads out of the folder
             return False
 
-    def _tried(self, request: Request) -> Iterator[tuple[Path, ...]]:
+    def _valid_paths(self, request: Request) -> Iterator[tuple[Path, ...]]:
         try:
             yield from self._paths(request)
         except InputError:  # its id is no valid path, so it needs no file

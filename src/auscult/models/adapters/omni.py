@@ -164,8 +164,8 @@ class StoredReplies:
         return self._lists[folder]
 
 
-def _reply(found: object, seconds: float) -> OmniReply:
-    if not isinstance(found, str):
-        raise InputError(f"the model gave {type(found).__name__}", expected="text, str")
-    usage = getattr(found, "usage", {})
-    return OmniReply(text=str(found)[:MOST_CHARACTERS], seconds=seconds, usage=dict(usage))
+def _reply(output: object, seconds: float) -> OmniReply:
+    if not isinstance(output, str):
+        raise InputError(f"the model gave {type(output).__name__}", expected="text, str")
+    usage = getattr(output, "usage", {})
+    return OmniReply(text=str(output)[:MOST_CHARACTERS], seconds=seconds, usage=dict(usage))

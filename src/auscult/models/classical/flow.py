@@ -187,13 +187,13 @@ def _length(flow: Floats) -> Floats:
     return np.asarray(cv2.magnitude(flow[..., 0], flow[..., 1]), dtype=np.float32)
 
 
-def _flow(here: NDArray[np.uint8], there: NDArray[np.uint8], start: Shift) -> Floats:
-    guess = np.empty((*here.shape, 2), np.float32)
+def _flow(first: NDArray[np.uint8], second: NDArray[np.uint8], start: Shift) -> Floats:
+    guess = np.empty((*first.shape, 2), np.float32)
     guess[:] = start
-    if min(here.shape) < LEAST_SIDE_PX:
+    if min(first.shape) < LEAST_SIDE_PX:
         return guess
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
-    return np.asarray(search.calc(here, there, guess), dtype=np.float32)
+    return np.asarray(search.calc(first, second, guess), dtype=np.float32)
 
 
 Labels: TypeAlias = NDArray[np.intp]

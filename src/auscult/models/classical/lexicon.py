@@ -197,16 +197,16 @@ def _central(things: Things) -> Values:
     return -np.hypot(things.x - 0.5, things.y - 0.5)
 
 
-def _near(things: Things) -> Values:
+def _nearness(things: Things) -> Values:
     """How near the viewer a thing seems: things in front stand lower and are larger."""
     return 0.5 * things.boxes[:, 3] + 0.5 * np.sqrt(things.area)
 
 
-def _tall(things: Things) -> Values:
+def _height(things: Things) -> Values:
     return things.boxes[:, 3] - things.boxes[:, 1]
 
 
-def _wide(things: Things) -> Values:
+def _width(things: Things) -> Values:
     return things.boxes[:, 2] - things.boxes[:, 0]
 
 
@@ -217,12 +217,12 @@ _QUALITIES: Final[Mapping[str, Callable[[Things], tuple[Values, float]]]] = {
     "right": lambda things: (things.x, 0.02),
     "high": lambda things: (-things.y, 0.02),
     "low": lambda things: (things.y, 0.02),
-    "tall": lambda things: (np.log(_tall(things)), 0.1),
-    "short": lambda things: (-np.log(_tall(things)), 0.1),
-    "wide": lambda things: (np.log(_wide(things)), 0.1),
+    "tall": lambda things: (np.log(_height(things)), 0.1),
+    "short": lambda things: (-np.log(_height(things)), 0.1),
+    "wide": lambda things: (np.log(_width(things)), 0.1),
     "thin": lambda things: (-things.thin, 0.05),
-    "near": lambda things: (_near(things), 0.03),
-    "far": lambda things: (-_near(things), 0.03),
+    "near": lambda things: (_nearness(things), 0.03),
+    "far": lambda things: (-_nearness(things), 0.03),
     "central": lambda things: (_central(things), 0.02),
 }
 _STANDING: Final[Mapping[str, Callable[[Things], tuple[Values, float]]]] = {
@@ -246,13 +246,13 @@ _FITS: Final[Mapping[tuple[str, str], Callable[[Things], Values]]] = {
     ("place", "centre"): lambda things: 1 - rises(-_central(things), 0.08, 0.35),
     ("place", "edge"): lambda things: rises(-_central(things), 0.2, 0.45),
     ("place", "corner"): lambda things: rises(np.minimum(abs(things.x - 0.5), abs(things.y - 0.5)), 0.1, 0.3),
-    ("place", "near"): lambda things: rises(_near(things), 0.35, 0.75),
-    ("place", "far"): lambda things: 1 - rises(_near(things), 0.35, 0.75),
+    ("place", "near"): lambda things: rises(_nearness(things), 0.35, 0.75),
+    ("place", "far"): lambda things: 1 - rises(_nearness(things), 0.35, 0.75),
     ("size", "large"): lambda things: rises(np.log(things.area), np.log(0.01), np.log(0.12)),
     ("size", "small"): lambda things: 1 - rises(np.log(things.area), np.log(0.01), np.log(0.08)),
-    ("size", "tall"): lambda things: rises(np.log(_tall(things) / _wide(things)), -0.5, 0.9),
-    ("size", "short"): lambda things: 1 - rises(_tall(things), 0.1, 0.4),
-    ("size", "wide"): lambda things: rises(np.log(_wide(things) / _tall(things)), -0.2, 1.0),
+    ("size", "tall"): lambda things: rises(np.log(_height(things) / _width(things)), -0.5, 0.9),
+    ("size", "short"): lambda things: 1 - rises(_height(things), 0.1, 0.4),
+    ("size", "wide"): lambda things: rises(np.log(_width(things) / _height(things)), -0.2, 1.0),
     ("shape", "round"): lambda things: rises(things.round, 0.4, 0.85),
     ("shape", "thin"): lambda things: 1 - rises(things.thin, 0.15, 0.6),
     ("shape", "square"): lambda things: rises(things.fill, 0.65, 0.95),
@@ -291,8 +291,8 @@ def followed(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None)
     keys = [key for key in candidates if key is not None]
     if not keys:
         return [np.zeros(size, bool)] * len(frames)
-    chosen = _best_path(keys, [_along(flows[key.at : following.at]) for key, following in pairwise(keys)])
-    return [_shown(keys, chosen, index, flows=flows) for index in range(len(frames))]
+    chosen = _best_path(keys, [_chained(flows[key.at : following.at]) for key, following in pairwise(keys)])
+    return [_frame_mask(keys, chosen, index, flows=flows) for index in range(len(frames))]
 
 
 def _flow(earlier: Frame, later: Frame) -> motion.Flow:
@@ -331,7 +331,7 @@ def _motions(masks: NDArray[np.float32], flow: motion.Flow) -> Motions:
     return Motions(right=right.astype(np.float64), down=down.astype(np.float64), speed=speed.astype(np.float64))
 
 
-def _along(flows: Sequence[motion.Flow]) -> motion.Flow:
+def _chained(flows: Sequence[motion.Flow]) -> motion.Flow:
     """Steps one after another as one: from the last frame back to the first."""
     total = flows[-1]
     for flow in reversed(flows[:-1]):
@@ -367,13 +367,13 @@ def _links(key: _Key, following: _Key, flow: motion.Flow) -> Values:
     return np.asarray(np.maximum(_NO_LINK, np.maximum(lying, _LOOKS * similar * sizes)), dtype=np.float64)
 
 
-def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Sequence[motion.Flow]) -> Mask:
+def _frame_mask(keys: Sequence[_Key], chosen: Sequence[int], frame: int, *, flows: Sequence[motion.Flow]) -> Mask:
     """The mask of a frame: of one without regions of its own, the last key's, carried on; the first key's before it."""
-    key_index = max((key_index for key_index, key in enumerate(keys) if key.at <= at), default=0)
+    key_index = max((key_index for key_index, key in enumerate(keys) if key.at <= frame), default=0)
     key, index = keys[key_index], chosen[key_index]
-    if key.at >= at:
+    if key.at >= frame:
         return np.asarray(key.things.masks[index])
-    return motion.moved(key.masks[index], _along(flows[key.at : at])) >= 0.5
+    return motion.moved(key.masks[index], _chained(flows[key.at : frame])) >= 0.5
 
 
 TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos", "refavs")
@@ -478,17 +478,17 @@ class Sounding:
     masks: Masks  # of every frame, bool (T, h, w), at the size that the onsets look at
     level: Doubles  # RMS around each frame, (T,)
 
-    def lies(self, at: int, regions: NDArray[np.bool_]) -> Doubles:
+    def lies(self, frame: int, regions: NDArray[np.bool_]) -> Doubles:
         """How well each region (n, h, w) of a frame lies on something that sounds in it, 0..1: its best IoU."""
         height, width = regions.shape[1:]
         flat, best = regions.reshape(len(regions), -1), np.zeros(len(regions))
-        for part in map(np.ravel, self._parts(at, (height, width))):
+        for part in map(np.ravel, self._parts(frame, (height, width))):
             both = (flat & part).sum(axis=1)
             best = np.maximum(best, both / np.maximum((flat | part).sum(axis=1), 1))
         return best
 
-    def _parts(self, at: int, size: tuple[int, ...]) -> list[Mask]:
-        small = cv2.resize(self.masks[at].view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)
+    def _parts(self, frame: int, size: tuple[int, ...]) -> list[Mask]:
+        small = cv2.resize(self.masks[frame].view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)
         count, labels = cv2.connectedComponents(small)
         return [np.asarray(labels == number) for number in range(1, count)]
 
@@ -512,10 +512,10 @@ def _weigh(sounding: Sounding, cue: HeardCue) -> Callable[[int, NDArray[np.bool_
         return None
     weights = sounding.weights(cue)
 
-    def weigh(at: int, regions: NDArray[np.bool_]) -> Doubles:
-        lies = np.minimum(1.0, 1.5 * sounding.lies(at, regions))
+    def weigh(frame: int, regions: NDArray[np.bool_]) -> Doubles:
+        lies = np.minimum(1.0, 1.5 * sounding.lies(frame, regions))
         fit = _LEAST + (1 - _LEAST) * (1 - lies if cue == "silent" else lies)
-        return np.asarray(fit ** weights[at])
+        return np.asarray(fit ** weights[frame])
 
     return weigh
 

@@ -190,14 +190,14 @@ def tokens_of(text: str) -> list[str]:
 def phrases() -> Mapping[Tokens, Meaning]:
     """Every phrase that is known; what our own tables say goes before what `language` says in other words."""
     by_tokens: dict[Tokens, Meaning] = {}
-    for text, meaning in (*_own(), *_word_meanings()):
+    for text, meaning in (*_own_phrases(), *_word_meanings()):
         tokens = tuple(tokens_of(text))
         if 0 < len(tokens) <= LONGEST:
             by_tokens.setdefault(tokens, meaning)
     return MappingProxyType(by_tokens)
 
 
-def _own() -> Iterator[tuple[str, Meaning]]:
+def _own_phrases() -> Iterator[tuple[str, Meaning]]:
     word_tables: tuple[tuple[WordKind, Mapping[str, str]], ...] = (
         *(("colour", _COLOURS), ("light", _LIGHTS), ("size", _SIZES), ("shape", _SHAPES), ("texture", _TEXTURES)),
     )

@@ -77,7 +77,7 @@ def found_in(picture: Frame) -> FoundRegions | None:
         members=members[chosen],
         edge=np.array([able[i].region.border_strength / max(1.0, able[i].region.border_px) for i in chosen]),
         contrast=np.array([regions.contrast(able[i].tree, able[i].region) for i in chosen]),
-        apart=_apart(labels, lab, borders),
+        apart=_edge_distance(labels, lab, borders),
     )
 
 
@@ -165,7 +165,7 @@ def _unlike(members: Values, areas: Values) -> list[int]:
     return chosen
 
 
-def _apart(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) -> Values:
+def _edge_distance(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) -> Values:
     """The cheapest way of each piece to the frame's edge, in grey levels of colour."""
     count = int(labels.max()) + 1
     sizes = np.bincount(labels.ravel(), minlength=count)
@@ -235,7 +235,7 @@ def _table() -> NDArray[np.float32]:
 def _of_hsv(
     hue: NDArray[np.float32], *, saturation: NDArray[np.float32], value: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    hues = {word: _near(hue, centre, reach) for word, (centre, reach) in _HUES.items()}
+    hues = {word: _hue_match(hue, centre, reach) for word, (centre, reach) in _HUES.items()}
     light, strong = rises(value, 0.55, 0.75), rises(saturation, 0.45, 0.7)
     chroma = saturation * value
     dark = 1 - rises(value, 0.1, 0.26)
@@ -259,7 +259,7 @@ def _of_hsv(
     return np.asarray(table / np.maximum(1.0, table.sum(axis=1, keepdims=True)), dtype=np.float32)
 
 
-def _near(hue: NDArray[np.float32], centre: float, reach: float) -> NDArray[np.float32]:
+def _hue_match(hue: NDArray[np.float32], centre: float, reach: float) -> NDArray[np.float32]:
     """1 within the inner half of the reach, falling to 0 at its end."""
     distance = np.abs((hue - centre + 180) % 360 - 180)
     return np.asarray(np.clip(2 - 2 * distance / reach, 0, 1), dtype=np.float32)
@@ -363,11 +363,11 @@ class _Shares:
 class _Sums:
     """Sums over regions by way of their pieces."""
 
-    def __init__(self, found: FoundRegions) -> None:
-        self._labels = found.labels.ravel()
-        self._members = found.members
-        self._areas = found.areas
-        self.sizes = self.of(found.areas[None])[:, 0]
+    def __init__(self, candidates: FoundRegions) -> None:
+        self._labels = candidates.labels.ravel()
+        self._members = candidates.members
+        self._areas = candidates.areas
+        self.sizes = self.of(candidates.areas[None])[:, 0]
 
     def of(self, values: Values) -> Values:
         """The sums of what pieces have, (k, p) to (n, k)."""

@@ -104,14 +104,14 @@ class ClipSight:
     def standing(self) -> tuple[SeenPart, ...]:
         """What stands in the scene, the most thing-like first; shapes overlap."""
         if self._standing is None:
-            shapes = enumerate(_things(self.scene))
+            shapes = enumerate(_thing_masks(self.scene))
             self._standing = tuple(part(shape, self._plain, kind="standing", rank=rank) for rank, shape in shapes)
         return self._standing
 
     def alone(self, frame: int, *, near: Sequence[float]) -> tuple[SeenPart, ...]:
         """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only."""
         edges = edges_of(self.frames[frame])
-        masks = enumerate(_things(self.frames[frame]))
+        masks = enumerate(_thing_masks(self.frames[frame]))
         return tuple(part(mask, edges, kind="alone", rank=rank) for rank, mask in masks if is_near(mask, near))
 
 
@@ -163,7 +163,7 @@ def enlarged(masks: Masks, size: tuple[int, int]) -> Masks:
     return np.stack([resized(mask, size) for mask in masks])
 
 
-def _things(frame: Frame) -> Iterator[Mask]:
+def _thing_masks(frame: Frame) -> Iterator[Mask]:
     """What looks like a thing; looked for at half the size, which is quicker and finds the same."""
     height, width = frame.shape[:2]
     half = max(1, height // 2), max(1, width // 2)
@@ -380,8 +380,8 @@ def _differ(parts: Sequence[NDArray[np.complex64]]) -> bool:
 def _positions(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, Doubles]:
     """Places and drift as in ``Heard``, from what is heard on both sides of each frame in time."""
     left, right = spectra[:, :, 0], spectra[:, :, 1]
-    powers = [_near(np.abs(side) ** 2) for side in (left, right)]
-    cross = _near((left * right.conj()).real)
+    powers = [_local_sums(np.abs(side) ** 2) for side in (left, right)]
+    cross = _local_sums((left * right.conj()).real)
     total = powers[0] + powers[1]
     spread = np.sqrt((powers[0] - powers[1]) ** 2 + 4 * cross**2)
     single = np.clip((spread / np.maximum(total, 1e-20) - _MIXED) / (1 - _MIXED), 0, 1)
@@ -402,7 +402,7 @@ def _positions(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles
     return np.asarray(both / np.maximum(summed, 1e-20)), drift
 
 
-def _near(values: NDArray[np.float32]) -> Doubles:
+def _local_sums(values: NDArray[np.float32]) -> Doubles:
     """Sums over three steps and three frequencies."""
     summed = np.pad(np.asarray(values, dtype=np.float64), ((0, 0), (1, 1), (1, 1)))
     summed = summed[:, :-2] + summed[:, 1:-1] + summed[:, 2:]
@@ -480,7 +480,7 @@ def sounding(heard: Heard, sight: ClipSight) -> Masks:
 def _chosen(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     """What is most likely heard from each place."""
     if heard.positions is None or heard.drift is None:
-        return _along(heard, sight, frame)
+        return _by_level(heard, sight, frame)
     xs = peaks(heard.positions[frame])
     drifts = [abs(float(heard.drift[frame, round(x * (POSITIONS - 1))])) for x in xs]
     headings = [Heading(x=x, drift=drift) for x, drift in zip(xs, drifts, strict=True)]
@@ -530,7 +530,7 @@ def measures(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Dou
     return np.stack([values, bells[0] * values, bells[1] * values])
 
 
-def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
+def _by_level(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     """Without stereo: what changes along with the level, else what looks most like a thing."""
     moving = sight.moving(frame)
     if not moving:

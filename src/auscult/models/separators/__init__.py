@@ -103,15 +103,15 @@ class Program:
             tracks = reply.get("tracks")
             if isinstance(tracks, dict):
                 check_count(tracks)  # before so many files are read
-                return {str(name): _named(path, home, request) for name, path in tracks.items()}
-            return _named(reply.get("separated"), home, request)
+                return {str(name): _read_named(path, home, request) for name, path in tracks.items()}
+            return _read_named(reply.get("separated"), home, request)
 
     def close(self) -> None:
         """End the program; a second call does nothing."""
         self._program.close()
 
 
-def _named(name: object, folder: str, request: SeparationRequest) -> Samples:
+def _read_named(name: object, folder: str, request: SeparationRequest) -> Samples:
     if not isinstance(name, str) or not name:
         raise InputError(f"the program named the file {shown(name)}", expected=_ANSWERS)
     return _read(Path(name) if name.startswith("/") else inside(Path(folder), name), request)

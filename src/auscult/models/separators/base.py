@@ -184,12 +184,12 @@ def check_count(tracks: Mapping[str, Any]) -> None:
         raise InputError(f"the separator gave {len(tracks)} tracks", expected=f"1 to {_MOST_TRACKS}")
 
 
-def checked(found: Any, *, count: int) -> Samples:
+def checked(output: Any, *, count: int) -> Samples:
     """What a separator gave as float32 (count,) in [-1, 1]; channels are averaged, what is over full scale is cut off.
 
     ``InputError`` where it is no sound, is not finite, or has another length.
     """
-    array = np.asarray(found)
+    array = np.asarray(output)
     if array.dtype.kind != "f" or array.ndim not in {1, 2} or not 1 <= len(np.atleast_2d(array)) <= _MOST_CHANNELS:
         raise InputError(
             f"the separator gave {array.dtype} {array.shape}",
