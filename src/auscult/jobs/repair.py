@@ -12,9 +12,10 @@ the last repair is written.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from threading import Lock
@@ -25,7 +26,7 @@ from auscult.act.policy import Policy, decide
 from auscult.arrays.overlap import iou
 from auscult.cases.ids import counted
 from auscult.cases.listing import Listing, ListOptions, list_items
-from auscult.errors import AuscultError, InputError, Mismatch, RecordError, UnknownName, UsageError
+from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import clusters_of, collect_truth
 from auscult.jobs.clip_context import ClipIndex
@@ -64,7 +65,7 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument, section
 from auscult.record.reader import HEADER, Verdicts, column, read_run, read_verdicts
-from auscult.record.schema import Summary, metric_row, verdict_from_json, verdict_to_json
+from auscult.record.schema import Summary, error_to_json, metric_row, verdict_from_json, verdict_to_json
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -403,54 +404,60 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Lay out the record with what was kept, INPUT and COCO, and compare with truth where there is some."""
         run = writer.run
-        kept = {str(row["id"]): _kept(row) for row in read_lines(run.path / REPAIRS) if row.get("kept") is not None}
-        self._lay_out(run, kept)
-        after = {item.id: kept[item.id]["segmentation"] if item.id in kept else None for item in self.items}
-        kept = {}  # and below, with what was said before, since a long record's verdicts are its largest part in memory
-        self.record, self._rows, self._verdicts = replace(self.record, verdicts=()), {}, {}
+        self.record, self._verdicts = replace(self.record, verdicts=()), {}
+        after = self._lay_out(run)
+        self._rows = {}
         verdicts = read_verdicts(run.path)
-        truths = {item.id: item.truth for item in self.listing.items}
-        items = [replace(item, truth=truths.get(item.id)) for item in self.items]
-        shown = [
-            item if after[item.id] is None else replace(item, mask=MaskRef(segmentation=after[item.id]))
-            for item in items
-        ]
-        repaired = [name for name, mask in after.items() if mask is not None]
-        for name in repaired:
-            run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
-        draw_worst(writer, shown, verdicts=verdicts, workers=self.options.n_workers)
-        listing = replace(self.listing, items=tuple(shown))
-        collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
-        clusters = {} if not items else clusters_of(items, films=filmed(listing))
-        compared = before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
+        compared = self._with_truth(writer, after, verdicts)
+        del self.items, self.listing  # here as above: of a long record they are the largest part in memory
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
-        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(repaired)), **compared.tables}
+        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(after)), **compared.tables}
         self._hand_over(writer, verdicts)
         metrics = {**summary.metrics, **compared.metrics}
         failed = len({row["id"] for row in run.lines(ERRORS)})  # they have a verdict, that of the mask as it was
         return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
 
-    def _lay_out(self, run: RunFolder, kept: Mapping[str, Mapping[str, Any]]) -> None:
-        """The files of an audit, with new rows of what was repaired."""
-        before = self.record
-        drawn = (row for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
-        run.write_lines("masks.jsonl", _replaced(before.lines("masks.jsonl"), kept.values(), "segmentation", gone=kept))
-        run.write_lines("thumbnails.jsonl", _replaced(before.thumbnails(), drawn, "jpeg", gone=kept))
-        rows = []
-        for name, row in self._rows.items():
-            if name not in kept:
-                rows.append(row)
+    def _with_truth(self, writer: ResultWriter, after: Mapping[str, Any], verdicts: Verdicts) -> Compared:
+        """Draw the worst masks, and compare with truth where there is some; ``after`` has the repaired masks."""
+        truths = {item.id: item.truth for item in self.listing.items}
+        items = [replace(item, truth=truths.get(item.id)) for item in self.items]
+        shown = [
+            replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item for item in items
+        ]
+        for name in after:
+            writer.run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
+        draw_worst(writer, shown, verdicts=verdicts, workers=self.options.n_workers)
+        listing = replace(self.listing, items=tuple(shown))
+        collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
+        clusters = {} if not items else clusters_of(items, films=filmed(listing))
+        return before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
+
+    def _lay_out(self, run: RunFolder) -> dict[str, Any]:
+        """The files of an audit, with new rows of what was repaired; gives the repaired masks as RLE by id."""
+        before, rows, after = self.record, self._rows, dict[str, Any]()
+        for repaired in read_lines(run.path / REPAIRS):
+            name = str(repaired["id"])
+            if repaired.get("kept") is None or name not in rows:
                 continue
-            verdict = verdict_from_json(kept[name]["verdict"])
-            shares = {key: kept[name]["verdict"].get(key) for key in ("missing_share", "extra_share")}
-            more = {key: value for key, value in row.items() if key not in {"input", *shares}}
-            was = {"attempt": kept[name]["attempt"], "before": kept[name]["before"]}
+            kept = next(one for one in repaired["attempts"] if one["kept"])
+            shares = {key: kept["verdict"].get(key) for key in ("missing_share", "extra_share")}
+            more = {key: value for key, value in rows[name].items() if key not in {"input", *shares}}
             more |= {key: value for key, value in shares.items() if value is not None}
-            rows.append(verdict_to_json(verdict, **more, repair=was))
-        run.write_lines("verdicts.jsonl", rows)
+            was = {"attempt": kept["attempt"], "before": repaired["before"]}
+            rows[name] = verdict_to_json(verdict_from_json(kept["verdict"]), **more, repair=was)
+            after[name] = kept["segmentation"]
+        masks = ({"id": name, "segmentation": mask} for name, mask in after.items())
+        drawn = ({"id": row["id"], "jpeg": row["jpeg"]} for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
+        for name, old, new in (
+            ("masks.jsonl", before.lines("masks.jsonl"), masks),
+            ("thumbnails.jsonl", before.thumbnails(), drawn),
+        ):
+            run.write_lines(name, chain((row for row in old if row.get("id") not in after), new))
+        run.write_lines("verdicts.jsonl", rows.values())
         if header := before.header():
             run.write_long_json(HEADER, header)
+        return after
 
     def _hand_over(self, writer: ResultWriter, verdicts: Verdicts) -> None:
         """All masks as an INPUT and as COCO."""
@@ -458,14 +465,14 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
-        known = {item.id: item for item in self.items}
         failed = {str(row["id"]) for row in run.lines(ERRORS)}
         items, copies, lost = [], dict[str, Path](), list[dict[str, Any]]()
         for row in rows:
             frame = run.frame_path(row)
             if frame is None or not frame.is_file():
                 if row["id"] not in failed:
-                    lost.append(failed_row(known[str(row["id"])], InputError(_GONE, path=frame), "write"))
+                    gone = ErrorRecord.of(InputError(_GONE, path=frame), "write")
+                    lost.append(error_to_json(str(row["id"]), gone))
                 continue
             name = f"frames/{frame_name_of(frame, root)}"
             copies[name] = frame
@@ -490,20 +497,6 @@ def _folder_of_weights(given: str | None) -> Path | None:
             f"there is no segmenter {given[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
         )
     return Path(folder)
-
-
-def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The attempt that was kept, with what was said before."""
-    found = next(one for one in row["attempts"] if one["kept"])
-    return {**found, "id": row["id"], "before": row["before"]}
-
-
-def _replaced(
-    rows: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], key: str, *, gone: Collection[str]
-) -> Iterator[Mapping[str, Any]]:
-    """Rows of the record, and in the place of those that are gone new ones."""
-    yield from (row for row in rows if row.get("id") not in gone)
-    yield from ({"id": row["id"], key: row[key]} for row in new)
 
 
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table:
