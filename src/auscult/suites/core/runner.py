@@ -82,8 +82,7 @@ def earlier_log(run: RunFolder) -> RequestLog:
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write ``cases.jsonl``: rows of ``id``, ``clip``, ``digest``; maybe ``split``, ``truth`` (a hash), ``about``."""
-    run.remove(CASES)
-    run.append_many(CASES, rows)
+    run.write_lines(CASES, rows)
 
 
 def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:

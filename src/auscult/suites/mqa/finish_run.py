@@ -79,8 +79,7 @@ class Basis:
 
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
     """Write both files."""
-    run.remove(CANDIDATES)
-    run.append_many(CANDIDATES, (asdict(candidate) for candidate in candidates))
+    run.write_lines(CANDIDATES, map(asdict, candidates))
     run.write_json(BASIS, asdict(basis))
 
 

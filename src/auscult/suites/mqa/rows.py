@@ -195,13 +195,7 @@ def _track_name(known: Candidate, rank: int | None) -> str:
 
 
 def _wrong(item: Item, message: str, *, expected: str) -> InputError:
-    return InputError(
-        message,
-        expected=expected,
-        hint=_HINT,
-        path=item.source,
-        line=item.line,
-    )
+    return InputError(message, expected=expected, hint=_HINT, path=item.source, line=item.line)
 
 
 ALWAYS_PERFECT = "always perfect"

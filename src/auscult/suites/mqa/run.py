@@ -293,8 +293,7 @@ def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidat
     """Write the INPUT of the judges; returns its items by id."""
     by_id = {item.id: item for item in benchmark.listing.items}
     chosen = {candidate.id: by_id[candidate.id] for candidate in tested}
-    run.remove(FILE)
-    run.append_many(FILE, [line_of(item, run.path) for item in chosen.values()])
+    run.write_lines(FILE, (line_of(item, run.path) for item in chosen.values()))
     return chosen
 
 
