@@ -61,18 +61,18 @@ class ClipModel:
         """Vectors of pictures, uint8 RGB (H, W, 3) each and squeezed to a square: float32 (n, d), each of length 1."""
         import torch
 
-        found = []
+        vectors = []
         for start in range(0, len(frames), _BATCH):
             batch = np.stack([self._prepared(frame) for frame in frames[start : start + _BATCH]])
             with torch.inference_mode():
-                found.append(_plain(self._model.get_image_features(pixel_values=torch.from_numpy(batch))))
-        return _unit(np.concatenate(found), self.folder) if found else np.zeros((0, 0), np.float32)
+                vectors.append(_plain(self._model.get_image_features(pixel_values=torch.from_numpy(batch))))
+        return _unit(np.concatenate(vectors), self.folder) if vectors else np.zeros((0, 0), np.float32)
 
     def sentences(self, texts: Sequence[str]) -> Vectors:
         """Vectors of sentences, float32 (n, d), each of length 1."""
         import torch
 
-        found = []
+        vectors = []
         for start in range(0, len(texts), _BATCH):
             tokens = self._tokens(
                 list(texts[start : start + _BATCH]),
@@ -82,14 +82,14 @@ class ClipModel:
                 return_tensors="pt",
             )
             with torch.inference_mode():
-                found.append(_plain(self._model.get_text_features(**tokens)))
-        return _unit(np.concatenate(found), self.folder) if found else np.zeros((0, 0), np.float32)
+                vectors.append(_plain(self._model.get_text_features(**tokens)))
+        return _unit(np.concatenate(vectors), self.folder) if vectors else np.zeros((0, 0), np.float32)
 
     def _prepared(self, frame: Frame) -> NDArray[np.float32]:
         """float32 (3, side, side)."""
         side = self.image_size
-        how = cv2.INTER_AREA if min(frame.shape[:2]) > side else cv2.INTER_CUBIC
-        small = np.asarray(cv2.resize(frame, (side, side), interpolation=how), dtype=np.float32) / 255.0
+        interpolation = cv2.INTER_AREA if min(frame.shape[:2]) > side else cv2.INTER_CUBIC
+        small = np.asarray(cv2.resize(frame, (side, side), interpolation=interpolation), dtype=np.float32) / 255.0
         scaled = (small - np.asarray(self.folder.mean, np.float32)) / np.asarray(self.folder.std, np.float32)
         return np.ascontiguousarray(scaled.transpose(2, 0, 1))
 
@@ -116,9 +116,9 @@ def load_clip(folder: ClipFolder) -> ClipModel:
     return ClipModel(folder, side, scale, text.max_position_embeddings, model, net.tokens)
 
 
-def _plain(found: Any) -> NDArray[np.float32]:
+def _plain(output: Any) -> NDArray[np.float32]:
     """The projected vectors of what a model returns: a tensor, or an object that holds it."""
-    tensor = getattr(found, "pooler_output", found)
+    tensor = getattr(output, "pooler_output", output)
     return np.asarray(tensor.numpy(), dtype=np.float32)
 
 

@@ -116,12 +116,12 @@ class Loaded:
 def read_table(path: Path) -> Mapping[str, Any]:
     """Read a small JSON object."""
     try:
-        found = json.loads(read_bytes(path, limits=_SMALL))
+        table = json.loads(read_bytes(path, limits=_SMALL))
     except (ValueError, RecursionError) as error:
         raise InputError(f"broken JSON: {str(error)[:80]}", path=path) from error
-    if not isinstance(found, dict):
+    if not isinstance(table, dict):
         raise InputError("the settings are no object", path=path)
-    return found
+    return table
 
 
 def check_folder(path: Path, family: Family) -> CheckedFolder:
@@ -148,8 +148,8 @@ def check_folder(path: Path, family: Family) -> CheckedFolder:
             and any(file.suffix in _PICKLED for file in path.iterdir())
         )
         hint = "pickled weights are not read: save the model again with safetensors" if pickled else error.hint
-        where = error.path or str(path / CONFIG)
-        raise UsageError(error.message, path=where, expected=family.expected, hint=hint) from error
+        source = error.path or str(path / CONFIG)
+        raise UsageError(error.message, path=source, expected=family.expected, hint=hint) from error
     return CheckedFolder(path=path, family=family, settings=settings, numbers=numbers)
 
 
@@ -158,13 +158,13 @@ def own_settings(table: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
     _check_values(table)
     if table.get("transformers_weights") not in (WEIGHTS, None):
         raise InputError(f"{CONFIG} names another file of weights, {str(table['transformers_weights'])[:60]!r}")
-    found = str(table.get("model_type"))
-    if found in family.inside:
-        table = _inner(table, family.inside[found]) or {}
-        found = str(table.get("model_type", family.types[0]))
-    if found not in family.types:
+    kind = str(table.get("model_type"))
+    if kind in family.inside:
+        table = _inner(table, family.inside[kind]) or {}
+        kind = str(table.get("model_type", family.types[0]))
+    if kind not in family.types:
         expected = " or ".join(map(repr, (*family.types, *family.inside)))
-        raise InputError(f"{CONFIG} describes a model of type {found[:40]!r}, not {expected}")
+        raise InputError(f"{CONFIG} describes a model of type {kind[:40]!r}, not {expected}")
     return table
 
 
@@ -205,11 +205,11 @@ def check_beside(path: Path, reader: str) -> None:
     for name in _PREPARED:
         if (path / name).is_file() and "auto_map" in read_table(path / name):
             raise InputError("it holds 'auto_map': code of a folder is never run", path=path / name)
-    ways = _TOKENS.get(reader, ((),))
-    if not any(all((path / name).is_file() for name in names) for names in ways):
-        named = ", or ".join(" and ".join(names) for names in ways)
-        raise InputError(f"the tokenizer is missing: {named}", path=path)
-    for name in sum(ways, ()):
+    alternatives = _TOKENS.get(reader, ((),))
+    if not any(all((path / name).is_file() for name in names) for names in alternatives):
+        choices = ", or ".join(" and ".join(names) for names in alternatives)
+        raise InputError(f"the tokenizer is missing: {choices}", path=path)
+    for name in sum(alternatives, ()):
         if (path / name).is_file():
             check_file(path / name, limits=_MEDIUM)
 
@@ -219,8 +219,8 @@ def weight_files(path: Path) -> list[Path]:
     if (path / WEIGHTS).exists() or not (path / INDEX).exists():
         return [path / WEIGHTS]
     try:
-        found = json.loads(read_bytes(path / INDEX, limits=_MEDIUM))
-        names = sorted(set(found["weight_map"].values()))
+        index = json.loads(read_bytes(path / INDEX, limits=_MEDIUM))
+        names = sorted(set(index["weight_map"].values()))
         files = [path / name for name in names if name.endswith(".safetensors") and Path(name).name == name]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InputError("the index of the weights is damaged", path=path / INDEX) from error
@@ -300,32 +300,32 @@ def build_settings(table: Mapping[str, Any], kind: Any, parts: Mapping[str, str]
     """The library's settings of a checked table; ``parts`` as in ``Family``."""
     import transformers
 
-    own = set(kind.attribute_map) - {"model_type"}
+    keys = set(kind.attribute_map) - {"model_type"}
     for base in kind.__mro__[: kind.__mro__.index(transformers.PretrainedConfig)]:
-        own |= {name for name in inspect.get_annotations(base) if name != "model_type" and not name.startswith("_")}
-    found = {key: value for key, value in table.items() if key in own or (key in _UNDECLARED and value is not None)}
+        keys |= {name for name in inspect.get_annotations(base) if name != "model_type" and not name.startswith("_")}
+    values = {key: value for key, value in table.items() if key in keys or (key in _UNDECLARED and value is not None)}
     for key, usual in kind.sub_configs.items():
         below = _inner(table, key)
         if below is None:  # the library fills in its own defaults
             continue
         part: Any = getattr(transformers, parts[key]) if key in parts else usual
-        named = str(below.get("model_type", part.model_type))
+        model_type = str(below.get("model_type", part.model_type))
         # Parts of a model of pictures and of its model of videos are the same but for their name.
-        if named.replace("_video", "") != part.model_type.replace("_video", ""):
-            raise InputError(f"{key!r} in {CONFIG} is of type {named[:40]!r}, not {part.model_type!r}")
-        found[key] = build_settings(below, part, parts)
-    return kind(**found)
+        if model_type.replace("_video", "") != part.model_type.replace("_video", ""):
+            raise InputError(f"{key!r} in {CONFIG} is of type {model_type[:40]!r}, not {part.model_type!r}")
+        values[key] = build_settings(below, part, parts)
+    return kind(**values)
 
 
-def finite(found: Any, folder: CheckedFolder) -> Any:
+def finite(tensor: Any, folder: CheckedFolder) -> Any:
     """Give back a tensor of a model; a value that is not finite is an error of the user's weights."""
     import torch
 
-    if not bool(torch.isfinite(found).all()):
+    if not bool(torch.isfinite(tensor).all()):
         raise UsageError(
             f"{folder.family.title} gives what is no number", path=folder.path / WEIGHTS, expected="whole weights"
         )
-    return found
+    return tensor
 
 
 @contextmanager
@@ -370,22 +370,22 @@ class Preparation:
         import torch
         from torch.nn.functional import interpolate
 
-        found = torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 3, 1, 2)))
+        pixels = torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 3, 1, 2)))
         size = self.sized(frames.shape[1], frames.shape[2])
         if size != tuple(frames.shape[1:3]):
-            found = interpolate(found, size=size, mode="bicubic" if self.cubic else "bilinear", antialias=True)
+            pixels = interpolate(pixels, size=size, mode="bicubic" if self.cubic else "bilinear", antialias=True)
         mean, std = (torch.tensor(values, dtype=torch.float32)[:, None, None] for values in (self.mean, self.std))
-        return (found.to(torch.float32) * _SCALE - mean) / std
+        return (pixels.to(torch.float32) * _SCALE - mean) / std
 
     def sized(self, height: int, width: int) -> tuple[int, int]:
         """The size that a frame of ``height`` and ``width`` is given."""
         if self.size is not None:
             return self.size
-        short, most = self.edges
+        short, limit = self.edges
         least, greatest = min(height, width), max(height, width)
         exact = float(short)
-        if greatest / least * short > most:
-            exact = most * least / greatest
+        if greatest / least * short > limit:
+            exact = limit * least / greatest
             short = round(exact)
         if least == short:
             return height, width

@@ -91,8 +91,8 @@ class OmniThinker:
             }.items()
         }
         with torch.inference_mode(), quiet():
-            found = self.net.model.generate(**moved, generation_config=settings)
-        new = found[0, encoded["input_ids"].shape[1] :]
+            output = self.net.model.generate(**moved, generation_config=settings)
+        new = output[0, encoded["input_ids"].shape[1] :]
         return str(self.net.tokens.decode(new, skip_special_tokens=True)).strip()
 
     def _features(
@@ -103,13 +103,13 @@ class OmniThinker:
         image_tokens: list[int] = []
         audio_tokens: list[int] = []
         if pictures:
-            shown = self.pictures(images=list(pictures), return_tensors="pt")
-            taken = ("pixel_values", "image_grid_thw", "image_merge_sizes")
-            inputs |= {name: shown[name] for name in taken if name in shown}
+            images = self.pictures(images=list(pictures), return_tensors="pt")
+            names = ("pixel_values", "image_grid_thw", "image_merge_sizes")
+            inputs |= {name: images[name] for name in names if name in images}
             merged = int(self.pictures.merge_size) ** 2
-            image_tokens = [int(grid.prod()) // merged for grid in shown["image_grid_thw"]]
+            image_tokens = [int(grid.prod()) // merged for grid in images["image_grid_thw"]]
         if sounds:
-            heard = self._ears(
+            audio = self._ears(
                 list(sounds),
                 sampling_rate=self.rate_hz,
                 padding="max_length",
@@ -117,8 +117,8 @@ class OmniThinker:
                 return_attention_mask=True,
                 return_tensors="pt",
             )
-            inputs |= {"input_features": heard["input_features"], "feature_attention_mask": heard["attention_mask"]}
-            audio_tokens = [self._audio_tokens(int(length)) for length in heard["attention_mask"].sum(-1)]
+            inputs |= {"input_features": audio["input_features"], "feature_attention_mask": audio["attention_mask"]}
+            audio_tokens = [self._audio_tokens(int(length)) for length in audio["attention_mask"].sum(-1)]
         return inputs, image_tokens, audio_tokens
 
     def _audio_tokens(self, frames: int) -> int:
@@ -126,8 +126,8 @@ class OmniThinker:
         if self.net.folder.family is _QWEN_25:
             return ((frames - 1) // 2 + 1 - 2) // 2 + 1
         window = 2 * int(self.net.model.config.audio_config.n_window)
-        rest = (frames % window - 1) // 2 + 1
-        return ((rest - 1) // 2 + 1 - 1) // 2 + 1 + frames // window * _CHUNK
+        tail = (frames % window - 1) // 2 + 1
+        return ((tail - 1) // 2 + 1 - 1) // 2 + 1 + frames // window * _CHUNK
 
     def _conversation(self, question: str, image_tokens: Sequence[int], audio_tokens: Sequence[int]) -> str:
         """The whole text: marks stand for media; a question cannot hold any."""
@@ -137,9 +137,9 @@ class OmniThinker:
         sounds = "".join(
             f"{words.audio_bos_token}{words.audio_token * count}{words.audio_eos_token}" for count in audio_tokens
         )
-        asked = question.replace("<|", "< |")
+        escaped = question.replace("<|", "< |")
         return (
-            f"<|im_start|>system\n{_SYSTEM}{_END}\n<|im_start|>user\n{pictures}{sounds}{asked}{_END}\n"
+            f"<|im_start|>system\n{_SYSTEM}{_END}\n<|im_start|>user\n{pictures}{sounds}{escaped}{_END}\n"
             "<|im_start|>assistant\n"
         )
 

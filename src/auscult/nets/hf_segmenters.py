@@ -70,7 +70,7 @@ class ClipSeg:
         from torch.nn.functional import interpolate
 
         net, start = self.net, 0
-        found = np.empty(frames.shape[:3], np.float32)
+        result = np.empty(frames.shape[:3], np.float32)
         with torch.inference_mode():
             meant = self._meant(text)
             for batch in batches(frames, _SENTENCES):
@@ -80,14 +80,14 @@ class ClipSeg:
                 ).logits.reshape(len(batch), 1, *pixels.shape[-2:])
                 heat = torch.sigmoid(finite(logits, net.folder))
                 heat = interpolate(heat, size=frames.shape[1:3], mode="bilinear", align_corners=False)
-                found[start : start + len(batch)] = heat[:, 0].clamp(0, 1).cpu().numpy()
+                result[start : start + len(batch)] = heat[:, 0].clamp(0, 1).cpu().numpy()
                 start += len(batch)
-        return found
+        return result
 
     def _meant(self, text: str) -> Any:
         """The sentence as the decoder takes it, a tensor (1, d)."""
-        most = self.net.model.config.text_config.max_position_embeddings
-        tokens = self.net.tokens([text], truncation=True, max_length=most, return_tensors="pt").to(self.net.device)
+        limit = self.net.model.config.text_config.max_position_embeddings
+        tokens = self.net.tokens([text], truncation=True, max_length=limit, return_tensors="pt").to(self.net.device)
         return self.net.model.get_conditional_embeddings(batch_size=1, **tokens)
 
 
@@ -139,13 +139,13 @@ class Grounding:
 
         None where no box scores more than ``LEAST_SCORE``.
         """
-        found = (ranked[:1] for ranked in self._ranked(frames, text, least_score=LEAST_SCORE))
-        return [ranked[0] if ranked else None for ranked in found]
+        best = (ranked[:1] for ranked in self._ranked(frames, text, least_score=LEAST_SCORE))
+        return [ranked[0] if ranked else None for ranked in best]
 
     def every_box(self, frame: Frame, text: str, *, least_score: float) -> list[FloatBox]:
         """All boxes of a frame that score more, the surest first."""
-        (found,) = self._ranked(frame[None], text, least_score=least_score)
-        return found
+        (boxes,) = self._ranked(frame[None], text, least_score=least_score)
+        return boxes
 
     def _ranked(self, frames: Frames, text: str, *, least_score: float) -> Iterator[list[FloatBox]]:
         import torch
@@ -168,8 +168,8 @@ class Grounding:
                     yield [_box(boxes[index], frames.shape[1:3]) for index in sure]
 
     def _tokens_of(self, text: str) -> dict[str, Any]:
-        most = self._net.model.config.max_text_len
-        tokens = self._net.tokens([sentence(text)], truncation=True, max_length=most, return_tensors="pt")
+        limit = self._net.model.config.max_text_len
+        tokens = self._net.tokens([sentence(text)], truncation=True, max_length=limit, return_tensors="pt")
         return {name: tokens[name].to(self._net.device) for name in ("input_ids", "token_type_ids", "attention_mask")}
 
 
@@ -219,15 +219,15 @@ class Sam3:
         """The best instance of every frame, bool (T, H, W); empty where none scores over ``LEAST_SCORE``."""
         import torch
 
-        found = np.zeros(frames.shape[:3], np.bool_)
+        result = np.zeros(frames.shape[:3], np.bool_)
         with torch.inference_mode():
             tokens = self._tokens_of(text)
             words = self._net.model.get_text_features(**tokens)
             for index in range(len(frames)):  # one by one: a frame takes gigabytes in the released model
                 pixels = self._prepared(frames[index : index + 1]).to(self._net.device)
                 out = self._net.model(pixel_values=pixels, text_embeds=words, attention_mask=tokens["attention_mask"])
-                found[index] = self._best(out, frames.shape[1:3])
-        return found
+                result[index] = self._best(out, frames.shape[1:3])
+        return result
 
     def _best(self, out: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
         import torch
@@ -242,8 +242,8 @@ class Sam3:
         return np.asarray((large > CUT_SHARE)[0, 0].cpu().numpy(), np.bool_)
 
     def _tokens_of(self, text: str) -> dict[str, Any]:
-        most = self._net.model.config.text_config.max_position_embeddings
-        tokens = self._net.tokens([text], padding="max_length", truncation=True, max_length=most, return_tensors="pt")
+        limit = self._net.model.config.text_config.max_position_embeddings
+        tokens = self._net.tokens([text], padding="max_length", truncation=True, max_length=limit, return_tensors="pt")
         return {name: tokens[name].to(self._net.device) for name in ("input_ids", "attention_mask")}
 
 
@@ -280,12 +280,12 @@ class BoxSegmenter:
         """One mask for every frame's box (x0, y0, x1, y1) in pixels, bool (T, H, W); empty where there is no box."""
         import torch
 
-        found = np.zeros(frames.shape[:3], np.bool_)
+        result = np.zeros(frames.shape[:3], np.bool_)
         with torch.inference_mode():
             for index, box in enumerate(boxes):
                 if box is not None:
-                    found[index] = self._mask(frames[index : index + 1], box)
-        return found
+                    result[index] = self._mask(frames[index : index + 1], box)
+        return result
 
     def prompted(
         self, frame: Frame, box: FloatBox, points: Sequence[tuple[tuple[int, int], bool]]
@@ -308,12 +308,12 @@ class BoxSegmenter:
         pixels = pad(pixels, (0, self._side - wide, 0, self._side - high))
         scale = (wide / width, high / height) * 2
         corners = torch.tensor([[[edge * by for edge, by in zip(box, scale, strict=True)]]], device=pixels.device)
-        more = {}
+        prompts = {}
         if points:
-            at = [[(x + 0.5) * scale[0], (y + 0.5) * scale[1]] for (x, y), _ in points]
-            more["input_points"] = torch.tensor([[at]], device=pixels.device)
-            more["input_labels"] = torch.tensor([[[int(inside) for _, inside in points]]], device=pixels.device)
-        out = self._net.model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **more)
+            scaled = [[(x + 0.5) * scale[0], (y + 0.5) * scale[1]] for (x, y), _ in points]
+            prompts["input_points"] = torch.tensor([[scaled]], device=pixels.device)
+            prompts["input_labels"] = torch.tensor([[[int(inside) for _, inside in points]]], device=pixels.device)
+        out = self._net.model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **prompts)
         logits = finite(out.pred_masks[:, 0], self._net.folder)
         if self._padded:
             logits = interpolate(logits, size=(self._side, self._side), mode="bilinear", align_corners=False)
@@ -330,10 +330,10 @@ class BoxSegmenter:
 
 def load_sam(path: Path) -> BoxSegmenter:
     """Load SAM, SAM 2 or SAM 3, whichever the folder holds."""
-    found = _type_of(path)
-    if found in SAM.types:
+    model_type = _type_of(path)
+    if model_type in SAM.types:
         return _loaded(path, SAM, Preparation(), padded=True)
-    if found in (*SAM3.types, *SAM3.inside):
+    if model_type in (*SAM3.types, *SAM3.inside):
         return _loaded(path, SAM3, Preparation(mean=_HALF, std=_HALF))
     return load_sam2(path)
 
@@ -379,18 +379,18 @@ class Sam2Video:
         """Follow an object, bool (T, H, W); the first mask is ``first``, as is usual in the task, and may be empty."""
         import torch
 
-        found = np.zeros(frames.shape[:3], np.bool_)
-        found[0] = first
+        result = np.zeros(frames.shape[:3], np.bool_)
+        result[0] = first
         if len(frames) == 1:
-            return found
+            return result
         session = self._session(frames, first)
         with torch.inference_mode():
             for index in range(len(frames)):
                 logits = self._net.model(session, frame_idx=index).pred_masks
                 if index:
-                    found[index] = to_frame(finite(logits, self._net.folder), frames.shape[1:3])
+                    result[index] = to_frame(finite(logits, self._net.folder), frames.shape[1:3])
                 self._forget(session, index)
-        return found
+        return result
 
     def _session(self, frames: Frames, first: Mask) -> Any:
         import torch

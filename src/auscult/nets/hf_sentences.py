@@ -46,15 +46,15 @@ class SentenceVectors:
 
     def __call__(self, texts: Sequence[str], /) -> Doubles:
         """The vectors, in the order of the texts; words beyond the ``most`` first are not read."""
-        found = []
+        parts = []
         for states, mask in _states(self.net, texts, most=self.most):
             if self.first:
                 vectors = states[:, 0]
             else:
                 weights = mask[..., None].to(states.dtype)
                 vectors = (states * weights).sum(1) / weights.sum(1)
-            found.append(vectors.double().cpu().numpy())
-        rows = np.concatenate(found) if found else np.zeros((0, self.net.model.config.hidden_size))
+            parts.append(vectors.double().cpu().numpy())
+        rows = np.concatenate(parts) if parts else np.zeros((0, self.net.model.config.hidden_size))
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), np.float64)
 
 
@@ -72,11 +72,11 @@ class FluencyErrors:
         import torch
 
         plain = ["".join(letter for letter in text if _is_read(letter)).lower() for text in texts]
-        found = [
+        parts = [
             torch.sigmoid(states[:, 0] @ self.weight.T + self.bias)[:, -1].double().cpu().numpy()
             for states, _ in _states(self.net, plain, most=_FLUENCY_WORDS)
         ]
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def load_sentences(path: Path) -> SentenceVectors:
@@ -87,16 +87,16 @@ def load_sentences(path: Path) -> SentenceVectors:
     """
     net = load(check_folder(path, SENTENCES))
     pooling = read_table(path / POOLING) if (path / POOLING).is_file() else {"pooling_mode_mean_tokens": True}
-    ways = sorted(_ways(pooling))
-    if ways not in (["mean_tokens"], ["cls_token"]):
+    modes = sorted(_ways(pooling))
+    if modes not in (["mean_tokens"], ["cls_token"]):
         raise UsageError(
-            f"the vectors are pooled by {', '.join(ways) or 'nothing'}"[:120],
+            f"the vectors are pooled by {', '.join(modes) or 'nothing'}"[:120],
             path=path / POOLING,
             expected="mean_tokens or cls_token",
         )
-    told = read_table(path / LENGTH).get("max_seq_length") if (path / LENGTH).is_file() else None
-    most = told if isinstance(told, int) and 0 < told <= _MOST else _MOST
-    return SentenceVectors(net, first=ways == ["cls_token"], most=most, name=path.name)
+    stated = read_table(path / LENGTH).get("max_seq_length") if (path / LENGTH).is_file() else None
+    most = stated if isinstance(stated, int) and 0 < stated <= _MOST else _MOST
+    return SentenceVectors(net, first=modes == ["cls_token"], most=most, name=path.name)
 
 
 def _ways(pooling: Any) -> list[str]:
@@ -140,13 +140,13 @@ def convert_fluency(checkpoint: Path, bert: Path, folder: Path) -> None:
     if folder.exists():
         raise UsageError("the folder is there already", path=folder, expected="a folder that is not there yet")
     try:
-        found = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        content = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
         raise InputError(
             f"the checkpoint cannot be read: {' '.join(str(error).split())[:80]}", path=checkpoint,
             expected="a checkpoint of FENSE's fluency model, of tensors and plain values",
         ) from error  # fmt: skip
-    states = found.get("state_dict") if isinstance(found, dict) else None
+    states = content.get("state_dict") if isinstance(content, dict) else None
     if not isinstance(states, dict) or not _RELEASED.keys() <= states.keys():
         raise InputError(
             "the checkpoint has no state_dict with clf.weight and clf.bias", path=checkpoint,
@@ -189,9 +189,9 @@ def _states(net: Loaded, texts: Sequence[str], *, most: int) -> Any:
 
     most = min(most, net.model.config.max_position_embeddings)
     for start in range(0, len(texts), _BATCH):
-        given = net.tokens(
+        tokens = net.tokens(
             list(texts[start : start + _BATCH]), padding=True, truncation=True, max_length=most, return_tensors="pt"
         ).to(net.device)
         with torch.inference_mode():
-            states = net.model(**given).last_hidden_state
-        yield finite(states, net.folder), given["attention_mask"]
+            states = net.model(**tokens).last_hidden_state
+        yield finite(states, net.folder), tokens["attention_mask"]

@@ -58,13 +58,13 @@ class Clap:
 
         Of a sound that is longer than the model's window it is the mean over windows.
         """
-        heard, found = mono_at(samples, rate_hz=rate_hz, wanted_hz=self._rate_hz), []
+        mono, vectors = mono_at(samples, rate_hz=rate_hz, wanted_hz=self._rate_hz), []
         size = self._rate_hz * self._window_s
-        for start in range(0, max(1, heard.size - size // 2), size):  # no scrap behind whole windows
-            part = heard[start : start + size]
-            given = self._prepare(part, sampling_rate=self._rate_hz, return_tensors="pt")
-            found.append(self._vectors("get_audio_features", given))
-        mean = np.concatenate(found).mean(axis=0)
+        for start in range(0, max(1, mono.size - size // 2), size):  # no scrap behind whole windows
+            part = mono[start : start + size]
+            inputs = self._prepare(part, sampling_rate=self._rate_hz, return_tensors="pt")
+            vectors.append(self._vectors("get_audio_features", inputs))
+        mean = np.concatenate(vectors).mean(axis=0)
         return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), np.float32)
 
     def _words(self, texts: Sequence[str]) -> Floats:
@@ -72,12 +72,12 @@ class Clap:
         cut = {"padding": True, "truncation": True, "max_length": _MOST_WORDS}
         return self._vectors("get_text_features", self._net.tokens(list(texts), return_tensors="pt", **cut))
 
-    def _vectors(self, method: str, given: Any) -> Floats:
+    def _vectors(self, method: str, inputs: Any) -> Floats:
         import torch
 
         with torch.inference_mode():
-            found = getattr(self._net.model, method)(**given.to(self._net.device))
-        vectors = finite(getattr(found, "pooler_output", found), self._net.folder)
+            output = getattr(self._net.model, method)(**inputs.to(self._net.device))
+        vectors = finite(getattr(output, "pooler_output", output), self._net.folder)
         return np.asarray(vectors.cpu().numpy(), np.float32)
 
 
@@ -122,15 +122,15 @@ class Whisper:
         """What is said in a sound, (samples,) or (channels, samples); long sounds are cut into the model's windows."""
         import torch
 
-        heard, said = mono_at(samples, rate_hz=rate_hz, wanted_hz=RATE_HZ), []
+        mono, texts = mono_at(samples, rate_hz=rate_hz, wanted_hz=RATE_HZ), []
         size = self._seconds * RATE_HZ
-        for start in range(0, max(1, heard.size), size):
-            given = self._prepare(heard[start : start + size], sampling_rate=RATE_HZ, return_tensors="pt")
-            features = given["input_features"].to(self._net.device)
+        for start in range(0, max(1, mono.size), size):
+            inputs = self._prepare(mono[start : start + size], sampling_rate=RATE_HZ, return_tensors="pt")
+            features = inputs["input_features"].to(self._net.device)
             with torch.inference_mode(), quiet():
                 tokens = self._net.model.generate(features, max_new_tokens=self._most, do_sample=False, num_beams=1)
-            said.append(self._net.tokens.decode(tokens[0], skip_special_tokens=True).strip())
-        return " ".join(filter(None, said))
+            texts.append(self._net.tokens.decode(tokens[0], skip_special_tokens=True).strip())
+        return " ".join(filter(None, texts))
 
 
 def load_whisper(path: Path) -> Whisper:

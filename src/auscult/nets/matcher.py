@@ -103,10 +103,10 @@ class Namer(nn.Module):
 
     def forward(self, crop: Tensor) -> Tensor:
         """As ``Matcher.forward`` says; what is inside the mask and what is around it are pooled apart."""
-        found = self.body(2.0 * crop - 1.0)
+        features = self.body(2.0 * crop - 1.0)
         inside = nn.functional.avg_pool2d(crop[:, 3:], 8) + 1e-3
-        held = (found * inside).sum((2, 3)) / inside.sum((2, 3))
-        return self.words(self.drop(torch.cat([held, found.mean((2, 3))], 1)))
+        pooled = (features * inside).sum((2, 3)) / inside.sum((2, 3))
+        return self.words(self.drop(torch.cat([pooled, features.mean((2, 3))], 1)))
 
 
 class Bottleneck(nn.Module):

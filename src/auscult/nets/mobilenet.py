@@ -51,33 +51,33 @@ class Conv(nn.Conv2d):
         )
         self.uneven = stride == 2 and size > 1
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Convolve (n, c, h, w)."""
         if self.training and self.uneven and self.groups > 1:
-            return _plain(self, given)[:, :, 1::2, 1::2].contiguous(memory_format=torch.channels_last)
-        return super().forward(functional.pad(given, (0, 1, 0, 1)) if self.uneven else given)
+            return _plain(self, inputs)[:, :, 1::2, 1::2].contiguous(memory_format=torch.channels_last)
+        return super().forward(functional.pad(inputs, (0, 1, 0, 1)) if self.uneven else inputs)
 
-    def undilated(self, given: Tensor) -> Tensor:
+    def undilated(self, inputs: Tensor) -> Tensor:
         """Convolve what ``space_to_batch`` made: a dilation of 2 is none within a phase."""
-        return _plain(self, given) if self.dilation != (1, 1) else self(given)
+        return _plain(self, inputs) if self.dilation != (1, 1) else self(inputs)
 
 
-def _plain(layer: Conv, given: Tensor) -> Tensor:
-    return functional.conv2d(given, layer.weight, layer.bias, padding=1, groups=layer.groups)
+def _plain(layer: Conv, inputs: Tensor) -> Tensor:
+    return functional.conv2d(inputs, layer.weight, layer.bias, padding=1, groups=layer.groups)
 
 
-def space_to_batch(given: Tensor) -> Tensor:
+def space_to_batch(maps: Tensor) -> Tensor:
     """Every second row and column as a picture of its own, (n, c, h, w) -> (4 n, c, h / 2, w / 2)."""
-    n, channels, high, wide = given.shape
-    parted = given.reshape(n, channels, high // 2, 2, wide // 2, 2).permute(3, 5, 0, 1, 2, 4)
-    return parted.reshape(4 * n, channels, high // 2, wide // 2).contiguous(memory_format=torch.channels_last)
+    n, channels, height, width = maps.shape
+    parted = maps.reshape(n, channels, height // 2, 2, width // 2, 2).permute(3, 5, 0, 1, 2, 4)
+    return parted.reshape(4 * n, channels, height // 2, width // 2).contiguous(memory_format=torch.channels_last)
 
 
-def batch_to_space(given: Tensor) -> Tensor:
+def batch_to_space(maps: Tensor) -> Tensor:
     """Undo ``space_to_batch``, (4 n, c, h, w) -> (n, c, 2 h, 2 w)."""
-    many, channels, high, wide = given.shape
-    parted = given.reshape(2, 2, many // 4, channels, high, wide).permute(2, 3, 4, 0, 5, 1)
-    joined = parted.reshape(many // 4, channels, 2 * high, 2 * wide)
+    count, channels, height, width = maps.shape
+    parted = maps.reshape(2, 2, count // 4, channels, height, width).permute(2, 3, 4, 0, 5, 1)
+    joined = parted.reshape(count // 4, channels, 2 * height, 2 * width)
     return joined.contiguous(memory_format=torch.channels_last)
 
 
@@ -86,19 +86,19 @@ class Inverted(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, *, expansion: int, stride: int, dilation: int = 1) -> None:
         super().__init__()
-        wide = inputs * expansion
-        self.expand = Conv(inputs, wide) if expansion > 1 else None
-        self.depthwise = Conv(wide, wide, size=3, stride=stride, groups=wide, dilation=dilation)
-        self.project = Conv(wide, outputs)
+        hidden = inputs * expansion
+        self.expand = Conv(inputs, hidden) if expansion > 1 else None
+        self.depthwise = Conv(hidden, hidden, size=3, stride=stride, groups=hidden, dilation=dilation)
+        self.project = Conv(hidden, outputs)
         self.adds = stride == 1 and inputs == outputs
         self.dilated = dilation > 1
 
-    def forward(self, given: Tensor, *, in_batch: bool = False) -> Tensor:
+    def forward(self, inputs: Tensor, *, in_batch: bool = False) -> Tensor:
         """Transform (n, c, h, w), or what ``space_to_batch`` made of it."""
-        found = given if self.expand is None else functional.relu6(self.expand(given))
-        found = self.depthwise.undilated(found) if in_batch else self.depthwise(found)
-        found = self.project(functional.relu6(found))
-        return given + found if self.adds else found
+        features = inputs if self.expand is None else functional.relu6(self.expand(inputs))
+        features = self.depthwise.undilated(features) if in_batch else self.depthwise(features)
+        features = self.project(functional.relu6(features))
+        return inputs + features if self.adds else features
 
 
 class MobileNetV2(nn.Module):
@@ -111,27 +111,27 @@ class MobileNetV2(nn.Module):
         self.ends: list[int] = []
         inputs = 32
         for expansion, outputs, repeats, step, dilation in BLOCKS:
-            for at in range(repeats):
-                moves = step if at == 0 else 1
+            for repeat in range(repeats):
+                moves = step if repeat == 0 else 1
                 if moves == 2:
                     self.ends.append(len(blocks) - 1)
-                spread = 1 if outputs == 160 and at == 0 else dilation
+                spread = 1 if outputs == 160 and repeat == 0 else dilation
                 blocks.append(Inverted(inputs, outputs, expansion=expansion, stride=moves, dilation=spread))
                 inputs = outputs
         self.blocks = nn.ModuleList(blocks)
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Features of pictures (n, 3, side, side) in -1..1, the side a multiple of 32."""
-        found = functional.relu6(self.stem(pictures))
-        kept: list[Tensor] = []
+        features = functional.relu6(self.stem(pictures))
+        skips: list[Tensor] = []
         in_batch = False
-        for at, block in enumerate(self.blocks):
+        for index, block in enumerate(self.blocks):
             if self.training and block.dilated and not in_batch:
-                found, in_batch = space_to_batch(found), True
-            found = block(found, in_batch=in_batch)
-            if at in self.ends:
-                kept.append(found)
-        return kept[0], kept[1], kept[2], batch_to_space(found) if in_batch else found
+                features, in_batch = space_to_batch(features), True
+            features = block(features, in_batch=in_batch)
+            if index in self.ends:
+                skips.append(features)
+        return skips[0], skips[1], skips[2], batch_to_space(features) if in_batch else features
 
     def convolutions(self) -> list[Conv]:
         """All convolutions in the order in which they run."""
@@ -152,17 +152,17 @@ class MobileStages(nn.Module):
             stride = step * dilation  # the backbone's dilation stands for a stride
             if stride == 2 and inputs > _HALVED:
                 stages.append(nn.Sequential())
-            for at in range(repeats):
-                stages[-1].append(Inverted(inputs, outputs, expansion=expansion, stride=stride if at == 0 else 1))
+            for repeat in range(repeats):
+                stages[-1].append(Inverted(inputs, outputs, expansion=expansion, stride=stride if repeat == 0 else 1))
                 inputs = outputs
         self.stages = nn.ModuleList(stages)
 
-    def forward(self, given: Tensor, stage: int) -> Tensor:
+    def forward(self, inputs: Tensor, stage: int) -> Tensor:
         """Run stage 1 on RGB pictures (n, 3, side, side) in 0..1, a later one on what the one before hands on."""
         if stage == 1:
-            given = functional.relu6(self.stem((2 * given - 1).contiguous(memory_format=torch.channels_last)))
-        found: Tensor = self.stages[stage - 1](given)
-        return found
+            inputs = functional.relu6(self.stem((2 * inputs - 1).contiguous(memory_format=torch.channels_last)))
+        output: Tensor = self.stages[stage - 1](inputs)
+        return output
 
     def convolutions(self) -> list[Conv]:
         """All convolutions in the order in which they run."""
@@ -178,12 +178,10 @@ class Context(nn.Module):
         self.whole = Conv(320, CONTEXT)
         self.project = Conv(2 * CONTEXT, CONTEXT)
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Transform features of stride 16."""
-        here = functional.relu6(self.local(given))
-        mean = functional.relu6(self.whole(given.mean(dim=(2, 3), keepdim=True)))
+        local = functional.relu6(self.local(inputs))
+        mean = functional.relu6(self.whole(inputs.mean(dim=(2, 3), keepdim=True)))
         weight = self.project.weight
-        wide = functional.conv2d(
-            mean, weight[:, :CONTEXT]
-        )  # one vector for all positions: cheaper than a map of copies
-        return functional.relu6(wide + functional.conv2d(here, weight[:, CONTEXT:], self.project.bias))
+        pooled = functional.conv2d(mean, weight[:, :CONTEXT])  # one for all positions: cheaper than a map of copies
+        return functional.relu6(pooled + functional.conv2d(local, weight[:, CONTEXT:], self.project.bias))

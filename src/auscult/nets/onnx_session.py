@@ -92,7 +92,7 @@ def open_session(content: bytes, path: Path, *, hint: str = HINT, in_eight_bits:
 def open_known(path: Path, *, takes: str, gives: Sequence[int], hint: str) -> Any:
     """Open a network of the user's that has one input of this name and outputs of these sizes along the last axis."""
     session = open_session(read_network(path, hint=hint), path, hint=hint)
-    names, sizes = [one.name for one in session.get_inputs()], [output.shape[-1:] for output in session.get_outputs()]
+    names, sizes = [node.name for node in session.get_inputs()], [output.shape[-1:] for output in session.get_outputs()]
     if names != [takes] or sizes != [[size] for size in gives]:
         raise UsageError("this is another network", expected=f"one of the input {takes!r}", hint=hint, path=path)
     return session

@@ -55,9 +55,9 @@ class Separable(nn.Module):
         self.depthwise = nn.Conv2d(width, width, size, padding=size // 2, groups=width)
         self.pointwise = nn.Conv2d(width, width, 1)
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Transform (n, c, h, w)."""
-        return functional.relu(given + self.pointwise(functional.relu(self.depthwise(given))))
+        return functional.relu(inputs + self.pointwise(functional.relu(self.depthwise(inputs))))
 
 
 class PromptCode(nn.Module):
@@ -85,14 +85,14 @@ class Likeness(nn.Module):
 
     def forward(self, features: Tensor, region: Tensor) -> Tensor:
         """Compare features (n, 256, h, w) with a region (n, 1, h, w), 0..1."""
-        n, _, high, wide = features.shape
-        vectors = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
+        n, _, height, width = features.shape
+        vectors = self.embed(features).reshape(n, _HEADS, _EACH, height * width)
         ones = torch.ones(1, _EACH, dtype=vectors.dtype, device=vectors.device)
         vectors = vectors / torch.matmul(ones, vectors * vectors).clamp(min=_TINY).sqrt()
-        weights = torch.cat([region, 1 - region], dim=1).reshape(n, 1, 2, high * wide) + 1e-4
+        weights = torch.cat([region, 1 - region], dim=1).reshape(n, 1, 2, height * width) + 1e-4
         means = torch.matmul(vectors, weights.transpose(2, 3)) / weights.sum(dim=3).unsqueeze(2)
-        alike = torch.matmul(means.transpose(2, 3), vectors)
-        return alike.reshape(n, 2 * _HEADS, high, wide)
+        likeness = torch.matmul(means.transpose(2, 3), vectors)
+        return likeness.reshape(n, 2 * _HEADS, height, width)
 
 
 class Decoder(nn.Module):
@@ -118,8 +118,8 @@ class Decoder(nn.Module):
         """The answer to a prompt as logits, (n, 1, grid, grid), and the decoder's features at strides 4, 8 and 16."""
         coded = self.code(prompt)
         region = functional.avg_pool2d(prompt[:, :3].amax(dim=1, keepdim=True), 8)
-        seen = torch.cat([context, coded[2], self.likeness(context, region)], dim=1)
-        wide = self.wide_blocks(functional.relu(self.wide(seen)))
+        joined = torch.cat([context, coded[2], self.likeness(context, region)], dim=1)
+        wide = self.wide_blocks(functional.relu(self.wide(joined)))
         middle = self.middle_blocks(_joined(self.middle, wide, skips[2], coded[1]))
         fine = self.fine_blocks(_joined(self.fine, middle, skips[1], coded[0]))
         last = self.last_block(_joined(self.last, fine, skips[0], prompt))
@@ -145,8 +145,8 @@ class StripLook(nn.Module):
 
     def forward(self, strip: Tensor) -> Tensor:
         """Look along (n, 6, 24, 256)."""
-        found = self.layers(strip)
-        return torch.cat([found.mean(dim=(2, 3)), found.amax(dim=(2, 3))], dim=1)
+        features = self.layers(strip)
+        return torch.cat([features.mean(dim=(2, 3)), features.amax(dim=(2, 3))], dim=1)
 
 
 class Head(nn.Module):
@@ -159,10 +159,10 @@ class Head(nn.Module):
         self.last = nn.Linear(FEATURES, outputs)
         self.drop = nn.Dropout(0.2)
 
-    def forward(self, given: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features."""
-        found = functional.relu(self.second(self.drop(functional.relu(self.first(self.drop(given))))))
-        return self.last(found), found
+        features = functional.relu(self.second(self.drop(functional.relu(self.first(self.drop(inputs))))))
+        return self.last(features), features
 
 
 class PromptedNet(nn.Module):
@@ -243,22 +243,22 @@ def numbers(answer: Tensor, candidate: Tensor) -> Tensor:
     of the crop; then the candidate's share, how sure the answer is inside, outside and along the candidate's rim.
     """
     sure = torch.sigmoid(answer)
-    found = []
-    for held in (sure, *(torch.sigmoid((answer - level) * 6) for level in (-0.85, 0.0, 0.85))):
-        both, all_held, all_candidate = (value.mean(dim=(1, 2, 3)) for value in (held * candidate, held, candidate))
-        found += [
-            both / (all_held + all_candidate - both + 1e-3),
+    columns = []
+    for cut in (sure, *(torch.sigmoid((answer - level) * 6) for level in (-0.85, 0.0, 0.85))):
+        both, all_cut, all_candidate = (value.mean(dim=(1, 2, 3)) for value in (cut * candidate, cut, candidate))
+        columns += [
+            both / (all_cut + all_candidate - both + 1e-3),
             both / (all_candidate + 1e-3),
-            both / (all_held + 1e-3),
-            all_held,
+            both / (all_cut + 1e-3),
+            all_cut,
         ]
     grown, shrunk = dilate_5x5(candidate), 1 - dilate_5x5(1 - candidate)
     doubt = 4 * sure * (1 - sure)
     for region in (shrunk, 1 - grown, grown - shrunk):
-        found.append((doubt * region).mean(dim=(1, 2, 3)) / (region.mean(dim=(1, 2, 3)) + 1e-3))
-    found.append(candidate.mean(dim=(1, 2, 3)))
-    found.append((sure * (grown - shrunk)).mean(dim=(1, 2, 3)) / ((grown - shrunk).mean(dim=(1, 2, 3)) + 1e-3))
-    return torch.stack(found, dim=1)
+        columns.append((doubt * region).mean(dim=(1, 2, 3)) / (region.mean(dim=(1, 2, 3)) + 1e-3))
+    columns.append(candidate.mean(dim=(1, 2, 3)))
+    columns.append((sure * (grown - shrunk)).mean(dim=(1, 2, 3)) / ((grown - shrunk).mean(dim=(1, 2, 3)) + 1e-3))
+    return torch.stack(columns, dim=1)
 
 
 def dilate_5x5(mask: Tensor) -> Tensor:
@@ -269,23 +269,23 @@ def dilate_5x5(mask: Tensor) -> Tensor:
 
 def _means(features: Tensor, regions: Tensor) -> Tensor:
     """Mean of features (n, c, h, w) over each region (n, k, h, w): (n, k * c)."""
-    n, channels, high, wide = features.shape
+    n, channels, height, width = features.shape
     count = regions.shape[1]
-    flat = regions.reshape(n, count, high * wide)
-    sums = torch.matmul(flat, features.reshape(n, channels, high * wide).transpose(1, 2))
+    flat = regions.reshape(n, count, height * width)
+    sums = torch.matmul(flat, features.reshape(n, channels, height * width).transpose(1, 2))
     return (sums / (flat.sum(dim=2, keepdim=True) + 0.5)).reshape(n, count * channels)
 
 
-def _joined(layer: nn.Conv2d, coarse: Tensor, *beside: Tensor) -> Tensor:
+def _joined(layer: nn.Conv2d, coarse: Tensor, *others: Tensor) -> Tensor:
     """A pointwise layer over a coarser map, enlarged, and maps beside it; enlarging after it costs a third."""
     width = coarse.shape[1]
     enlarged = _up(functional.conv2d(coarse, layer.weight[:, :width]))
-    here = functional.conv2d(torch.cat(beside, dim=1), layer.weight[:, width:], layer.bias)
-    return functional.relu(enlarged + here)
+    added = functional.conv2d(torch.cat(others, dim=1), layer.weight[:, width:], layer.bias)
+    return functional.relu(enlarged + added)
 
 
-def _up(given: Tensor) -> Tensor:
-    return functional.interpolate(given, scale_factor=2.0, mode="bilinear", align_corners=False)
+def _up(inputs: Tensor) -> Tensor:
+    return functional.interpolate(inputs, scale_factor=2.0, mode="bilinear", align_corners=False)
 
 
 class DefectClassifier(nn.Module):
@@ -320,8 +320,8 @@ class DefectClassifier(nn.Module):
 
     def members_of(self, cues: Tensor, shape: Tensor, *, noise: float = 0.0) -> list[Tensor]:
         """Logits by each member, (n, 6); ``noise`` is added to what it sees, in deviations."""
-        seen = ((torch.cat([cues, shape], dim=1) - self.centre) / self.spread).clamp(-5, 5)
-        return [member(seen + noise * torch.randn_like(seen) if noise else seen) for member in self.members]
+        inputs = ((torch.cat([cues, shape], dim=1) - self.centre) / self.spread).clamp(-5, 5)
+        return [member(inputs + noise * torch.randn_like(inputs) if noise else inputs) for member in self.members]
 
     def forward(self, cues: Tensor, shape: Tensor) -> Tensor:
         """Mean log shares of the six types, (n, 6)."""

@@ -57,13 +57,13 @@ class _Inverted(nn.Module):
         self.project = nn.Conv2d(wide, width, 1)
         self.residual = stride == 1 and width == narrow
 
-    def forward(self, given: Tensor) -> Tensor:
-        made = given if self.expand is None else self.act(self.expand(given))
-        made = self.act(self.depth(made))
+    def forward(self, inputs: Tensor) -> Tensor:
+        features = inputs if self.expand is None else self.act(self.expand(inputs))
+        features = self.act(self.depth(features))
         if self.squeeze is not None:
-            made = made * torch.sigmoid(self.squeeze(made.mean((2, 3))))[:, :, None, None]
-        made = self.project(made)
-        return given + made if self.residual else made
+            features = features * torch.sigmoid(self.squeeze(features.mean((2, 3))))[:, :, None, None]
+        features = self.project(features)
+        return inputs + features if self.residual else features
 
 
 class Trunk(nn.Module):
@@ -86,8 +86,8 @@ class Trunk(nn.Module):
 
     def early(self, log_mel: Tensor) -> Tensor:
         """What the first ``EARLY`` blocks make: (n, 16, 16, T / 8)."""
-        made: Tensor = self.blocks[:EARLY](F.hardswish(self.stem(log_mel)))
-        return made
+        features: Tensor = self.blocks[:EARLY](F.hardswish(self.stem(log_mel)))
+        return features
 
     def late(self, early: Tensor) -> Tensor:
         """What the other blocks make of that: (n, 384, T / 32)."""
@@ -95,8 +95,8 @@ class Trunk(nn.Module):
 
     def logits(self, steps: Tensor) -> Tensor:
         """Logits of the classes, (..., 527), of steps or of their mean, (..., 384)."""
-        found: Tensor = self.classes(F.hardswish(self.hidden(steps)))
-        return found
+        result: Tensor = self.classes(F.hardswish(self.hidden(steps)))
+        return result
 
 
 SCORES: Final = 4
@@ -173,8 +173,8 @@ class _Block(nn.Module):
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
         weights = torch.softmax(query @ key.transpose(-1, -2) * (width // self.heads) ** -0.5, dim=-1)
         steps = steps + self.joined((weights @ value).transpose(1, 2).reshape(count, length, width))
-        made: Tensor = steps + self.narrow(F.gelu(self.wide(self.norms[2](steps))))
-        return made
+        output: Tensor = steps + self.narrow(F.gelu(self.wide(self.norms[2](steps))))
+        return output
 
 
 class _Compare(nn.Module):
@@ -235,28 +235,28 @@ class SoundJudgeNet(nn.Module):
 
     def prompt(self, classes: Tensor) -> Tensor:
         """What prompts mean, (n, 65): of the weights by which the trunk knows their classes (n, 527), and 1 if any."""
-        known = (classes.sum(1, keepdim=True) > 0).to(classes.dtype)
+        present = (classes.sum(1, keepdim=True) > 0).to(classes.dtype)
         share = classes / classes.sum(1, keepdim=True).clamp(min=1.0)
-        return torch.cat([self.query(share @ self.meaning) * known, known], dim=1)
+        return torch.cat([self.query(share @ self.meaning) * present, present], dim=1)
 
     def evidence(self, steps: Tensor, classes: Tensor) -> Tensor:
         """Logits of the wanted classes and of the strongest other, in each step (n, 384, S) and in all: (n, S, 4).
 
         Wanted are the classes of 1 in (n, 527), other those of 0; where none is wanted, its logit is 0.
         """
-        known = (classes.sum(1) > 0).to(steps.dtype)[:, None]
-        found = []
+        present = (classes.sum(1) > 0).to(steps.dtype)[:, None]
+        columns = []
         for place in (steps.transpose(1, 2), steps.mean(2)[:, None]):
             logits = self.trunk.logits(place)
-            wanted = torch.where(classes[:, None] >= 1.0, logits, _FAR).amax(-1).clamp(min=-12.0) * known
+            wanted = torch.where(classes[:, None] >= 1.0, logits, _FAR).amax(-1).clamp(min=-12.0) * present
             other = torch.where(classes[:, None] <= 0.0, logits, _FAR).amax(-1)
-            found += [wanted.expand(-1, steps.shape[2]), other.expand(-1, steps.shape[2])]
-        return torch.stack(found, dim=-1) / 4
+            columns += [wanted.expand(-1, steps.shape[2]), other.expand(-1, steps.shape[2])]
+        return torch.stack(columns, dim=-1) / 4
 
     def forward(self, heard: HeadInput) -> Judged:
         """Judge outputs."""
         length = heard.mixture.shape[2]
-        parts = [self.look(one.transpose(1, 2)) for one in (heard.mixture, heard.output, heard.rest)]
+        parts = [self.look(stream.transpose(1, 2)) for stream in (heard.mixture, heard.output, heard.rest)]
         parts += [heard.evidence] if self.design.evidence else []
         parts += [heard.spans.transpose(1, 2), _levels(heard.mels).transpose(1, 2)]
         parts.append(heard.prompt[:, None].expand(-1, length, -1))
@@ -264,12 +264,12 @@ class SoundJudgeNet(nn.Module):
             parts.append(self.compare(heard.mels).transpose(1, 2))
         steps = self.blocks(self.enter(torch.cat(parts, dim=-1)))
         pooled = self.pool(steps)
-        found = self.scores(pooled)
+        outputs = self.scores(pooled)
         return Judged(
-            scores=1 + 4 * torch.sigmoid(found[:, :SCORES]),
-            spread=found[:, SCORES : 2 * SCORES],
+            scores=1 + 4 * torch.sigmoid(outputs[:, :SCORES]),
+            spread=outputs[:, SCORES : 2 * SCORES],
             curves=self.curves(steps).transpose(1, 2),
-            aligned=found[:, -1],
+            aligned=outputs[:, -1],
             pooled=pooled,
         )
 
@@ -280,8 +280,8 @@ class SoundJudgeNet(nn.Module):
         parts += [heard.evidence] if self.design.evidence else []
         parts += [heard.spans.transpose(1, 2), _levels(heard.mel).transpose(1, 2)]
         parts.append(heard.prompt[:, None].expand(-1, length, -1))
-        found = self.hard_out(self.hard_pool(self.hard_block(self.hard_enter(torch.cat(parts, dim=-1)))))
-        return Hardness(difficulty=1 + 4 * torch.sigmoid(found[:, :AXES]), domain=found[:, AXES:])
+        outputs = self.hard_out(self.hard_pool(self.hard_block(self.hard_enter(torch.cat(parts, dim=-1)))))
+        return Hardness(difficulty=1 + 4 * torch.sigmoid(outputs[:, :AXES]), domain=outputs[:, AXES:])
 
 
 def _levels(mels: Tensor) -> Tensor:

@@ -32,11 +32,11 @@ class Asker:
 
         An InputError where a clip cannot be read, a UsageError where the memory does not suffice for a single mask.
         """
-        found: list[list[str]] = []
-        while len(found) < len(shown):
-            part = shown[len(found) : len(found) + self.at_once]
+        result: list[list[str]] = []
+        while len(result) < len(shown):
+            part = shown[len(result) : len(result) + self.at_once]
             try:
-                found += self._replies(part, how)
+                result += self._replies(part, how)
             except torch.OutOfMemoryError as error:
                 self._clips.clear()
                 if len(part) == 1:
@@ -48,14 +48,14 @@ class Asker:
                 self.at_once = (len(part) + 1) // 2
             if torch.cuda.is_available() and not self._clips:
                 torch.cuda.empty_cache()
-        return found
+        return result
 
     def _replies(self, shown: Sequence[tuple[Case, Mask]], how: Decoding) -> list[list[str]]:
         batch = self.reader.batch(shown, known=self._clips).to(self.model.device)
         with torch.inference_mode():
             clips = self.model.encode(batch.clips)
-        for at, (case, _) in enumerate(shown):
-            self._clips[key_of(case)] = clips[batch.clip_of[at]]
+        for index, (case, _) in enumerate(shown):
+            self._clips[key_of(case)] = clips[batch.clip_of[index]]
             self._clips.move_to_end(key_of(case))
         while len(self._clips) > _KEPT:
             self._clips.popitem(last=False)

@@ -87,7 +87,7 @@ class Reader:
         """
         clips, clip_of = self._clips([case for case, _ in shown], known or {})
         frames = {id(case.frame): case.frame for case, _ in shown}
-        places = {key: at for at, key in enumerate(frames)}
+        places = {key: index for index, key in enumerate(frames)}
         batch = AuditorBatch(
             clips=clips,
             clip_of=clip_of,
@@ -109,36 +109,36 @@ class Reader:
         return self._answered(batch, answers)
 
     def _answered(self, batch: AuditorBatch, answers: Sequence[str]) -> AuditorBatch:
-        made = [answer_ids(self.tokenizer, answer, by_token=self.config.iou == "token") for answer in answers]
-        ious = torch.tensor([-1.0 if stated is None else stated for _, stated in made])
+        encoded = [answer_ids(self.tokenizer, answer, by_token=self.config.iou == "token") for answer in answers]
+        ious = torch.tensor([-1.0 if stated is None else stated for _, stated in encoded])
         token = int(self.tokenizer.convert_tokens_to_ids(IOU_TOKEN))
-        return replace(batch, answers=tuple(tokens for tokens, _ in made), ious=ious, iou_token=token)
+        return replace(batch, answers=tuple(tokens for tokens, _ in encoded), ious=ious, iou_token=token)
 
     def _clips(
         self, cases: Sequence[Case], known: Mapping[str, Encoded]
     ) -> tuple[tuple[Clip | Encoded, ...], tuple[int, ...]]:
-        found: dict[str, Clip | Encoded] = {}
+        clips: dict[str, Clip | Encoded] = {}
         for case in cases:
             key = key_of(case)
-            if key not in found:
-                found[key] = known[key] if key in known else self._clip(case)
-        places = {key: at for at, key in enumerate(found)}
-        return tuple(found.values()), tuple(places[key_of(case)] for case in cases)
+            if key not in clips:
+                clips[key] = known[key] if key in known else self._clip(case)
+        places = {key: index for index, key in enumerate(clips)}
+        return tuple(clips.values()), tuple(places[key_of(case)] for case in cases)
 
     def _clip(self, case: Case) -> Clip:
         config, clip = self.config, case.clip
         if clip is None:
             return Clip(self._stack([case.frame]), torch.zeros(0, config.sound_rate_hz))
-        at = spread(len(clip), config.frames)
-        pictures = self._stack([clip.frame(index) for index in at])
-        heard = clip.sound()
-        if heard is None or heard[0].size == 0:
+        indices = spread(len(clip), config.frames)
+        pictures = self._stack([clip.frame(index) for index in indices])
+        sound = clip.sound()
+        if sound is None or sound[0].size == 0:
             return Clip(pictures, torch.zeros(0, config.sound_rate_hz))
         rate = config.sound_rate_hz
-        mono = np.atleast_2d(heard[0]).mean(axis=0, keepdims=True, dtype=np.float32)
-        samples = resampled(mono, rate_hz=heard[1], wanted_hz=rate)[0]
-        whole = np.pad(samples, (0, -len(samples) % rate)).reshape(-1, rate)
-        return Clip(pictures, torch.from_numpy(whole[spread(len(whole), config.seconds)]))
+        mono = np.atleast_2d(sound[0]).mean(axis=0, keepdims=True, dtype=np.float32)
+        samples = resampled(mono, rate_hz=sound[1], wanted_hz=rate)[0]
+        seconds = np.pad(samples, (0, -len(samples) % rate)).reshape(-1, rate)
+        return Clip(pictures, torch.from_numpy(seconds[spread(len(seconds), config.seconds)]))
 
     def _seen(self, frame: Frame, mask: Mask) -> list[Frame]:
         """The pictures that a mask is shown as."""
@@ -154,14 +154,14 @@ class Reader:
 
 def _prepared(frame: Frame, side: int) -> Floats:
     """A picture squeezed to a square, as CLIP saw pictures; not cropped, since masks reach the border."""
-    how = cv2.INTER_AREA if min(frame.shape[:2]) > side else cv2.INTER_LINEAR
-    small = np.asarray(cv2.resize(np.ascontiguousarray(frame), (side, side), interpolation=how), np.float32)
+    interpolation = cv2.INTER_AREA if min(frame.shape[:2]) > side else cv2.INTER_LINEAR
+    small = np.asarray(cv2.resize(np.ascontiguousarray(frame), (side, side), interpolation=interpolation), np.float32)
     return np.ascontiguousarray(((small / 255 - _MEAN) / _STD).transpose(2, 0, 1))
 
 
 def spread(count: int, most: int) -> list[int]:
     """Up to ``most`` places of ``count``, evenly."""
-    return [int(at) for at in np.linspace(0, count - 1, min(count, most)).round()]
+    return [int(place) for place in np.linspace(0, count - 1, min(count, most)).round()]
 
 
 def key_of(case: Case) -> str:

@@ -67,14 +67,14 @@ def log_mel(samples: Tensor, *, bend: float = 0.85) -> Tensor:
 
 
 def buckets(length: int, count: int, farthest: int) -> Tensor:
-    """Which of ``count`` buckets the way from each place to each is in, (length, length): half for each direction."""
-    way = torch.arange(length)[None, :] - torch.arange(length)[:, None]
+    """Which of ``count`` buckets the offset of each place to each is in, (length, length): half for each direction."""
+    offset = torch.arange(length)[None, :] - torch.arange(length)[:, None]
     half = count // 2
     exact = half // 2
-    steps = way.abs()
+    steps = offset.abs()
     grown = torch.log(steps.clamp(min=1).float() / exact) / math.log(farthest / exact) * (half - exact)
-    far = (exact + grown.long()).clamp(max=half - 1)
-    return (way > 0).long() * half + torch.where(steps < exact, steps, far)
+    distant = (exact + grown.long()).clamp(max=half - 1)
+    return (offset > 0).long() * half + torch.where(steps < exact, steps, distant)
 
 
 class _Attention(nn.Module):
@@ -88,14 +88,14 @@ class _Attention(nn.Module):
         self.grep_a = nn.Parameter(torch.ones(1, self.heads, 1, 1))
         self.relative_attention_bias = bias  # the first layer's is that of all
 
-    def forward(self, given: Tensor, places: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, places: Tensor) -> Tensor:
         """Attend within (n, k, c), with the bias ``places`` of (1, heads, k, k)."""
-        shape = (given.shape[0], given.shape[1], self.heads, -1)
-        q, k, v = (proj(given).view(shape).transpose(1, 2) for proj in (self.q_proj, self.k_proj, self.v_proj))
+        shape = (inputs.shape[0], inputs.shape[1], self.heads, -1)
+        q, k, v = (proj(inputs).view(shape).transpose(1, 2) for proj in (self.q_proj, self.k_proj, self.v_proj))
         gates = self.grep_linear(q).unflatten(3, (2, _GATES // 2)).sum(dim=4).sigmoid()
         gate = gates[..., :1] * (gates[..., 1:] * self.grep_a - 1.0) + 2.0
-        found = functional.scaled_dot_product_attention(q, k, v, attn_mask=gate * places)
-        return self.out_proj(found.transpose(1, 2).flatten(2))
+        attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=gate * places)
+        return self.out_proj(attended.transpose(1, 2).flatten(2))
 
 
 class _Layer(nn.Module):
@@ -108,30 +108,30 @@ class _Layer(nn.Module):
         self.final_layer_norm = nn.LayerNorm(width)
         self.kept = (2.0 * int(settings["layers"])) ** 0.25  # DeepNorm's alpha
 
-    def forward(self, given: Tensor, places: Tensor) -> Tensor:
-        found = self.self_attn_layer_norm(self.kept * given + self.self_attn(given, places))
-        return self.final_layer_norm(self.kept * found + self.fc2(functional.gelu(self.fc1(found))))
+    def forward(self, inputs: Tensor, places: Tensor) -> Tensor:
+        hidden = self.self_attn_layer_norm(self.kept * inputs + self.self_attn(inputs, places))
+        return self.final_layer_norm(self.kept * hidden + self.fc2(functional.gelu(self.fc1(hidden))))
 
 
 class _Encoder(nn.Module):
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__()
-        width, wide = int(settings["width"]), int(settings["conv"])
+        width, kernel = int(settings["width"]), int(settings["conv"])
         self.count, self.farthest = int(settings["buckets"]), int(settings["max_distance"])
-        conv = nn.Conv1d(width, width, wide, padding=wide // 2, groups=int(settings["conv_groups"]))
+        conv = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=int(settings["conv_groups"]))
         self.pos_conv = nn.Sequential(nn.utils.parametrizations.weight_norm(conv, dim=2), nn.GELU())
         bias = nn.Embedding(self.count, int(settings["heads"]))
-        self.layers = nn.ModuleList([_Layer(settings, None if at else bias) for at in range(int(settings["layers"]))])
+        self.layers = nn.ModuleList([_Layer(settings, None if i else bias) for i in range(int(settings["layers"]))])
         self.layer_norm = nn.LayerNorm(width)
 
-    def forward(self, given: Tensor) -> Tensor:
-        near = self.pos_conv[1](self.pos_conv[0](given.transpose(1, 2))[..., : given.shape[1]])
-        found = self.layer_norm(given + near.transpose(1, 2))
-        among = buckets(given.shape[1], self.count, self.farthest).to(given.device)
+    def forward(self, inputs: Tensor) -> Tensor:
+        positions = self.pos_conv[1](self.pos_conv[0](inputs.transpose(1, 2))[..., : inputs.shape[1]])
+        hidden = self.layer_norm(inputs + positions.transpose(1, 2))
+        among = buckets(inputs.shape[1], self.count, self.farthest).to(inputs.device)
         places = self.layers[0].self_attn.relative_attention_bias(among).permute(2, 0, 1)[None]
         for layer in self.layers:
-            found = layer(found, places)
-        return found
+            hidden = layer(hidden, places)
+        return hidden
 
 
 class Beats(nn.Module):
@@ -147,21 +147,21 @@ class Beats(nn.Module):
 
     def forward(self, samples: Tensor) -> Tensor:
         """Encode sounds of one length."""
-        seen = ((log_mel(samples) - MEAN) / SCALE).to(self.patch_embedding.weight.dtype)
-        patches = self.patch_embedding(seen[:, None]).flatten(2).transpose(1, 2)
+        features = ((log_mel(samples) - MEAN) / SCALE).to(self.patch_embedding.weight.dtype)
+        patches = self.patch_embedding(features[:, None]).flatten(2).transpose(1, 2)
         return self.encoder(self.post_extract_proj(self.layer_norm(patches)))
 
 
 def released_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The state of a released checkpoint by the names of ``Beats``, without heads and repetitions."""
     names = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
-    kept = {}
+    result = {}
     for name, value in state.items():
         stem, _, last = name.rpartition(".")
         repeated = last == "weight" and stem.endswith("relative_attention_bias") and ".layers.0." not in stem
         if not name.startswith("predictor") and not repeated:
-            kept[f"{stem}.{names.get(last, last)}" if stem.endswith("pos_conv.0") else name] = value
-    return kept
+            result[f"{stem}.{names.get(last, last)}" if stem.endswith("pos_conv.0") else name] = value
+    return result
 
 
 def released_settings(cfg: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def released_settings(cfg: Mapping[str, Any]) -> dict[str, Any]:
         "conv": "conv_pos",
         "conv_groups": "conv_pos_groups",
     }
-    return {"kind": "beats", **{own: int(cfg[name]) for own, name in names.items()}}
+    return {"kind": "beats", **{key: int(cfg[name]) for key, name in names.items()}}
 
 
 PROJECTIONS: Final = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -211,8 +211,8 @@ class Bridge(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Ask the queries about each."""
         queries = self.queries.expand(features.shape[0], -1, -1)
-        found = self.qformer(query_embeds=queries, encoder_hidden_states=self.norm(features)).last_hidden_state
-        return self.project(found)
+        output = self.qformer(query_embeds=queries, encoder_hidden_states=self.norm(features)).last_hidden_state
+        return self.project(output)
 
 
 class SoundEncoder(nn.Module):
@@ -223,7 +223,7 @@ class SoundEncoder(nn.Module):
 
         super().__init__()
         self.kind = str(settings["kind"])
-        own = {key: value for key, value in settings.items() if key != "kind"}
+        options = {key: value for key, value in settings.items() if key != "kind"}
         if self.kind == "beats":
             self.net: Any = Beats(settings)
             self.width = self.net.width
@@ -233,7 +233,7 @@ class SoundEncoder(nn.Module):
             "clap": ("ClapAudioConfig", "ClapAudioModel"),
             "pe_audio": ("PeAudioEncoderConfig", "PeAudioEncoder"),
         }[self.kind]
-        table = getattr(transformers, names[0])(**own)
+        table = getattr(transformers, names[0])(**options)
         self.net = getattr(transformers, names[1])(table)
         self.width = int(table.hidden_size)
 
@@ -242,19 +242,19 @@ class SoundEncoder(nn.Module):
         if self.kind == "beats":
             return self.net(samples)
         if self.kind == "ast":
-            seen = (log_mel(samples / 2**15, bend=1.0) - _AST_MEAN) / _AST_SCALE
-            lacking = self.net.config.max_length - seen.shape[1]
-            seen = functional.pad(seen, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
-            return self.net(seen.to(self.net.dtype)).last_hidden_state
+            mels = (log_mel(samples / 2**15, bend=1.0) - _AST_MEAN) / _AST_SCALE
+            lacking = self.net.config.max_length - mels.shape[1]
+            mels = functional.pad(mels, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
+            return self.net(mels.to(self.net.dtype)).last_hidden_state
         if self.kind == "clap":
             from transformers import ClapFeatureExtractor
 
-            how = "fusion" if self.net.config.enable_fusion else "rand_trunc"
-            read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation=how)
-            found = read(list(samples.cpu().numpy()), sampling_rate=48_000, padding="repeatpad", return_tensors="pt")
-            seen = found["input_features"].to(samples.device, self.net.dtype)
-            whole = torch.zeros(len(seen), 1, dtype=torch.bool, device=seen.device)  # none is longer than CLAP takes
-            out = self.net(input_features=seen, is_longer=whole).last_hidden_state
+            truncation = "fusion" if self.net.config.enable_fusion else "rand_trunc"
+            read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation=truncation)
+            inputs = read(list(samples.cpu().numpy()), sampling_rate=48_000, padding="repeatpad", return_tensors="pt")
+            mels = inputs["input_features"].to(samples.device, self.net.dtype)
+            longer = torch.zeros(len(mels), 1, dtype=torch.bool, device=mels.device)  # none is longer than CLAP takes
+            out = self.net(input_features=mels, is_longer=longer).last_hidden_state
             return out.flatten(2).transpose(1, 2)
         return self.net(input_values=samples[:, None].to(self.net.dtype)).last_hidden_state
 
@@ -283,9 +283,9 @@ class MqAuditor(PreTrainedModel):
 
     def __init__(self, config: AuditorConfig) -> None:
         super().__init__(config)
-        own = {key: value for key, value in config.language.items() if key != "model_type"}
+        settings = {key: value for key, value in config.language.items() if key != "model_type"}
         # embeddings and head are learned apart, as in the release
-        language = AutoConfig.for_model(config.language["model_type"], **{**own, "tie_word_embeddings": False})
+        language = AutoConfig.for_model(config.language["model_type"], **{**settings, "tie_word_embeddings": False})
         self.language: Any = AutoModelForCausalLM.from_config(language)
         self.vision = CLIPVisionModel(CLIPVisionConfig(**config.vision))
         self.sound = SoundEncoder(config.sound)
@@ -309,12 +309,12 @@ class MqAuditor(PreTrainedModel):
         adapters = self.config.lora_rank > 0
         ends = {id(parameter) for part in (self.language.get_input_embeddings(), self.language.get_output_embeddings())
                 for parameter in part.parameters()}  # fmt: skip
-        for name, one in self.named_parameters():
+        for name, value in self.named_parameters():
             bridge = "_bridge." in name
             tuned = name.startswith("iou_head") or (
-                name.startswith("language.") and (not adapters or "lora_" in name or id(one) in ends)
+                name.startswith("language.") and (not adapters or "lora_" in name or id(value) in ends)
             )
-            one.requires_grad_(what == "all" or bridge or (what == "answers" and tuned))
+            value.requires_grad_(what == "all" or bridge or (what == "answers" and tuned))
 
     def forward(self, batch: AuditorBatch) -> dict[str, Tensor]:
         """Losses of answers: ``loss``, of which ``words`` is the mean over tokens, and ``iou`` the squared error.
@@ -328,19 +328,19 @@ class MqAuditor(PreTrainedModel):
         labels = pad_sequence(
             [torch.cat(pair) for pair in zip(none, words, strict=True)], batch_first=True, padding_value=_IGNORED
         )
-        given = pad_sequence(embedded, batch_first=True)
-        lengths = torch.tensor([len(one) for one in embedded], device=self.device)
-        known = torch.arange(given.shape[1], device=self.device)[None] < lengths[:, None]
+        padded = pad_sequence(embedded, batch_first=True)
+        lengths = torch.tensor([len(row) for row in embedded], device=self.device)
+        mask = torch.arange(padded.shape[1], device=self.device)[None] < lengths[:, None]
         out = self.language(
-            inputs_embeds=given, attention_mask=known.long(), output_hidden_states=self.iou_head is not None
+            inputs_embeds=padded, attention_mask=mask.long(), output_hidden_states=self.iou_head is not None
         )
         spoken = functional.cross_entropy(out.logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten())
         off = spoken.new_zeros(())
         if self.iou_head is not None and batch.ious is not None:
-            at = (labels == batch.iou_token).nonzero()
-            if len(at):
-                said = self.stated_iou(out.hidden_states[-1][at[:, 0], at[:, 1]])
-                off = functional.mse_loss(said, batch.ious[at[:, 0]].to(said))
+            positions = (labels == batch.iou_token).nonzero()
+            if len(positions):
+                stated = self.stated_iou(out.hidden_states[-1][positions[:, 0], positions[:, 1]])
+                off = functional.mse_loss(stated, batch.ious[positions[:, 0]].to(stated))
         return {"loss": spoken + off, "words": spoken, "iou": off}
 
     def encode(self, clips: Iterable[Clip | Encoded]) -> list[Encoded]:
@@ -357,20 +357,20 @@ class MqAuditor(PreTrainedModel):
         counts = [len(part) for part in parts]
         if not sum(counts):
             return [torch.zeros(0, width, device=self.device, dtype=self.dtype) for _ in parts]
-        found = encode(torch.cat(list(parts)).to(self.device))
-        return [part.flatten(0, 1) for part in found.split(counts)]
+        encoded = encode(torch.cat(list(parts)).to(self.device))
+        return [part.flatten(0, 1) for part in encoded.split(counts)]
 
     def look(self, pictures: Tensor) -> Tensor:
         """Pictures (n, 3, side, side) to (n, queries, width)."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.vision)):
-            found = self.vision(pictures.to(self.dtype), output_hidden_states=True)
-            seen = found.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
-        return self.video_bridge(seen)
+            output = self.vision(pictures.to(self.dtype), output_hidden_states=True)
+            patches = output.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
+        return self.video_bridge(patches)
 
     def _listen(self, seconds: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.sound)):
-            heard = self.sound(seconds)
-        return self.sound_bridge(heard.to(self.dtype))
+            features = self.sound(seconds)
+        return self.sound_bridge(features.to(self.dtype))
 
     @staticmethod
     def _learned(part: nn.Module) -> bool:
@@ -378,8 +378,8 @@ class MqAuditor(PreTrainedModel):
 
     def embed(self, tokens: Sequence[int] | Tensor) -> Tensor:
         """Tokens as the language model takes them, (n, width)."""
-        given = torch.as_tensor(tokens, dtype=torch.long, device=self.device)
-        return self.language.get_input_embeddings()(given)
+        ids = torch.as_tensor(tokens, dtype=torch.long, device=self.device)
+        return self.language.get_input_embeddings()(ids)
 
     def stated_iou(self, hidden: Tensor) -> Tensor:
         """The IoU at hidden states (n, width) of its token: (n,), 0..1."""
@@ -389,50 +389,50 @@ class MqAuditor(PreTrainedModel):
         """The embedded prompts of all rows, (length, width) each."""
         clips = self.encode(batch.clips)
         if not len(batch.frames):
-            return [self._prompt(batch, at, clips=clips, frames=None, masks=None) for at in range(len(batch))]
+            return [self._prompt(batch, row, clips=clips, frames=None, masks=None) for row in range(len(batch))]
         frames = self.look(batch.frames)
-        seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
-        before = [self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in range(len(batch))]
-        after = [self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))]
+        masks = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+        before = [self._prompt(batch, row, clips=clips, frames=frames, masks=None) for row in range(len(batch))]
+        after = [self._prompt(batch, row, clips=clips, frames=frames, masks=masks) for row in range(len(batch))]
         return [torch.cat(pair) for pair in zip(before, after, strict=True)]
 
     def _prompt(
-        self, batch: AuditorBatch, at: int, *, clips: Sequence[Encoded], frames: Tensor | None, masks: Tensor | None
+        self, batch: AuditorBatch, row: int, *, clips: Sequence[Encoded], frames: Tensor | None, masks: Tensor | None
     ) -> Tensor:
         """The embedded prompt of a row up to its mask, or, with ``masks``, from there on."""
-        layout, clip, parts = batch.layouts[at], clips[batch.clip_of[at]], []
+        layout, clip, parts = batch.layouts[row], clips[batch.clip_of[row]], []
         end = layout.index("mask") if "mask" in layout else len(layout)
         for part in layout[:end] if masks is None else layout[end:]:
             if part == "mask" and masks is not None:
-                parts.append(masks[at])
+                parts.append(masks[row])
             elif part == "frame" and frames is not None:
-                parts.append(frames[batch.frame_of[at]])
+                parts.append(frames[batch.frame_of[row]])
             elif part == "video":
                 parts.append(clip.pictures)
             elif part == "sound":
                 parts.append(clip.sound)
             elif isinstance(part, tuple):
                 parts.append(self.embed(part))
-        return torch.cat([one.to(self.dtype) for one in parts])
+        return torch.cat([part.to(self.dtype) for part in parts])
 
     def generate(self, batch: AuditorBatch, tokenizer: Any, how: Decoding = Decoding()) -> list[list[str]]:
         """Reply to each row, ``how.samples`` times, with an IoU in figures where the network reads it off a token.
 
         What rows share, clip, expression and key frame, is computed once.
         """
-        asked = list(zip(batch.clip_of, batch.frame_of, batch.layouts, strict=True))
-        first = {key: at for at, key in reversed(list(enumerate(asked)))}
-        places = {key: at for at, key in enumerate(first)}
+        prompts = list(zip(batch.clip_of, batch.frame_of, batch.layouts, strict=True))
+        first = {key: row for row, key in reversed(list(enumerate(prompts)))}
+        places = {key: row for row, key in enumerate(first)}
         reply = _Replies(self, tokenizer, how)
         with torch.inference_mode():
             clips, frames = self.encode(batch.clips), self.look(batch.frames)
-            seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
-            reply.read([self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in first.values()])
-            reply.select(torch.tensor([places[key] for key in asked], device=self.device))
-            reply.read([self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))])
+            masks = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+            reply.read([self._prompt(batch, row, clips=clips, frames=frames, masks=None) for row in first.values()])
+            reply.select(torch.tensor([places[key] for key in prompts], device=self.device))
+            reply.read([self._prompt(batch, row, clips=clips, frames=frames, masks=masks) for row in range(len(batch))])
             reply.select(torch.arange(len(batch), device=self.device).repeat_interleave(how.samples))
             texts = reply.texts()
-        return [texts[at : at + how.samples] for at in range(0, len(texts), how.samples)]
+        return [texts[start : start + how.samples] for start in range(0, len(texts), how.samples)]
 
 
 class _Replies:
@@ -447,16 +447,16 @@ class _Replies:
 
     def read(self, parts: Sequence[Tensor]) -> None:
         """Read on: embedded parts, (length, width) each, a row each, padded before."""
-        most = max(map(len, parts))
-        given = torch.stack([functional.pad(part, (0, 0, most - len(part), 0)) for part in parts])
-        new = torch.tensor([[0] * (most - len(part)) + [1] * len(part) for part in parts], device=given.device)
+        longest = max(map(len, parts))
+        padded = torch.stack([functional.pad(part, (0, 0, longest - len(part), 0)) for part in parts])
+        new = torch.tensor([[0] * (longest - len(part)) + [1] * len(part) for part in parts], device=padded.device)
         self.known = torch.cat([self.known, new], dim=1) if self.cache is not None else new
-        self._step(given, new)
+        self._step(padded, new)
 
-    def _step(self, given: Tensor, new: Tensor) -> None:
+    def _step(self, inputs: Tensor, new: Tensor) -> None:
         places = (self.known.cumsum(dim=1) - 1).clamp(min=0)[:, -new.shape[1] :]
         out = self.net.language(
-            inputs_embeds=given,
+            inputs_embeds=inputs,
             attention_mask=self.known,
             position_ids=places,
             past_key_values=self.cache,
@@ -481,41 +481,41 @@ class _Replies:
         if how.constrained:
             grammar = Grammar(self.tokenizer, by_token=self.net.iou_head is not None, comment=how.most_tokens)
         states: list[Branch | int] = [-1] * count
-        said: list[list[int]] = [[] for _ in range(count)]
+        replies: list[list[int]] = [[] for _ in range(count)]
         ious: dict[int, float] = {}
         draws = torch.Generator(device="cpu").manual_seed(how.seed)
         open_rows = set(range(count))
         limit = how.most_tokens + (96 if how.constrained else 0)
-        while open_rows and min(len(said[at]) for at in open_rows) < limit:
-            chosen = [[one] for one in self._chosen(grammar, states, draws)]
+        while open_rows and min(len(replies[row]) for row in open_rows) < limit:
+            chosen = [[choice] for choice in self._chosen(grammar, states, draws)]
             if grammar is not None:
-                _follow(grammar, states, {at: chosen[at] for at in open_rows})
-            for at in open_rows:
-                said[at] += chosen[at]
-            open_rows -= {at for at in open_rows if said[at][-1] == self.tokenizer.eos_token_id}
+                _follow(grammar, states, {row: chosen[row] for row in open_rows})
+            for row in open_rows:
+                replies[row] += chosen[row]
+            open_rows -= {row for row in open_rows if replies[row][-1] == self.tokenizer.eos_token_id}
             if not open_rows:
                 break
-            wide = max(map(len, chosen))
-            new = torch.tensor([[int(at in open_rows)] * wide for at in range(count)], device=self.known.device)
+            width = max(map(len, chosen))
+            new = torch.tensor([[int(row in open_rows)] * width for row in range(count)], device=self.known.device)
             self.known = torch.cat([self.known, new], dim=1)
-            self._step(self.net.embed([(one * wide)[:wide] for one in chosen]), new)
-            for at in open_rows:
-                if chosen[at][-1] == token and self.hidden is not None:
-                    ious[at] = float(self.net.stated_iou(self.hidden[at]))
-        texts = [self.tokenizer.decode(tokens, skip_special_tokens=False) for tokens in said]
-        return [text.replace(IOU_TOKEN, f"{ious[at]:.4f}") if at in ious else text for at, text in enumerate(texts)]
+            self._step(self.net.embed([(tokens * width)[:width] for tokens in chosen]), new)
+            for row in open_rows:
+                if chosen[row][-1] == token and self.hidden is not None:
+                    ious[row] = float(self.net.stated_iou(self.hidden[row]))
+        texts = [self.tokenizer.decode(tokens, skip_special_tokens=False) for tokens in replies]
+        return [text.replace(IOU_TOKEN, f"{ious[row]:.4f}") if row in ious else text for row, text in enumerate(texts)]
 
     def _chosen(self, grammar: Grammar | None, states: Sequence[Branch | int], draws: torch.Generator) -> list[int]:
         """The next token of each row."""
         scores = self.last.cpu()
-        for at, state in enumerate(states if grammar is not None else ()):
+        for row, state in enumerate(states if grammar is not None else ()):
             allowed = grammar.allowed(state) if grammar is not None else None
             if allowed is None and grammar is not None:
-                scores[at, grammar.refused] = -torch.inf
+                scores[row, grammar.refused] = -torch.inf
             elif allowed:
-                kept = scores[at, allowed].clone()
-                scores[at] = -torch.inf
-                scores[at, allowed] = kept
+                saved = scores[row, allowed].clone()
+                scores[row] = -torch.inf
+                scores[row, allowed] = saved
         if not self.how.temperature:
             return list(map(int, scores.argmax(dim=1)))
         shares = (scores / self.how.temperature).softmax(dim=1)
@@ -524,27 +524,27 @@ class _Replies:
 
 def _follow(grammar: Grammar, states: list[Branch | int], chosen: Mapping[int, list[int]]) -> None:
     """Bring states up to date, and add to what rows chose what can only follow, to all of them equally much."""
-    for at, tokens in chosen.items():
-        states[at] = grammar.follow(states[at], tokens[0])
-    runs = {at: [] if tokens[0] in grammar.stops else grammar.forced(states[at]) for at, tokens in chosen.items()}
+    for row, tokens in chosen.items():
+        states[row] = grammar.follow(states[row], tokens[0])
+    runs = {row: [] if tokens[0] in grammar.stops else grammar.forced(states[row]) for row, tokens in chosen.items()}
     together = min(map(len, runs.values()))
-    for at, run in runs.items():
-        chosen[at].extend(run[:together])
+    for row, run in runs.items():
+        chosen[row].extend(run[:together])
         for token in run[:together]:
-            states[at] = grammar.follow(states[at], token)
+            states[row] = grammar.follow(states[row], token)
 
 
 def _add_adapters(language: nn.Module, config: AuditorConfig) -> None:
     from peft import LoraConfig, inject_adapter_in_model
 
-    wanted = LoraConfig(
+    lora = LoraConfig(
         r=config.lora_rank,
         lora_alpha=config.lora_alpha,
         lora_dropout=config.lora_dropout,
         target_modules=list(PROJECTIONS),
     )
     try:
-        inject_adapter_in_model(wanted, language)
+        inject_adapter_in_model(lora, language)
     except ValueError as error:
         raise UsageError(
             "this language model takes no adapters", expected=f"projections named {', '.join(PROJECTIONS)}"

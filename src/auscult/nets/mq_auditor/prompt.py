@@ -96,9 +96,9 @@ class AuditorConfig(PretrainedConfig):
         lora_dropout: float = 0.05,
         **others: Any,
     ) -> None:
-        for what, given, known in (("mask_use", mask_use, MASK_USES), ("iou", iou, IOU_WAYS)):
-            if given not in known:
-                raise ValueError(f"{what} is {given!r}, not one of {', '.join(known)}")
+        for name, value, choices in (("mask_use", mask_use, MASK_USES), ("iou", iou, IOU_WAYS)):
+            if value not in choices:
+                raise ValueError(f"{name} is {value!r}, not one of {', '.join(choices)}")
         self.language = dict(language or LLAMA_2_7B)
         self.vision = dict(vision or CLIP_L_14)
         self.sound = dict(sound or BEATS)
@@ -172,16 +172,16 @@ def build_tokenizer(texts: Iterable[str], size: int = 600) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    own = Tokenizer(models.BPE())
+    tokenizer = Tokenizer(models.BPE())
     parts = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    own.pre_tokenizer = pre_tokenizers.Sequence(parts)
-    own.decoder = decoders.ByteLevel()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(parts)
+    tokenizer.decoder = decoders.ByteLevel()
     ends = ["<pad>", "<s>", "</s>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=ends, initial_alphabet=alphabet, show_progress=False)
-    own.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator(texts, trainer)
     names = dict(zip(("pad_token", "bos_token", "eos_token"), ends, strict=True))
-    return add_tags(PreTrainedTokenizerFast(tokenizer_object=own, **names))
+    return add_tags(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 
 def ids(tokenizer: Any, text: str) -> tuple[int, ...]:
@@ -220,8 +220,8 @@ def caption_layout(tokenizer: Any) -> Layout:
 
 def answer_ids(tokenizer: Any, answer: str, *, by_token: bool) -> tuple[tuple[int, ...], float | None]:
     """The tokens of an answer with its end, and the IoU that it states; ``by_token``: ``IOU_TOKEN`` stands for that."""
-    found = _STATED.search(answer)
-    stated = None if found is None else float(found[1])
+    match = _STATED.search(answer)
+    stated = None if match is None else float(match[1])
     if by_token:
         answer = _STATED.sub(f"<iou> {IOU_TOKEN} </iou>", answer)
     return (*ids(tokenizer, answer), int(tokenizer.eos_token_id)), stated
@@ -244,7 +244,7 @@ class Grammar:
         self.opener, self.iou = tag["<audit>"], tag["<iou>"]
         self.stops = {tag[IOU_TOKEN], int(self.tokenizer.eos_token_id)}
         self.refused = sorted({*tag.values(), *self.tokenizer.all_special_ids} - {self.iou})
-        values = [IOU_TOKEN] if self.by_token else [f"{at / 100:.4f}" for at in range(101)]
+        values = [IOU_TOKEN] if self.by_token else [f"{hundredth / 100:.4f}" for hundredth in range(101)]
         end = ((*ids(self.tokenizer, " </audit>"), int(self.tokenizer.eos_token_id)),)
         tail = self._trie(end, {})
         for before, name, words in (
@@ -252,18 +252,18 @@ class Grammar:
             (BEFORE_TYPE, "mask_type", DEFECTS),
             ("", "iou", values),
         ):
-            whole = [ids(self.tokenizer, f"{before}<{name}> {word} </{name}>") for word in words]
-            tail = self._trie(whole, tail)
+            runs = [ids(self.tokenizer, f"{before}<{name}> {word} </{name}>") for word in words]
+            tail = self._trie(runs, tail)
         self._tails = tail
 
     @staticmethod
     def _trie(runs: Sequence[tuple[int, ...]], tail: Branch) -> Branch:
         root: Branch = {}
         for run in runs:
-            at = root
+            node = root
             for token in run[:-1]:
-                at = at.setdefault(token, {})
-            at[run[-1]] = tail
+                node = node.setdefault(token, {})
+            node[run[-1]] = tail
         return root
 
     def start(self) -> Branch | int:

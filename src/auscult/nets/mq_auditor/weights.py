@@ -111,7 +111,7 @@ def save(model: Any, tokenizer: Any, folder: Path, *, learned_only: bool = False
             model.save_pretrained(str(folder), max_shard_size=_SHARD)
         return
     model.config.save_pretrained(str(folder))
-    state = {name: one.detach().cpu().contiguous() for name, one in model.named_parameters() if one.requires_grad}
+    state = {name: value.detach().cpu().contiguous() for name, value in model.named_parameters() if value.requires_grad}
     save_file(state, str(folder / LEARNED))
 
 
@@ -138,7 +138,7 @@ def load(folder: Path, *, four_bits: bool = False, to_ask: bool = False) -> tupl
         model = _with_parts(MqAuditor(config), {part: folder / part for part in PARTS})
         load_learned(model, folder / LEARNED)
         return model.to(device=device, dtype=kind).eval(), tokenizer
-    more = {"quantization_config": _four_bits()} if four_bits else {}
+    options = {"quantization_config": _four_bits()} if four_bits else {}
     try:
         with quiet():
             model, report = MqAuditor.from_pretrained(
@@ -148,7 +148,7 @@ def load(folder: Path, *, four_bits: bool = False, to_ask: bool = False) -> tupl
                 use_safetensors=True,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,
-                **more,
+                **options,
             )
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"it cannot be loaded: {str(error)[:160]}", path=folder, expected=_EXPECTED) from error
@@ -160,9 +160,9 @@ def _configured(kind: Any, table: Mapping[str, Any]) -> Any:
     """Settings of a checked file; what the class does not know is left out."""
     import inspect
 
-    known = set(inspect.signature(kind.__init__).parameters) - {"self", "others"}
+    names = set(inspect.signature(kind.__init__).parameters) - {"self", "others"}
     try:
-        return kind(**{key: value for key, value in table.items() if key in known})
+        return kind(**{key: value for key, value in table.items() if key in names})
     except (TypeError, ValueError) as error:
         raise UsageError(f"{CONFIG}: {str(error)[:160]}", expected="settings of an MQ-Auditor") from error
 
@@ -175,8 +175,8 @@ def _four_bits() -> Any:
     import torch
     from transformers import BitsAndBytesConfig
 
-    whole = ["vision", "sound", "video_bridge", "sound_bridge", "iou_head", "lm_head", "lora_A", "lora_B"]
-    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, llm_int8_skip_modules=whole)
+    skipped = ["vision", "sound", "video_bridge", "sound_bridge", "iou_head", "lm_head", "lora_A", "lora_B"]
+    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, llm_int8_skip_modules=skipped)
 
 
 def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple[Any, Any]:
@@ -197,20 +197,20 @@ def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple
         _check_part(folder, part)
     spoken = Family(title="a causal language model", model="", types=tuple(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES))
     table = dict(own_settings(read_table(language / CONFIG), spoken))
-    seen = Family(title="CLIP", model="", types=("clip_vision_model",), inside={"clip": "vision_config"})
+    clip = Family(title="CLIP", model="", types=("clip_vision_model",), inside={"clip": "vision_config"})
     with quiet():
         tokenizer = add_tags(
             AutoTokenizer.from_pretrained(str(language), local_files_only=True, trust_remote_code=False)
         )
     table["vocab_size"] = max(int(table["vocab_size"]), len(tokenizer))
-    own = {
+    settings = {
         **config.to_dict(),
         "language": table,
-        "vision": {key: value for key, value in own_settings(read_table(vision / CONFIG), seen).items()
+        "vision": {key: value for key, value in own_settings(read_table(vision / CONFIG), clip).items()
                    if key in _VISION},
         "sound": sound_settings(sound, config.sound),
     }  # fmt: skip
-    return _with_parts(MqAuditor(_configured(AuditorConfig, own)), folders), tokenizer
+    return _with_parts(MqAuditor(_configured(AuditorConfig, settings)), folders), tokenizer
 
 
 _KINDS: Final = {"audio-spectrogram-transformer": "ast", "clap_audio_model": "clap", "pe_audio_encoder": "pe_audio"}
@@ -231,10 +231,10 @@ def sound_settings(folder: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
     if not (folder / CONFIG).is_file():
         return known
     table = read_table(folder / CONFIG)
-    own = dict(own_settings(table, _HEARD))
+    settings = dict(own_settings(table, _HEARD))
     inner = {"clap": "clap_audio_model", "pe_audio": "pe_audio_encoder"}
-    found = str(table["model_type"])
-    return {**own, "kind": _KINDS[inner.get(found, found)]}
+    model_type = str(table["model_type"])
+    return {**settings, "kind": _KINDS[inner.get(model_type, model_type)]}
 
 
 _VISION: Final = frozenset(
@@ -258,7 +258,7 @@ def fill_encoder(net: Any, folder: Path, *, kind: str) -> None:
     """Put the weights of a folder into AST, CLAP or PE-audio; their names ``transformers`` may know as older ones."""
     try:
         with quiet():
-            found, report = type(net).from_pretrained(
+            encoder, report = type(net).from_pretrained(
                 str(folder),
                 config=net.config,
                 dtype=net.dtype,
@@ -271,7 +271,7 @@ def fill_encoder(net: Any, folder: Path, *, kind: str) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"the encoder of sounds cannot be loaded: {str(error)[:160]}", path=folder) from error
     _refuse_lacking(report, folder)
-    net.load_state_dict(found.state_dict())
+    net.load_state_dict(encoder.state_dict())
 
 
 def _refuse_lacking(report: Mapping[str, Any], folder: Path) -> None:
@@ -313,8 +313,8 @@ def load_learned(model: Any, path: Path) -> None:
 def _fill(model: Any, state: Mapping[str, Any], path: Path, *, whole: str = "") -> None:
     import torch
 
-    own = model.state_dict()
-    names = {_plain(name): name for name in own}
+    weights = model.state_dict()
+    names = {_plain(name): name for name in weights}
     filled = set()
     for name, value in state.items():
         target = names.get(_plain(name))
@@ -322,20 +322,20 @@ def _fill(model: Any, state: Mapping[str, Any], path: Path, *, whole: str = "") 
             if whole:  # heads and pooled outputs that are not used
                 continue
             raise UsageError(f"this network has no weights {name[:100]!r}", path=path, hint="is it of another kind?")
-        mine = own[target]
-        rows = whole == "language" and value.shape[1:] == mine.shape[1:] and len(value) < len(mine)
-        if value.shape != mine.shape and not rows:
+        weight = weights[target]
+        rows = whole == "language" and value.shape[1:] == weight.shape[1:] and len(value) < len(weight)
+        if value.shape != weight.shape and not rows:
             raise UsageError(
-                f"{name[:100]} is {_size(value)} in the file and {_size(mine)} in the network",
+                f"{name[:100]} is {_size(value)} in the file and {_size(weight)} in the network",
                 path=path,
                 expected="weights that were trained on the same parts",
                 hint="take the language model, or the encoder, that they were trained on",
             )
         with torch.no_grad():
-            mine[: len(value)].copy_(value) if value.dim() else mine.copy_(value)
+            weight[: len(value)].copy_(value) if value.dim() else weight.copy_(value)
         filled.add(target)
     if whole:
-        lacking = [name for name in own if name.startswith(f"{whole}.") and "lora_" not in name and name not in filled]
+        lacking = [name for name in weights if name.startswith(f"{whole}.") and not ("lora_" in name or name in filled)]
         if lacking:
             raise UsageError(
                 f"{len(lacking)} weights of the {whole} part are missing, the first {lacking[0]}", path=path
@@ -362,11 +362,11 @@ def convert(source: Path, *, target: Path, beats: bool) -> list[str]:
     from auscult.nets.mq_auditor.network import released_settings, released_state
 
     try:
-        found = torch.load(source, map_location="cpu", weights_only=True)
+        checkpoint = torch.load(source, map_location="cpu", weights_only=True)
         if beats:
-            settings, state = released_settings(found["cfg"]), released_state(found["model"])
+            settings, state = released_settings(checkpoint["cfg"]), released_state(checkpoint["model"])
         else:
-            state = dict(filter(None, (_renamed(name, value) for name, value in found.items())))
+            state = dict(filter(None, (_renamed(name, value) for name, value in checkpoint.items())))
         tensors = {name: value.detach().clone().contiguous() for name, value in state.items()}
     except (UnpicklingError, RuntimeError, EOFError, LookupError, AttributeError, TypeError, ValueError) as error:
         raise InputError(f"it holds no weights, or more than weights: {str(error)[:160]}", path=source) from error

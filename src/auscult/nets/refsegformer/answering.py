@@ -61,22 +61,22 @@ class OnnxAnswering:
             for path in (folder / STEM, folder / ANSWER)
         )
         try:
-            told = self._answer.get_modelmeta().custom_metadata_map[READER]
-            self.reading = msgspec.json.decode(told, type=PictureReading)
+            metadata = self._answer.get_modelmeta().custom_metadata_map[READER]
+            self.reading = msgspec.json.decode(metadata, type=PictureReading)
         except (KeyError, msgspec.DecodeError) as error:
             raise UsageError(f"the network does not say how it reads: {error}", path=self._path) from error
         self.blank = self.reading.blank
         self._words = Vocabulary(self.reading.words, tokens=self.reading.tokens)
         self.unknown = self._words.unknown
         self._maps = [output.name for output in self._stem.get_outputs()]
-        self._takes = {one.name for one in self._answer.get_inputs()}
+        self._takes = {entry.name for entry in self._answer.get_inputs()}
         self._gives = [output.name for output in self._answer.get_outputs()]
         broken: tuple[type[Exception], ...] = (*runtime_errors(), KeyError, IndexError, ValueError)
         try:
             self.answer(self.stem(np.zeros((64, 64, 3), np.uint8)), "", attention=True)
         except broken as error:
-            said = " ".join(str(error).split())[:160]
-            raise UsageError(f"the network does not run: {said}", path=folder, expected=_EXPECTED) from error
+            message = " ".join(str(error).split())[:160]
+            raise UsageError(f"the network does not run: {message}", path=folder, expected=_EXPECTED) from error
 
     def stem(self, frame: Frame) -> dict[str, Floats]:
         """What ``answer`` needs of a picture, uint8 RGB (H, W, 3)."""
@@ -85,10 +85,10 @@ class OnnxAnswering:
 
     def answer(self, seen: Any, text: str, *, attention: bool = False) -> SentenceAnswer:
         """Answer a sentence about a picture that ``stem`` saw; with attention only where it is asked for."""
-        given = {**seen, "ids": self._words.ids([text])}
+        inputs = {**seen, "ids": self._words.ids([text])}
         names = [name for name in self._gives if attention or not name.startswith("attention")]
-        found = self._answer.run(names, {name: given[name] for name in self._takes})
-        return _drawn(dict(zip(names, found, strict=True)), self._path)
+        outputs = self._answer.run(names, {name: inputs[name] for name in self._takes})
+        return _answer_of(dict(zip(names, outputs, strict=True)), self._path)
 
 
 class TorchAnswering:
@@ -114,13 +114,13 @@ class TorchAnswering:
         import torch
 
         with torch.no_grad():
-            told = self._model.net.answer(seen, *self._model.read([text]))
-        found = {} if not told.masks else {"mask": told.masks[0][:, 1] - told.masks[0][:, 0]}
-        if told.existence is not None:
-            found["existence"] = told.existence
+            result = self._model.net.answer(seen, *self._model.read([text]))
+        outputs = {} if not result.masks else {"mask": result.masks[0][:, 1] - result.masks[0][:, 0]}
+        if result.existence is not None:
+            outputs["existence"] = result.existence
         if attention:
-            found |= {f"attention{stage}": one for stage, one in zip(self._stages, told.attention, strict=False)}
-        return _drawn({name: value.numpy() for name, value in found.items()}, self._path)
+            outputs |= {f"attention{stage}": maps for stage, maps in zip(self._stages, result.attention, strict=False)}
+        return _answer_of({name: value.numpy() for name, value in outputs.items()}, self._path)
 
     def unknown(self, text: str) -> tuple[str, ...]:
         """The words that it never learned; BERT knows pieces of any word."""
@@ -131,16 +131,16 @@ Answering: TypeAlias = OnnxAnswering | TorchAnswering
 """A network that is asked: ``blank``, how many of a fusion's tokens are blank, ``stem``, ``answer``, ``unknown``."""
 
 
-def _drawn(found: Mapping[str, Floats], path: Path) -> SentenceAnswer:
+def _answer_of(outputs: Mapping[str, Floats], path: Path) -> SentenceAnswer:
     """One answer from outputs by name."""
-    shaped = {name: np.asarray(value[0], np.float32) for name, value in found.items()}
-    if not all(np.isfinite(one).all() for one in shaped.values()):
+    shaped = {name: np.asarray(value[0], np.float32) for name, value in outputs.items()}
+    if not all(np.isfinite(value).all() for value in shaped.values()):
         raise UsageError("the network gives what is no number", path=path, hint="its weights are damaged")
     attention = {}
-    for name, one in shaped.items():
+    for name, array in shaped.items():
         if name.startswith("attention"):
-            side = math.isqrt(len(one))
-            attention[int(name.removeprefix("attention"))] = one.T.reshape(one.shape[1], side, side)
+            side = math.isqrt(len(array))
+            attention[int(name.removeprefix("attention"))] = array.T.reshape(array.shape[1], side, side)
     logits, existence = shaped.get("mask"), shaped.get("existence")
     if logits is not None and logits.ndim != 2:
         raise ValueError(f"a mask of shape {logits.shape}")

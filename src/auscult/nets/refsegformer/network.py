@@ -49,11 +49,11 @@ class Attention(nn.Module):
         if known is not None:
             scores = scores.masked_fill(~known[:, None, None], torch.finfo(scores.dtype).min)
         weights = torch.softmax(scores, dim=3)
-        found = torch.matmul(weights, v).transpose(1, 2).flatten(2)
-        return self.out(found), weights.mean(dim=1)
+        attended = torch.matmul(weights, v).transpose(1, 2).flatten(2)
+        return self.out(attended), weights.mean(dim=1)
 
-    def _split(self, given: Tensor) -> Tensor:
-        return given.reshape(given.shape[0], given.shape[1], self.heads, -1).transpose(1, 2)
+    def _split(self, inputs: Tensor) -> Tensor:
+        return inputs.reshape(inputs.shape[0], inputs.shape[1], self.heads, -1).transpose(1, 2)
 
 
 class Vltf(nn.Module):
@@ -82,14 +82,14 @@ class Vltf(nn.Module):
 
     def forward(self, vision: Tensor, text: Tensor, known: Tensor) -> Fused:
         """Fuse V_i (n, c, h, w) with words (n, t, d), of which ``known``, bool (n, t), are no padding."""
-        seen = flat(self.vision(placed(vision) if self.places else vision))
+        queries = flat(self.vision(placed(vision) if self.places else vision))
         words = self.text(text)
         if self.look is not None:
-            words = self.norms[1](self.look(words, seen)[0])
+            words = self.norms[1](self.look(words, queries)[0])
         conditional, _ = self.condition(self.memory, words, known)
         tokens = self.norms[0](torch.cat([self.blank.expand(words.shape[0], -1, -1), conditional], dim=1))
-        found, attention = self.read(seen, tokens)
-        features = self.out(self.norm(unflat(found, vision)))
+        attended, attention = self.read(queries, tokens)
+        features = self.out(self.norm(unflat(attended, vision)))
         return Fused(features, self.sigma(features) if self.sigma is not None else None, tokens, None, attention)
 
 
@@ -119,8 +119,8 @@ class Pwan(nn.Module):
         scores = torch.matmul(query * query.shape[2] ** -0.5, key.transpose(1, 2))
         scores = scores.masked_fill(~known[:, None], torch.finfo(scores.dtype).min)
         attention = torch.softmax(scores, dim=2)
-        found = self.read(unflat(torch.matmul(attention, value), vision))
-        features = self.joined(self.vision(vision) * found)
+        attended = self.read(unflat(torch.matmul(attention, value), vision))
+        features = self.joined(self.vision(vision) * attended)
         return Fused(
             features, self.gate(features) * features if self.gate is not None else None, value, known, attention
         )
@@ -134,26 +134,26 @@ def added_norm(width: int, design: Design) -> nn.BatchNorm2d:
     return norm
 
 
-def placed(given: Tensor) -> Tensor:
+def placed(maps: Tensor) -> Tensor:
     """Maps (n, c, h, w) with two channels more, x and y in -1..1."""
-    n, _, high, wide = given.shape
-    y, x = (torch.linspace(-1, 1, length, dtype=given.dtype, device=given.device) for length in (high, wide))
-    return torch.cat([given, x[None, None, None].expand(n, 1, high, wide), y[:, None].expand(n, 1, high, wide)], dim=1)
+    n, _, h, w = maps.shape
+    y, x = (torch.linspace(-1, 1, length, dtype=maps.dtype, device=maps.device) for length in (h, w))
+    return torch.cat([maps, x[None, None, None].expand(n, 1, h, w), y[:, None].expand(n, 1, h, w)], dim=1)
 
 
-def flat(given: Tensor) -> Tensor:
+def flat(maps: Tensor) -> Tensor:
     """Maps (n, c, h, w) as sequences (n, h * w, c)."""
-    return given.flatten(2).transpose(1, 2)
+    return maps.flatten(2).transpose(1, 2)
 
 
-def unflat(given: Tensor, like: Tensor) -> Tensor:
+def unflat(sequences: Tensor, like: Tensor) -> Tensor:
     """Sequences (n, h * w, c) as maps of the size of ``like``."""
-    return given.transpose(1, 2).reshape(given.shape[0], given.shape[2], *like.shape[2:])
+    return sequences.transpose(1, 2).reshape(sequences.shape[0], sequences.shape[2], *like.shape[2:])
 
 
-def up(given: Tensor, scale: int = 2) -> Tensor:
+def up(maps: Tensor, scale: int = 2) -> Tensor:
     """Enlarge maps linearly."""
-    return functional.interpolate(given, scale_factor=float(scale), mode="bilinear", align_corners=False)
+    return functional.interpolate(maps, scale_factor=float(scale), mode="bilinear", align_corners=False)
 
 
 _HEADS: Final = 8
@@ -175,19 +175,19 @@ class Fpn(nn.Module):
         self.joins = nn.ModuleList(_twice(coarse + fine, fine) for fine, coarse in pairwise(widths))
         self.masks = nn.ModuleList(nn.Conv2d(width, 2, 1) for width in widths)
         read = design.fused if design.decoder_tokens else ()
-        self.reads = nn.ModuleDict({str(at): TokenRead(widths[at - 1], design) for at in read})
+        self.reads = nn.ModuleDict({str(stage): TokenRead(widths[stage - 1], design) for stage in read})
 
     def forward(self, maps: Sequence[Tensor], fused: Mapping[int, Fused]) -> tuple[Tensor, list[Tensor]]:
         """Decode V_1, F_2, F_3, F_4: S_1 (n, c, side / 4, side / 4), and masks M_1..M_4 as logits (n, 2, h, w)."""
-        found = maps[-1]
+        features = maps[-1]
         masks: list[Tensor] = []
         for stage in range(LAST, 0, -1):
             if stage < LAST:
-                found = self.joins[stage - 1](torch.cat([up(found), maps[stage - 1]], dim=1))
+                features = self.joins[stage - 1](torch.cat([up(features), maps[stage - 1]], dim=1))
             if str(stage) in self.reads:
-                found = self.reads[str(stage)](found, fused[stage])
-            masks.insert(0, self.masks[stage - 1](found))
-        return found, masks
+                features = self.reads[str(stage)](features, fused[stage])
+            masks.insert(0, self.masks[stage - 1](features))
+        return features, masks
 
 
 class TokenRead(nn.Module):
@@ -198,10 +198,10 @@ class TokenRead(nn.Module):
         self.attention = Attention(width, heads=width // design.head_width)
         self.norm = added_norm(width, design)
 
-    def forward(self, given: Tensor, fused: Fused) -> Tensor:
+    def forward(self, inputs: Tensor, fused: Fused) -> Tensor:
         """Read into (n, c, h, w)."""
-        found, _ = self.attention(flat(given), fused.tokens, fused.known)
-        return given + self.norm(unflat(found, given))
+        attended, _ = self.attention(flat(inputs), fused.tokens, fused.known)
+        return inputs + self.norm(unflat(attended, inputs))
 
 
 class Deformable(nn.Module):
@@ -224,14 +224,14 @@ class Deformable(nn.Module):
 
     def forward(self, maps: Sequence[Tensor], fused: Mapping[int, Fused]) -> tuple[Tensor, list[Tensor]]:  # noqa: ARG002 - as the FPN
         """Decode as ``Fpn`` does; there is M_1 alone."""
-        levels = [project(given) for project, given in zip(self.inputs, maps[1:], strict=True)]
+        levels = [project(source) for project, source in zip(self.inputs, maps[1:], strict=True)]
         sizes = [(level.shape[2], level.shape[3]) for level in levels]
-        found = torch.cat([flat(level) for level in levels], dim=1)
-        places = torch.cat([_places(size, found) for size in sizes])
-        marks = torch.cat([_sines(size, found) + mark for size, mark in zip(sizes, self.levels, strict=True)])
+        sequence = torch.cat([flat(level) for level in levels], dim=1)
+        places = torch.cat([_places(size, sequence) for size in sizes])
+        marks = torch.cat([_sines(size, sequence) + mark for size, mark in zip(sizes, self.levels, strict=True)])
         for layer in self.layers:
-            found = layer(found, marks, places=places, sizes=sizes)
-        eighth = unflat(found[:, : sizes[0][0] * sizes[0][1]], levels[0])
+            sequence = layer(sequence, marks, places=places, sizes=sizes)
+        eighth = unflat(sequence[:, : sizes[0][0] * sizes[0][1]], levels[0])
         mask_features = self.output(self.lateral(maps[0]) + up(eighth))
         return mask_features, [self.mask(mask_features)]
 
@@ -250,41 +250,41 @@ class DeformableLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         nn.init.zeros_(self.offsets.weight)
         turns = torch.arange(_HEADS) * (2 * math.pi / _HEADS)  # each head looks its own way, each point one step more
-        ways = torch.stack([turns.cos(), turns.sin()], dim=1)
-        ways = ways / ways.abs().amax(dim=1, keepdim=True)
+        directions = torch.stack([turns.cos(), turns.sin()], dim=1)
+        directions = directions / directions.abs().amax(dim=1, keepdim=True)
         steps = torch.arange(1, _POINTS + 1).float()
-        start = ways[:, None, None] * steps[:, None]
+        start = directions[:, None, None] * steps[:, None]
         self.offsets.bias.data = start.expand(_HEADS, levels, _POINTS, 2).reshape(-1).clone()
         nn.init.zeros_(self.weights.weight)
         nn.init.zeros_(self.weights.bias)
 
-    def forward(self, given: Tensor, marks: Tensor, *, places: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
+    def forward(self, inputs: Tensor, marks: Tensor, *, places: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
         """Transform positions (n, p, c) with marks (p, c), at ``places`` (p, 2) in 0..1 as (x, y)."""
-        n, count, _ = given.shape
-        marked = given + marks
+        n, count, _ = inputs.shape
+        marked = inputs + marks
         shape = (n, count, _HEADS, len(sizes), _POINTS)
         weights = torch.softmax(self.weights(marked).reshape(n, count, _HEADS, -1), dim=3).reshape(shape)
         offsets = self.offsets(marked).reshape(*shape, 2)
-        values = self.value(given).split([high * wide for high, wide in sizes], dim=1)
-        found = given.new_zeros(())
-        for at, (size, value) in enumerate(zip(sizes, values, strict=True)):
-            scale = torch.tensor([size[1], size[0]], dtype=given.dtype, device=given.device)
-            grid = 2 * (places[:, None, None] + offsets[:, :, :, at] / scale) - 1
-            found = found + _sampled(value, size, grid=grid, weights=weights[:, :, :, at])
-        given = self.norms[0](given + self.out(found))
-        return self.norms[1](given + self.feed(given))
+        values = self.value(inputs).split([height * width for height, width in sizes], dim=1)
+        total = inputs.new_zeros(())
+        for level, (size, value) in enumerate(zip(sizes, values, strict=True)):
+            scale = torch.tensor([size[1], size[0]], dtype=inputs.dtype, device=inputs.device)
+            grid = 2 * (places[:, None, None] + offsets[:, :, :, level] / scale) - 1
+            total = total + _sampled(value, size, grid=grid, weights=weights[:, :, :, level])
+        inputs = self.norms[0](inputs + self.out(total))
+        return self.norms[1](inputs + self.feed(inputs))
 
 
 def _sampled(value: Tensor, size: tuple[int, int], *, grid: Tensor, weights: Tensor) -> Tensor:
     """Weighted sums of a level (n, h * w, c) at points (n, p, heads, points, 2): (n, p, c)."""
     n, count = grid.shape[:2]
     width = value.shape[2]
-    each = width // _HEADS
-    pictures = value.transpose(1, 2).reshape(n * _HEADS, each, *size)
+    channels = width // _HEADS
+    pictures = value.transpose(1, 2).reshape(n * _HEADS, channels, *size)
     points = grid.transpose(1, 2).reshape(n * _HEADS, count, _POINTS, 2).to(pictures.dtype)
-    found = functional.grid_sample(pictures, points, align_corners=False)
-    held = weights.transpose(1, 2).reshape(n * _HEADS, 1, count, _POINTS)
-    return (found * held).sum(dim=3).reshape(n, width, count).transpose(1, 2)
+    sampled = functional.grid_sample(pictures, points, align_corners=False)
+    shares = weights.transpose(1, 2).reshape(n * _HEADS, 1, count, _POINTS)
+    return (sampled * shares).sum(dim=3).reshape(n, width, count).transpose(1, 2)
 
 
 def _places(size: tuple[int, int], like: Tensor) -> Tensor:
@@ -316,7 +316,7 @@ def _twice(inputs: int, outputs: int) -> nn.Sequential:
 class VisionStages(Protocol):
     """A vision encoder that runs a stage at a time."""
 
-    def __call__(self, given: Tensor, stage: int) -> Tensor:
+    def __call__(self, inputs: Tensor, stage: int) -> Tensor:
         """Run stage 1 on RGB pictures (n, 3, side, side) in 0..1, a later one on what the one before hands on."""
         ...
 
@@ -334,17 +334,17 @@ class SwinStages(nn.Module):
         self.mean = nn.Buffer(torch.tensor(mean)[:, None, None])
         self.std = nn.Buffer(torch.tensor(std)[:, None, None])
 
-    def forward(self, given: Tensor, stage: int) -> Tensor:
+    def forward(self, inputs: Tensor, stage: int) -> Tensor:
         """As ``VisionStages`` says."""
         if stage == 1:
-            found, size = self.embeddings((given - self.mean) / self.std)
+            hidden, size = self.embeddings((inputs - self.mean) / self.std)
         else:
-            size = (given.shape[2], given.shape[3])
-            found = self.layers[stage - 2].downsample(given.flatten(2).transpose(1, 2), size)
+            size = (inputs.shape[2], inputs.shape[3])
+            hidden = self.layers[stage - 2].downsample(inputs.flatten(2).transpose(1, 2), size)
             size = ((size[0] + 1) // 2, (size[1] + 1) // 2)
         for block in self.layers[stage - 1].blocks:
-            found = block(found, size)[0]
-        return found.transpose(1, 2).reshape(found.shape[0], -1, *size)
+            hidden = block(hidden, size)[0]
+        return hidden.transpose(1, 2).reshape(hidden.shape[0], -1, *size)
 
 
 class BertText(nn.Module):
@@ -358,9 +358,9 @@ class BertText(nn.Module):
     def forward(self, ids: Tensor, known: Tensor) -> Tensor:
         """Read tokens, int64 (n, t), of which ``known``, bool (n, t), are no padding: (n, t, width)."""
         # A mask of four axes is taken as it is; of two, the library looks whether it is all ones, which a graph cannot.
-        kept = known[:, None, None].expand(-1, 1, ids.shape[1], -1)
-        found: Tensor = self.model(input_ids=ids, attention_mask=kept, use_cache=False).last_hidden_state
-        return found
+        mask = known[:, None, None].expand(-1, 1, ids.shape[1], -1)
+        hidden: Tensor = self.model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+        return hidden
 
 
 class SmallVision(nn.Module):
@@ -370,15 +370,15 @@ class SmallVision(nn.Module):
         super().__init__()
         widths = design.widths
         first = nn.Sequential(conv(3, widths[0] // 2, stride=2), conv(widths[0] // 2, widths[0], stride=2))
-        steps = [first, *(conv(widths[at - 1], widths[at], stride=2) for at in range(1, LAST))]
+        steps = [first, *(conv(widths[stage - 1], widths[stage], stride=2) for stage in range(1, LAST))]
         self.stages = nn.ModuleList(
             nn.Sequential(step, *(Bottleneck(width) for _ in range(depth)))
             for step, width, depth in zip(steps, widths, design.depths, strict=True)
         )
 
-    def forward(self, given: Tensor, stage: int) -> Tensor:
+    def forward(self, inputs: Tensor, stage: int) -> Tensor:
         """As ``VisionStages`` says."""
-        return self.stages[stage - 1](2 * given - 1 if stage == 1 else given)
+        return self.stages[stage - 1](2 * inputs - 1 if stage == 1 else inputs)
 
 
 class SmallText(nn.Module):
@@ -394,10 +394,10 @@ class SmallText(nn.Module):
 
     def forward(self, ids: Tensor, known: Tensor) -> Tensor:
         """As ``BertText`` says."""
-        found = self.words(ids) + self.places[:, : ids.shape[1]]
+        hidden = self.words(ids) + self.places[:, : ids.shape[1]]
         for layer in self.layers:
-            found = layer(found, known)
-        return found
+            hidden = layer(hidden, known)
+        return hidden
 
 
 class TextLayer(nn.Module):
@@ -409,11 +409,11 @@ class TextLayer(nn.Module):
         self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
 
-    def forward(self, given: Tensor, known: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, known: Tensor) -> Tensor:
         """Transform (n, t, width)."""
-        normed = self.norms[0](given)
-        given = given + self.attention(normed, normed, known)[0]
-        return given + self.feed(self.norms[1](given))
+        normed = self.norms[0](inputs)
+        inputs = inputs + self.attention(normed, normed, known)[0]
+        return inputs + self.feed(self.norms[1](inputs))
 
 
 class Reader(Protocol):
@@ -459,16 +459,16 @@ class ExistenceHead(nn.Module):
 
     def forward(self, features: Tensor, fused: Fused) -> Tensor:
         """Logits (n,) from S_1 (n, c, h, w) and a fusion's tokens."""
-        seen, tokens = flat(features), fused.tokens
+        positions, tokens = flat(features), fused.tokens
         if self.detached:
-            seen, tokens = seen.detach(), tokens.detach()
+            positions, tokens = positions.detach(), tokens.detach()
         if self.by_vision:
-            return self.mu(self.attention(seen, tokens, fused.known)[0].mean(dim=1))[:, 0]
-        found, _ = self.attention(tokens, seen)
+            return self.mu(self.attention(positions, tokens, fused.known)[0].mean(dim=1))[:, 0]
+        attended, _ = self.attention(tokens, positions)
         if fused.known is None:
-            return self.mu(found.mean(dim=1))[:, 0]
-        held = fused.known[:, :, None].to(found.dtype)
-        return self.mu((found * held).sum(dim=1) / held.sum(dim=1))[:, 0]
+            return self.mu(attended.mean(dim=1))[:, 0]
+        weights = fused.known[:, :, None].to(attended.dtype)
+        return self.mu((attended * weights).sum(dim=1) / weights.sum(dim=1))[:, 0]
 
 
 _DECODERS: Final[dict[str, type[Fpn | Deformable]]] = {"fpn": Fpn, "deformable": Deformable}
@@ -490,8 +490,10 @@ class RefSegformer(nn.Module):
         fusion = Vltf if design.fusion == "vltf" else Pwan
         self.fusions = nn.ModuleDict(
             {
-                str(at): fusion(design.widths[at - 1], design, leads_on=at < LAST or design.decoder_input == "sum")
-                for at in design.fused
+                str(stage): fusion(
+                    design.widths[stage - 1], design, leads_on=stage < LAST or design.decoder_input == "sum"
+                )
+                for stage in design.fused
             }
         )
         self.decoder = _DECODERS[design.decoder](design) if design.decoder != "none" else None
@@ -501,8 +503,8 @@ class RefSegformer(nn.Module):
 
     def forward(self, pictures: Tensor, ids: Tensor, known: Tensor) -> Segmentation:
         """As ``Segmenter`` says; what hangs on the picture alone is computed once a picture."""
-        each = len(ids) // len(pictures)
-        return self.answer([one.repeat_interleave(each, dim=0) for one in self.stem(pictures)], ids, known)
+        repeats = len(ids) // len(pictures)
+        return self.answer([level.repeat_interleave(repeats, dim=0) for level in self.stem(pictures)], ids, known)
 
     def stem(self, pictures: Tensor) -> list[Tensor]:
         """V_1 up to the first fused stage: all that hangs on the picture alone."""
@@ -514,20 +516,20 @@ class RefSegformer(nn.Module):
     def answer(self, maps: Sequence[Tensor], ids: Tensor, known: Tensor) -> Segmentation:
         """Answer sentences, one for each picture of the batch that ``stem`` saw."""
         words = self.text(ids, known)
-        kept, fused = list(maps[:-1]), dict[int, Fused]()
-        seen = maps[-1]
+        levels, fused = list(maps[:-1]), dict[int, Fused]()
+        current = maps[-1]
         for stage in range(len(maps), LAST + 1):
             if stage > len(maps):
-                seen = self.vision(seen, stage)
-            shown = seen
+                current = self.vision(current, stage)
+            level = current
             if stage in self.design.fused:
-                fused[stage] = found = self.fusions[str(stage)](seen, words, known)
-                seen = seen if found.onward is None else seen + found.onward
-                shown = seen if self.design.decoder_input == "sum" else found.features
-            kept.append(shown)
-        features, masks = (kept[-1], []) if self.decoder is None else self.decoder(kept, fused)
+                fused[stage] = fusion = self.fusions[str(stage)](current, words, known)
+                current = current if fusion.onward is None else current + fusion.onward
+                level = current if self.design.decoder_input == "sum" else fusion.features
+            levels.append(level)
+        features, masks = (levels[-1], []) if self.decoder is None else self.decoder(levels, fused)
         existence = self.head(features, fused[self.design.existence_stage]) if self.head is not None else None
-        return Segmentation(masks, existence, [one.attention for one in fused.values()])
+        return Segmentation(masks, existence, [fusion.attention for fusion in fused.values()])
 
 
 class TwoStage(nn.Module):
@@ -539,15 +541,15 @@ class TwoStage(nn.Module):
 
     def forward(self, pictures: Tensor, ids: tuple[Tensor, Tensor], known: tuple[Tensor, Tensor]) -> Segmentation:
         """As ``Segmenter``, the sentence read by each network's own reader."""
-        drawn = self.segmenter(pictures, ids[0], known[0])
-        return Segmentation(drawn.masks, self.classifier(pictures, ids[1], known[1]).existence)
+        segmentation = self.segmenter(pictures, ids[0], known[0])
+        return Segmentation(segmentation.masks, self.classifier(pictures, ids[1], known[1]).existence)
 
 
-def predicted(found: Segmentation, size: tuple[int, int]) -> Tensor:
+def predicted(segmentation: Segmentation, size: tuple[int, int]) -> Tensor:
     """Masks of ``size`` (height, width), bool (n, H, W): where M_1, enlarged linearly, is higher for the target.
 
     Empty where the head says that nothing is there: a probability below .5.
     """
-    logits = functional.interpolate(found.masks[0].float(), size=size, mode="bilinear", align_corners=False)
+    logits = functional.interpolate(segmentation.masks[0].float(), size=size, mode="bilinear", align_corners=False)
     masks = logits[:, 1] > logits[:, 0]
-    return masks if found.existence is None else masks & (found.existence >= 0)[:, None, None]
+    return masks if segmentation.existence is None else masks & (segmentation.existence >= 0)[:, None, None]

@@ -100,8 +100,8 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def squeezed(frame: Frame, side: int) -> Frame:
     """A picture, uint8 RGB (H, W, 3), as a square of ``side`` pixels."""
     shrinks = min(frame.shape[:2]) >= side
-    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(frame, (side, side), interpolation=how), dtype=np.uint8)
+    interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(frame, (side, side), interpolation=interpolation), dtype=np.uint8)
 
 
 def words_of(text: str) -> list[str]:
@@ -118,11 +118,11 @@ class Vocabulary:
 
     def ids(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Token numbers (n, tokens); a sentence without a word is one unknown word."""
-        found = np.full((len(texts), self.tokens), PADDING, np.int64)
-        for row, text in zip(found, texts, strict=True):
+        result = np.full((len(texts), self.tokens), PADDING, np.int64)
+        for row, text in zip(result, texts, strict=True):
             numbers = [self._numbers.get(word, UNKNOWN) for word in words_of(text)[: self.tokens]] or [UNKNOWN]
             row[: len(numbers)] = numbers
-        return found
+        return result
 
     def unknown(self, text: str) -> tuple[str, ...]:
         """The words of a sentence that are not in the list."""

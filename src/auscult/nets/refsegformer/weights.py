@@ -59,10 +59,10 @@ class BertReader:
 
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Read as ``Reader`` says."""
-        found = self.tokenizer(
+        tokens = self.tokenizer(
             list(texts), truncation=True, padding="max_length", max_length=self.tokens, return_tensors="pt"
         )
-        return found["input_ids"], found["attention_mask"].bool()
+        return tokens["input_ids"], tokens["attention_mask"].bool()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,19 +92,21 @@ def begin(
     encoders of ``transformers`` compute again what they forget. A UsageError where a folder is missing, damaged or of
     another model.
     """
-    seen = read = None
+    stages = read = None
     if design.vision == "swin":
-        design, seen = _swin(design, _needed(vision, "vision", SWIN), drop_path=drop_path, checkpointing=checkpointing)
+        design, stages = _swin(
+            design, _needed(vision, "vision", SWIN), drop_path=drop_path, checkpointing=checkpointing
+        )
     if design.text == "bert":
-        found = load(check_folder(_needed(text, "text", BERT), BERT))
-        design = replace(design, text_width=found.model.config.hidden_size)
-        _checkpoint(found.model, checkpointing=checkpointing)
-        read = found
+        bert = load(check_folder(_needed(text, "text", BERT), BERT))
+        design = replace(design, text_width=bert.model.config.hidden_size)
+        _checkpoint(bert.model, checkpointing=checkpointing)
+        read = bert
     reader: Reader = WordReader(words, tokens=design.tokens)
     if read is not None:
         reader = BertReader(read.tokens, tokens=design.tokens)
-    told = BertText(read.model.cpu()) if read else SmallText(design, words=len(words) + UNKNOWN + 1)
-    return _joined(design, reader, vision=seen or _own(design), text=told)
+    text_encoder = BertText(read.model.cpu()) if read else SmallText(design, words=len(words) + UNKNOWN + 1)
+    return _joined(design, reader, vision=stages or _own(design), text=text_encoder)
 
 
 def _own(design: Design) -> torch.nn.Module:
@@ -139,7 +141,7 @@ def _swin(design: Design, path: Path, *, drop_path: float | None, checkpointing:
             expected=f"`side` of {32 * model.config.window_size} or more",
         )
     _checkpoint(model, checkpointing=checkpointing)
-    widths = tuple(model.config.embed_dim * 2**at for at in range(LAST))
+    widths = tuple(model.config.embed_dim * 2**stage for stage in range(LAST))
     return replace(design, widths=widths), SwinStages(model, mean=mean, std=std)
 
 
@@ -208,9 +210,9 @@ def read_model(folder: Path) -> Model:
         model = _described(design, folder)
         model.net.load_state_dict(load_file(folder / WEIGHTS))
     except (InputError, msgspec.ValidationError, SafetensorError, RuntimeError, OSError) as error:
-        said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
+        message = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
         raise UsageError(
-            f"no RefSegformer can be read here: {said}",
+            f"no RefSegformer can be read here: {message}",
             path=getattr(error, "path", None) or folder,
             expected=f"a folder with {DESIGN} and {WEIGHTS}, as `auscult train rris` writes it",
         ) from error

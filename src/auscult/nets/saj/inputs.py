@@ -64,33 +64,33 @@ class SajReader:
         A mixture array that several share is encoded once. ``prompts`` are those of ``PROMPTS`` that each row is asked
         with; by default all that it has.
         """
-        kept = [set(PROMPTS)] * len(shown) if prompts is None else prompts
+        per_row = [set(PROMPTS)] * len(shown) if prompts is None else prompts
         mixtures = {id(case.mixture): case for case, _ in shown}
-        places = {key: at for at, key in enumerate(mixtures)}
-        heard = [self._heard(case.mixture, case.rate_hz) for case in mixtures.values()]
-        gains = [_gain(sound) for sound in heard]
+        places = {key: index for index, key in enumerate(mixtures)}
+        sounds = [self._heard(case.mixture, case.rate_hz) for case in mixtures.values()]
+        gains = [_gain(sound) for sound in sounds]
         of = [places[id(case.mixture)] for case, _ in shown]
-        outputs = [self._heard(output, case.rate_hz) * gains[at] for (case, output), at in zip(shown, of, strict=True)]
-        length = max(map(len, heard))
+        outputs = [self._heard(output, case.rate_hz) * gains[i] for (case, output), i in zip(shown, of, strict=True)]
+        length = max(map(len, sounds))
         cases = [case for case, _ in shown]
         texts = [case.text if "text" in allowed and self.tokenizer else None
-                 for case, allowed in zip(cases, kept, strict=True)]  # fmt: skip
-        words, known = self._words(texts)
-        pictures, has_picture = self._pictures(cases, kept)
+                 for case, allowed in zip(cases, per_row, strict=True)]  # fmt: skip
+        words, words_known = self._words(texts)
+        pictures, has_picture = self._pictures(cases, per_row)
         spans = [case.spans if "spans" in allowed and self.design.spans else ()
-                 for case, allowed in zip(cases, kept, strict=True)]  # fmt: skip
+                 for case, allowed in zip(cases, per_row, strict=True)]  # fmt: skip
         return SajBatch(
-            mixtures=_padded([sound * gain for sound, gain in zip(heard, gains, strict=True)], length),
-            mixture_samples=torch.tensor([len(sound) for sound in heard]),
+            mixtures=_padded([sound * gain for sound, gain in zip(sounds, gains, strict=True)], length),
+            mixture_samples=torch.tensor([len(sound) for sound in sounds]),
             mixture_of=torch.tensor(of),
             outputs=_padded(outputs, length),
             samples=torch.tensor([len(output) for output in outputs]),
             words=words,
-            words_known=known,
+            words_known=words_known,
             spans=torch.from_numpy(np.stack([self._states(span, -(-length // self.steps)) for span in spans])),
             pictures=pictures,
             asked={
-                "text": known.any(dim=1),
+                "text": words_known.any(dim=1),
                 "spans": torch.tensor([bool(span) for span in spans]),
                 "picture": has_picture,
             },
@@ -103,32 +103,33 @@ class SajReader:
         if not any(texts):
             return torch.zeros(len(texts), 1, dtype=torch.long), torch.zeros(len(texts), 1, dtype=torch.bool)
         plain = [(text or "").lower() for text in texts]
-        found = self.tokenizer(plain, padding=True, truncation=True, max_length=self.design.words, return_tensors="pt")
+        tokens = self.tokenizer(plain, padding=True, truncation=True, max_length=self.design.words, return_tensors="pt")
         has = torch.tensor([bool(text and text.strip()) for text in texts])
-        return found["input_ids"], found["attention_mask"].bool() & has[:, None]
+        return tokens["input_ids"], tokens["attention_mask"].bool() & has[:, None]
 
     def _states(self, spans: Sequence[Span], frames: int) -> Any:
         states = np.zeros(frames, np.int64)
-        for span in sorted(spans, key=lambda one: one.sign, reverse=True):  # where both are said, it is heard
-            start, end = (round(at * self.rate_hz / self.steps) for at in (span.start_s, span.end_s))
+        for span in sorted(spans, key=lambda span: span.sign, reverse=True):  # where both are said, it is heard
+            start, end = (round(time_s * self.rate_hz / self.steps) for time_s in (span.start_s, span.end_s))
             states[max(0, start) : max(start + 1, end)] = _SIGNS[span.sign]
         return states
 
-    def _pictures(self, cases: Sequence[SoundCase], kept: Sequence[Collection[str]]) -> tuple[Tensor, Tensor]:
-        allowed = ["picture" in one and self.design.vision is not None for one in kept]
-        shown = [
+    def _pictures(self, cases: Sequence[SoundCase], prompts: Sequence[Collection[str]]) -> tuple[Tensor, Tensor]:
+        allowed = ["picture" in row and self.design.vision is not None for row in prompts]
+        pictures = [
             case.frames if may and case.frames is not None else () for case, may in zip(cases, allowed, strict=True)
         ]
-        has, most = torch.tensor([len(one) > 0 for one in shown]), min(max(map(len, shown)), self.design.pictures)
-        if self.design.vision is None or not most:
+        has = torch.tensor([len(row) > 0 for row in pictures])
+        limit = min(max(map(len, pictures)), self.design.pictures)
+        if self.design.vision is None or not limit:
             return torch.zeros(len(cases), 0, 3, 1, 1), has
         side = square(self.design.vision["image_size"])
-        found = torch.zeros(len(cases), most, 3, side, side)
+        result = torch.zeros(len(cases), limit, 3, side, side)
         prepared = Preparation(size=(side, side))
-        for at, frames in enumerate(shown):
+        for index, frames in enumerate(pictures):
             if len(frames):
-                found[at] = prepared(np.asarray(frames)[np.arange(most) * len(frames) // most])
-        return found, has
+                result[index] = prepared(np.asarray(frames)[np.arange(limit) * len(frames) // limit])
+        return result, has
 
 
 def _gain(sound: Samples) -> float:

@@ -59,22 +59,22 @@ class Transformer(nn.Module):
         )
         config._attn_implementation = "sdpa"  # noqa: SLF001 - the library's own way to say it
         self.begin: Any = pe_audio.PeAudioEncoderPatchEmbedder(config) if begun else None
-        self.layers = nn.ModuleList(pe_audio.PeAudioEncoderLayer(config, at) for at in range(layers))
+        self.layers = nn.ModuleList(pe_audio.PeAudioEncoderLayer(config, index) for index in range(layers))
         self.norm = pe_audio.PeAudioEncoderRMSNorm(width, eps=config.rms_norm_eps)
         self.rotary = pe_audio.PeAudioEncoderRotaryEmbedding(config)
         self.output: Any = nn.Linear(width, width, bias=False) if begun else nn.Identity()
 
-    def forward(self, given: Tensor, known: Tensor, places: Tensor | None = None) -> Tensor:
+    def forward(self, inputs: Tensor, known: Tensor, places: Tensor | None = None) -> Tensor:
         """Transform (n, t, width), of which ``known``, bool (n, t), are attended to; ``places`` (1, t) or 0, 1, ..."""
         if self.begin is not None:
-            given, known = self.begin(given, padding_mask=known)
-        at = torch.arange(given.shape[1], device=given.device)[None] if places is None else places
-        rotary = self.rotary(given, at)
-        mask = known[:, None, None].expand(-1, 1, given.shape[1], -1)
+            inputs, known = self.begin(inputs, padding_mask=known)
+        positions = torch.arange(inputs.shape[1], device=inputs.device)[None] if places is None else places
+        rotary = self.rotary(inputs, positions)
+        mask = known[:, None, None].expand(-1, 1, inputs.shape[1], -1)
         for layer in self.layers:
-            given = layer(given, attention_mask=mask, position_embeddings=rotary)
-        found: Tensor = self.output(self.norm(given))
-        return found if self.begin is None else found[:, 1:]
+            inputs = layer(inputs, attention_mask=mask, position_embeddings=rotary)
+        output: Tensor = self.output(self.norm(inputs))
+        return output if self.begin is None else output[:, 1:]
 
 
 class FrameEncoder(nn.Module):
@@ -120,19 +120,19 @@ class FrameEncoder(nn.Module):
 
     def forward(self, sounds: Tensor, samples: Tensor) -> Tensor:
         """Encode (n, samples), silent behind ``samples`` of each, (n,), as (n, frames, width)."""
-        wanted = int(self.frames(sounds.shape[1]))
+        count = int(self.frames(sounds.shape[1]))
         size = self.window or self.steps
         sounds = functional.pad(sounds, (0, -sounds.shape[1] % size))
         if self.kind == "mel":
             return self.net(sounds, self.frames(samples))
         if self.kind == "pe_audio":
             known = torch.arange(sounds.shape[1], device=sounds.device) < samples[:, None]
-            whole = {} if bool(known[:, :: self.steps].all()) else {"padding_mask": known}
-            return self.net.net(input_values=sounds[:, None], **whole).last_hidden_state
-        found = self.net(sounds.reshape(-1, self.window))
-        found = found[:, 2:] if self.kind == "ast" else found  # without its two tokens of the whole
-        found = found.unflatten(1, (self._rows, -1)).mean(dim=1)[:, : self._columns]
-        return found.reshape(len(sounds), -1, self.width)[:, :wanted]
+            padding = {} if bool(known[:, :: self.steps].all()) else {"padding_mask": known}
+            return self.net.net(input_values=sounds[:, None], **padding).last_hidden_state
+        features = self.net(sounds.reshape(-1, self.window))
+        features = features[:, 2:] if self.kind == "ast" else features  # without its two tokens of the whole
+        features = features.unflatten(1, (self._rows, -1)).mean(dim=1)[:, : self._columns]
+        return features.reshape(len(sounds), -1, self.width)[:, :count]
 
 
 class MelFrames(nn.Module):
@@ -151,12 +151,12 @@ class MelFrames(nn.Module):
     def forward(self, sounds: Tensor, frames: Tensor) -> Tensor:
         """Encode (n, samples), of which each has so many ``frames``."""
         with torch.no_grad():
-            found = (log_mel(functional.pad(sounds, (0, 240))) - 10.0) / 5.0
-        found = found.to(self.convolutions[0].weight.dtype)
+            features = (log_mel(functional.pad(sounds, (0, 240))) - 10.0) / 5.0
+        features = features.to(self.convolutions[0].weight.dtype)
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            found = functional.gelu(norm(convolution(found.transpose(1, 2)).transpose(1, 2)))
-        known = torch.arange(found.shape[1], device=found.device) < frames[:, None]
-        return self.transformer(found, known)
+            features = functional.gelu(norm(convolution(features.transpose(1, 2)).transpose(1, 2)))
+        known = torch.arange(features.shape[1], device=features.device) < frames[:, None]
+        return self.transformer(features, known)
 
 
 ALIGNMENT: Final = "alignment"
@@ -199,16 +199,16 @@ class Saj(nn.Module):
         frames = torch.arange(mixture.shape[1], device=mixture.device)
         known = frames < self.audio.frames(batch.samples)[:, None]
         prompts = {"text": self._read(batch), "seen": self._seen(batch)}
-        whole = self.fusion(mixture, output, batch, known=known, **prompts)
+        fused = self.fusion(mixture, output, batch, known=known, **prompts)
         if self.design.form == "sam_audio":
-            raw = (self.head(whole) * known[..., None]).sum(dim=1) / known.sum(dim=1)[:, None]
+            raw = (self.head(fused) * known[..., None]).sum(dim=1) / known.sum(dim=1)[:, None]
             return dict(zip(self.design.axes, (raw * self.std + self.mean).T, strict=True))
-        asked = set(DIFFICULTY) & set(self.design.axes)
-        alone = self.fusion(mixture, None, batch, known=known, **prompts) if asked else whole
-        found = {name: head(alone if name in asked else whole)[:, 0] for name, head in self.head.items()}
-        for at, axis in enumerate(self.design.axes):
-            found[axis] = found[axis] * self.std[at] + self.mean[at]
-        return found
+        difficulties = set(DIFFICULTY) & set(self.design.axes)
+        alone = self.fusion(mixture, None, batch, known=known, **prompts) if difficulties else fused
+        scores = {name: head(alone if name in difficulties else fused)[:, 0] for name, head in self.head.items()}
+        for index, axis in enumerate(self.design.axes):
+            scores[axis] = scores[axis] * self.std[index] + self.mean[index]
+        return scores
 
     def _heard(self, batch: SajBatch) -> tuple[Tensor, Tensor]:
         """Features of mixture and output, (n, frames, width) each; a mixture of several rows is encoded once."""
@@ -233,8 +233,8 @@ class Saj(nn.Module):
         if self.vision is None or not batch.pictures.shape[1]:
             return None
         with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.vision)):
-            found = self.vision(pixel_values=batch.pictures.flatten(0, 1)).last_hidden_state[:, 0]
-        return found.unflatten(0, batch.pictures.shape[:2])
+            features = self.vision(pixel_values=batch.pictures.flatten(0, 1)).last_hidden_state[:, 0]
+        return features.unflatten(0, batch.pictures.shape[:2])
 
 
 def learns(part: nn.Module) -> bool:
@@ -269,40 +269,40 @@ class Fusion(nn.Module):
     ) -> Tensor:  # fmt: skip
         """What is known of rows, (n, width); without the output where that is None."""
         frames = mixture.shape[1]
-        here = known.new_ones(len(mixture))
-        streams = {"mixture": (self.project["mixture"](mixture), here)}
+        always = known.new_ones(len(mixture))
+        streams = {"mixture": (self.project["mixture"](mixture), always)}
         if output is not None:
-            streams["output"] = (self.project["output"](_resampled(output, frames)), here)
+            streams["output"] = (self.project["output"](_resampled(output, frames)), always)
         if self.spans is not None:
             streams["spans"] = (self.spans(_resampled(batch.spans[..., None], frames)[..., 0]), batch.asked["spans"])
         if seen is not None:
             streams["picture"] = (self.project["picture"](_resampled(seen, frames)), batch.asked["picture"])
-        given, there = self._joined(streams, known)
-        places = torch.arange(frames, device=known.device).repeat(given.shape[1] // frames)[None]
-        given = self.first(given, there, places)
+        stream, present = self._joined(streams, known)
+        places = torch.arange(frames, device=known.device).repeat(stream.shape[1] // frames)[None]
+        stream = self.first(stream, present, places)
         if text is not None:
-            given = given + self._asked(given, text, batch)
-        given = self.last(given, there, places)
-        return (given * there[..., None]).sum(dim=1) / there.sum(dim=1)[:, None]
+            stream = stream + self._asked(stream, text, batch)
+        stream = self.last(stream, present, places)
+        return (stream * present[..., None]).sum(dim=1) / present.sum(dim=1)[:, None]
 
     def _joined(self, streams: Mapping[str, tuple[Tensor, Tensor]], known: Tensor) -> tuple[Tensor, Tensor]:
         """The streams one after another, or joined in each frame, and which places are there; absent ones are not."""
         if self.in_time:
-            given = torch.cat([values + self.streams[name] for name, (values, _) in streams.items()], dim=1)
-            return given, torch.cat([known & there[:, None] for _, there in streams.values()], dim=1)
+            joined = torch.cat([values + self.streams[name] for name, (values, _) in streams.items()], dim=1)
+            return joined, torch.cat([known & present[:, None] for _, present in streams.values()], dim=1)
         absent = known.new_zeros(len(known))
         parts = []
         for name, stand_in in self.streams.items():
-            values, there = streams.get(name, (torch.zeros_like(streams["mixture"][0]), absent))
-            parts.append(torch.where(there[:, None, None], values, stand_in.to(values.dtype)))
+            values, present = streams.get(name, (torch.zeros_like(streams["mixture"][0]), absent))
+            parts.append(torch.where(present[:, None, None], values, stand_in.to(values.dtype)))
         return self.joined(torch.cat(parts, dim=2)), known
 
-    def _asked(self, given: Tensor, text: Tensor, batch: SajBatch) -> Tensor:
+    def _asked(self, inputs: Tensor, text: Tensor, batch: SajBatch) -> Tensor:
         has = batch.asked["text"]
         padding = ~batch.words_known & has[:, None]
         words = self.words(text)
-        found: Tensor = self.cross(self.asks(given), words, words, key_padding_mask=padding, need_weights=False)[0]
-        return found * has[:, None, None]
+        attended: Tensor = self.cross(self.asks(inputs), words, words, key_padding_mask=padding, need_weights=False)[0]
+        return attended * has[:, None, None]
 
 
 class ReleasedFusion(nn.Module):
@@ -321,9 +321,9 @@ class ReleasedFusion(nn.Module):
         self, mixture: Tensor, output: Tensor, _: SajBatch, *, known: Tensor, text: Tensor | None, **__: Tensor | None
     ) -> Tensor:
         """Features of frames, (n, frames, width)."""
-        heard = self.sounds(torch.cat([output, mixture], dim=2))
-        asked = heard.new_zeros(len(heard), heard.shape[2]) if text is None else self.words(text[:, 0])
-        both = self.both(torch.cat([heard, asked[:, None].expand_as(heard)], dim=2))
+        sounds = self.sounds(torch.cat([output, mixture], dim=2))
+        prompt = sounds.new_zeros(len(sounds), sounds.shape[2]) if text is None else self.words(text[:, 0])
+        both = self.both(torch.cat([sounds, prompt[:, None].expand_as(sounds)], dim=2))
         return self.transformer(self.narrow(both), known)
 
 
@@ -331,5 +331,5 @@ def _resampled(stream: Tensor, frames: int) -> Tensor:
     """A stream (n, t, c) of ``frames`` frames: the nearest at each."""
     if stream.shape[1] == frames:
         return stream
-    at = (torch.arange(frames, device=stream.device) * stream.shape[1] // frames).clamp(max=stream.shape[1] - 1)
-    return stream[:, at]
+    indices = (torch.arange(frames, device=stream.device) * stream.shape[1] // frames).clamp(max=stream.shape[1] - 1)
+    return stream[:, indices]

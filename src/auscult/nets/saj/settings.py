@@ -66,8 +66,8 @@ class SajDesign:
     @property
     def prompts(self) -> tuple[str, ...]:
         """Which of ``PROMPTS`` it takes."""
-        taken = (self.text is not None, self.spans, self.vision is not None)
-        return tuple(name for name, has in zip(PROMPTS, taken, strict=True) if has)
+        present = (self.text is not None, self.spans, self.vision is not None)
+        return tuple(name for name, has in zip(PROMPTS, present, strict=True) if has)
 
 
 def released_design() -> SajDesign:

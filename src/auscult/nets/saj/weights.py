@@ -42,7 +42,7 @@ def begin(
     DINOv2: the design gets their settings. Of ``texts`` a new text encoder's vocabulary is made. ``UsageError`` where a
     folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
     """
-    tokenizer, read, seen = None, None, None
+    tokenizer, read, vision_model = None, None, None
     if audio is not None:
         design = replace(design, audio=sound_settings(folder_of(audio), design.audio))
     if text is not None:
@@ -57,13 +57,13 @@ def begin(
         marks = {"vocab_size": len(tokenizer), "pad_token_id": 0, **first, **last}  # as build_tokenizer numbers them
         design = replace(design, text={**design.text, **marks})
     if vision is not None:
-        seen = _released(folder_of(vision), VISION)
-        design = replace(design, vision={**seen.folder.settings})
+        vision_model = _released(folder_of(vision), VISION)
+        design = replace(design, vision={**vision_model.folder.settings})
     net = Saj(design)
     if audio is not None:
         fill_encoder(net.audio.net.net, folder_of(audio), kind=net.audio.kind)
     net.text = net.text if read is None else read.model.cpu()
-    net.vision = net.vision if seen is None else seen.model.cpu()
+    net.vision = net.vision if vision_model is None else vision_model.model.cpu()
     return net, reader_of(net, tokenizer)
 
 
@@ -131,16 +131,16 @@ def load(folder: Path) -> tuple[Saj, SajReader]:
         net.load_state_dict(load_file(folder / WEIGHTS))
     except (SafetensorError, RuntimeError, OSError) as error:
         raise _unreadable(error, folder) from error
-    if not all(bool(torch.isfinite(one).all()) for one in net.state_dict().values()):
+    if not all(bool(torch.isfinite(value).all()) for value in net.state_dict().values()):
         raise UsageError("a weight is no number", path=folder / WEIGHTS, expected=_EXPECTED)
     tokenizer = None if net.design.text is None else _tokenizer(folder)
     return net.to("cuda" if torch.cuda.is_available() else "cpu").eval(), reader_of(net, tokenizer)
 
 
 def _unreadable(error: Exception, folder: Path) -> UsageError:
-    said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
-    where = getattr(error, "path", None) or folder
-    return UsageError(f"no SAJ can be read here: {said}", path=where, expected=_EXPECTED)
+    message = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
+    path = getattr(error, "path", None) or folder
+    return UsageError(f"no SAJ can be read here: {message}", path=path, expected=_EXPECTED)
 
 
 class Asker:
@@ -152,8 +152,8 @@ class Asker:
     def scores(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
         """Scores by axis of outputs, in time and at level with their mixtures."""
         with torch.inference_mode():
-            found = self.net(self.reader.batch(shown).to(next(self.net.parameters()).device))
-        return [{axis: float(found[axis][at]) for axis in self.net.design.axes} for at in range(len(shown))]
+            by_axis = self.net(self.reader.batch(shown).to(next(self.net.parameters()).device))
+        return [{axis: float(by_axis[axis][row]) for axis in self.net.design.axes} for row in range(len(shown))]
 
 
 class PublishedAsker:
@@ -165,8 +165,8 @@ class PublishedAsker:
             model = package.SAMAudioJudgeModel.from_pretrained(str(folder))
             self._processor = package.SAMAudioJudgeProcessor.from_pretrained(str(folder))
         except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-            said = " ".join(str(error).split())[:160]
-            raise UsageError(f"the published judge cannot be loaded: {said}", path=folder) from error
+            message = " ".join(str(error).split())[:160]
+            raise UsageError(f"the published judge cannot be loaded: {message}", path=folder) from error
         self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def scores(
@@ -174,8 +174,8 @@ class PublishedAsker:
     ) -> list[Mapping[str, float]]:
         """Scores by axis of mixtures and outputs, (samples,) each, all of one length, at the rate that it takes."""
         mixtures, outputs = ([torch.from_numpy(pair[which])[None] for pair in sounds] for which in (0, 1))
-        given = self._processor(text=list(texts), input_audio=mixtures, separated_audio=outputs, sampling_rate=rate_hz)
+        inputs = self._processor(text=list(texts), input_audio=mixtures, separated_audio=outputs, sampling_rate=rate_hz)
         with torch.inference_mode():
-            said = self._model(**given.to(next(self._model.parameters()).device))
-        found = {axis: getattr(said, axis).reshape(-1) for axis in PERFORMANCE}
-        return [{axis: float(values[at]) for axis, values in found.items()} for at in range(len(texts))]
+            output = self._model(**inputs.to(next(self._model.parameters()).device))
+        by_axis = {axis: getattr(output, axis).reshape(-1) for axis in PERFORMANCE}
+        return [{axis: float(values[row]) for axis, values in by_axis.items()} for row in range(len(texts))]
