@@ -185,9 +185,9 @@ class CompactRun:
             steps = max(1, min(steps, self.options.samples // self.plan.batch))
         name = "align" if aligning else "scores"
         feed = SoundFeed(samples, self.plan, seed=seed, name=name, steps=steps, aligning=aligning)
-        made = SoundTrainer(net, feed, self.plan, seed=seed, steps=steps, device=self.options.device)
-        made.aligning = aligning
-        return made
+        training = SoundTrainer(net, feed, self.plan, seed=seed, steps=steps, device=self.options.device)
+        training.aligning = aligning
+        return training
 
 
 def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
