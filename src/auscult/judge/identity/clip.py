@@ -446,11 +446,11 @@ class _Loaded:
         both = vectors[0::2] + vectors[1::2]
         return np.asarray(both / np.maximum(np.linalg.norm(both, axis=1, keepdims=True), 1e-12), dtype=np.float32)
 
-    def noun_of(self, seen: NDArray[np.float32]) -> str:
+    def noun_of(self, vector: NDArray[np.float32]) -> str:
         """The noun of the list that fits a region best."""
         if self._nouns is None:
             self._nouns = self.clip.sentences([photo_of(noun) for noun in NOUNS])
-        return NOUNS[int(np.argmax(self._nouns @ seen))]
+        return NOUNS[int(np.argmax(self._nouns @ vector))]
 
 
 def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:

@@ -342,20 +342,20 @@ def _value(
     return Proof(Facts(things=things, duration_s=whole_s), frozenset({"sound"})).values(form)[0]
 
 
-def likelihoods(found: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, float]:
+def likelihoods(evidence: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, float]:
     """Logarithms of the evidence's likelihood by fault, (4, 3): words seen, words heard, place.
 
     Also, where both are wrong, the share in which mask and sound belong to the same other thing.
     """
-    own = _UNCLEAR if found.own is None else _inside(found.own)
-    heard = _UNCLEAR if found.heard is None else _inside(found.heard)
-    positions, weights = [x for _, x in found.others], [share for share, _ in found.others]
-    if found.own is None or sum(weights) <= 0:
+    own = _UNCLEAR if evidence.own is None else _inside(evidence.own)
+    heard = _UNCLEAR if evidence.heard is None else _inside(evidence.heard)
+    positions, weights = [x for _, x in evidence.others], [share for share, _ in evidence.others]
+    if evidence.own is None or sum(weights) <= 0:
         weights = [1.0] * len(positions)
     # a thing that the words may mean besides the mask's, and one that was not found
     meant = np.array([*weights, _EDGE]) / (sum(weights) + _EDGE)
-    density = np.array([*(_density(found.side, x, numbers) for x in positions), 1.0])  # the sound is that thing's
-    on_mask = _density(found.side, found.x, numbers)
+    density = np.array([*(_density(evidence.side, x, numbers) for x in positions), 1.0])  # the sound is that thing's
+    on_mask = _density(evidence.side, evidence.x, numbers)
     # the sound is a third thing's, neither the one meant nor the mask's
     another = (density.sum() - density) / max(1, len(density) - 1) if len(density) > 1 else density
     same_other = on_mask / 2
@@ -373,15 +373,15 @@ def _density(side: float | None, x: float, numbers: JointNumbers) -> float:
     return (1 - numbers.outside) * bell + numbers.outside
 
 
-def joint(found: JointEvidence, numbers: JointNumbers) -> Joint:
+def joint(evidence: JointEvidence, numbers: JointNumbers) -> Joint:
     """What follows from the evidence; ``unchecked`` where there is no basis for the mask or for the sound."""
-    table, same_share = likelihoods(found, numbers)
+    table, same_share = likelihoods(evidence, numbers)
     scores = np.asarray(numbers.bias) + table @ np.asarray(numbers.weights)
     chances = np.exp(scores - scores.max())
     chances /= chances.sum()
-    place = found.side is not None
+    place = evidence.side is not None
     same = float(chances[0] + chances[3] * same_share) if place else None
-    seen, heard = found.own is not None, found.heard is not None
+    seen, heard = evidence.own is not None, evidence.heard is not None
     if not (seen or heard) or (not place and not (seen and heard)):
         lacking = "the words" if not (seen or heard) else "what is heard" if seen else "what is seen"
         return replace(unchecked(f"{lacking} could not be compared"), same=same, place=place)

@@ -126,7 +126,7 @@ class FoundThing:
     textures: Floats
 
 
-def peaks(centres: Floats, seen: Floats) -> list[Peak]:
+def peaks(centres: Floats, word_maps: Floats) -> list[Peak]:
     """Centres of things, highest first: (2, h, w) are logit and logarithm of the share, (words, h, w) logits."""
     heat = 1 / (1 + np.exp(-centres[0]))
     highest = cv2.dilate(heat, np.ones((3, 3), np.uint8))
@@ -139,7 +139,7 @@ def peaks(centres: Floats, seen: Floats) -> list[Peak]:
             y=(float(rows[index]) + 0.5) / height,
             share=float(np.exp(np.clip(centres[1, rows[index], columns[index]], -9.0, 0.0))),
             height=float(heat[rows[index], columns[index]]),
-            words=seen[:, rows[index], columns[index]],
+            words=word_maps[:, rows[index], columns[index]],
         )
         for index in order
     )

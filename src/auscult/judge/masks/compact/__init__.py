@@ -49,7 +49,7 @@ class CompactJudge:
             return nothing_segmented(case.id, self.name)
         view = look(case.frame, prediction.mask)
         outputs = network(inputs([view]))
-        return verdict_of(case, prediction.mask, view=view, found=outputs, calibration=calibration, judge=self.name)
+        return verdict_of(case, prediction.mask, view=view, outputs=outputs, calibration=calibration, judge=self.name)
 
     def _parts(self) -> tuple[Network, Calibration]:
         if self._network is not None and self._calibration is not None:

@@ -422,15 +422,15 @@ class Estimate:
 
 
 def verdict_of(
-    case: Case, mask: Mask, *, view: View, found: Mapping[str, Floats], calibration: Calibration, judge: str
+    case: Case, mask: Mask, *, view: View, outputs: Mapping[str, Floats], calibration: Calibration, judge: str
 ) -> Verdict:
     """Make a verdict on a candidate, not empty, from what the network gave, a batch of one."""
     sight = sight_of(mask, view.crop, view.box)
     if sight in BLIND:
         return unjudged(case.id, judge, NOTHING_SEEN[sight])
-    estimate = estimated(found, calibration, area_px=int(np.count_nonzero(mask)), sight=sight)
+    estimate = estimated(outputs, calibration, area_px=int(np.count_nonzero(mask)), sight=sight)
     height, width = mask.shape
-    signed, inside = differences(found["truth"][0, 0], view, (height, width))
+    signed, inside = differences(outputs["truth"][0, 0], view, (height, width))
     defect = likeliest(estimate.probs)
     sentence, region = rationale_of(
         places_of(signed, inside, box=view.box, size=(height, width)),
@@ -456,18 +456,18 @@ def verdict_of(
     )
 
 
-def estimated(found: Mapping[str, Floats], calibration: Calibration, *, area_px: int, sight: Sight) -> Estimate:
+def estimated(outputs: Mapping[str, Floats], calibration: Calibration, *, area_px: int, sight: Sight) -> Estimate:
     """The numbers of a verdict.
 
     Below the measured size the estimate is drawn half-way to the mean of the calibration masks and the interval covers
     theirs as well; novelty is 1, and no shipped policy accepts it.
     """
-    kinds = named(found["types"], calibration.temperature, calibration.arbitrary)
+    kinds = named(outputs["types"], calibration.temperature, calibration.arbitrary)
     probs = by_defect(kinds[0])
-    shares = lowered(probabilities(found["ious"], calibration.iou_temperature), kinds[:, -1])
-    plain = lowered(probabilities(found["ious"], 1.0), kinds[:, -1])
+    shares = lowered(probabilities(outputs["ious"], calibration.iou_temperature), kinds[:, -1])
+    plain = lowered(probabilities(outputs["ious"], 1.0), kinds[:, -1])
     spread = spread_of(shares, calibration.ends, plain=plain)
-    novelty = np.ones(1) if sight == "small" else novelty_of(found["features"], calibration.known)
+    novelty = np.ones(1) if sight == "small" else novelty_of(outputs["features"], calibration.known)
     reach = reach_of(calibration.reach, area_px, likeliest(probs))
     low, high = interval_of(spread, np.array([reach]), widths_of(novelty, calibration.widening))
     raw = Estimate(

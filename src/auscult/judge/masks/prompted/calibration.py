@@ -184,9 +184,9 @@ def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, D
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(own: ArrayLike, classifier_log_probs: ArrayLike, calibration: Calibration) -> Doubles:
+def types_of(network_log_probs: ArrayLike, classifier_log_probs: ArrayLike, calibration: Calibration) -> Doubles:
     """Probabilities of the six types, (n, 6), from the networks' mean log shares and the defect classifier's."""
-    scores = calibration.temperature * np.asarray(own)
+    scores = calibration.temperature * np.asarray(network_log_probs)
     scores = scores + calibration.classifier_temperature * np.asarray(classifier_log_probs)
     return softmax(scores + np.asarray(calibration.offsets))
 
