@@ -77,18 +77,18 @@ def filter_record(options: FilterOptions) -> Filtered:
     policies = [policy_of(run) if masks is None else masks.name] if run.verdicts else []
     policies += [policy_of(run, "sound_policy") if sound is None else sound.name] if run.sounds else []
     least = {"min_iou": options.min_iou, "min_overall": options.min_overall}
-    kept = select(rows, actions=options.actions, defects=options.defects, **least)
+    chosen = select(rows, actions=options.actions, defects=options.defects, **least)
     out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
-    known = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", "curve.svg", *FOLDERS)
-    require_ours(out.resolve() if out.is_symlink() else out, names=known, made_by="filter", mark="ids.txt")
+    names = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", "curve.svg", *FOLDERS)
+    require_ours(out.resolve() if out.is_symlink() else out, names=names, made_by="filter", mark="ids.txt")
     curve = _curve(SoundRecord.read(options.folder)) if options.curve else []
-    files = list_files(kept, run, out=out)
+    files = list_files(chosen, run, out=out)
     if curve:
         files["curve.svg"] = _drawn(curve)
     write_files(out, files)
     counts = Counter(str(row["action"]) for row in rows)
     return Filtered(
-        ids=tuple(str(row["id"]) for row in kept),
+        ids=tuple(str(row["id"]) for row in chosen),
         total=len(rows),
         by_action={name: counts[name] for name in DECISIONS},
         policy=", ".join(dict.fromkeys(policies)),
@@ -98,22 +98,22 @@ def filter_record(options: FilterOptions) -> Filtered:
 
 
 def _curve(record: SoundRecord) -> list[dict[str, Any]]:
-    """The mean true overall score of the best share by the judge's; of those by truth, and of a share at random."""
+    """The mean true overall score of each share kept: the best by the judge, the best by truth, and one at random."""
     truths = record.truths("overall")
     rows = [row for row in record.rows if row["overall"] is not None and row["id"] in truths]
     if len(rows) < 2:
         expected = "an audit of an INPUT with truth"
         raise UsageError("the record has no true scores", expected=expected, path=record.run.path)
-    said, true = np.array([row["overall"] for row in rows]), np.array([truths[row["id"]] for row in rows])
+    scores, true = np.array([row["overall"] for row in rows]), np.array([truths[row["id"]] for row in rows])
     members = members_of([row.get("cluster") or row["mixture"] for row in rows])
     draws = cluster_draws(int(members.max()) + 1, rng=generator(0, "act", "filter"))
-    found = {way: kept_quality(by, true, SHARES) for way, by in zip(_WAYS, (said, true, 0 * true), strict=True)}
-    again = np.array([kept_quality(said, true, SHARES, weights=draw[members]) for draw in draws])
-    again = np.clip(widened(again, found["judge"], sizes=np.bincount(members)), 1, 5)
+    means = {way: kept_quality(by, true, SHARES) for way, by in zip(_WAYS, (scores, true, 0 * true), strict=True)}
+    replicates = np.array([kept_quality(scores, true, SHARES, weights=draw[members]) for draw in draws])
+    replicates = np.clip(widened(replicates, means["judge"], sizes=np.bincount(members)), 1, 5)
     curve = []
-    for at, share in enumerate(SHARES):
-        low, high = (percentile_interval(again[:, at]) if draws.shape[1] > 1 else None) or (None, None)
-        quality = {way: round(float(values[at]), 4) for way, values in found.items()}
+    for index, share in enumerate(SHARES):
+        low, high = (percentile_interval(replicates[:, index]) if draws.shape[1] > 1 else None) or (None, None)
+        quality = {way: round(float(values[index]), 4) for way, values in means.items()}
         curve.append({"kept": share, **quality, "low": low, "high": high, "n": len(rows), "clusters": draws.shape[1]})
     return curve
 
@@ -145,10 +145,11 @@ def judged_rows(folder: Path, *, sounds: bool = False) -> tuple[Run, Sequence[Ma
     require_whole(folder, run.verdicts, run.sounds)
     rows = in_order(row for _, row in (*run.verdicts, *(run.sounds if sounds else ())))
     if not rows:
-        what = "verdict on a mask" if run.sounds else "verdict"
-        why = f"{len(run.failed)} failed; errors.jsonl in it says why" if run.failed else ""
-        why = "for separated sounds: `act rerank`, `filter`, `pseudo-label`, `gate --by overall`" if run.sounds else why
-        raise RecordError(f"the record holds no {what}", path=folder, expected="a record of `auscult audit`", hint=why)
+        kind = "verdict on a mask" if run.sounds else "verdict"
+        hint = f"{len(run.failed)} failed; errors.jsonl in it says why" if run.failed else ""
+        if run.sounds:
+            hint = "for separated sounds: `act rerank`, `filter`, `pseudo-label`, `gate --by overall`"
+        raise RecordError(f"the record holds no {kind}", path=folder, expected="a record of `auscult audit`", hint=hint)
     return run, rows
 
 
@@ -176,10 +177,10 @@ def require_ours(folder: Path, *, names: Collection[str], made_by: str, mark: st
     try:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise RecordError("this is no folder", expected="a new or empty folder", hint=ANOTHER_OUT, path=folder)
-        there = {path.name for path in folder.iterdir() if path.name[:1] != "."} if folder.exists() else set[str]()
+        present = {path.name for path in folder.iterdir() if path.name[:1] != "."} if folder.exists() else set[str]()
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=folder, hint=ANOTHER_OUT) from error
-    others = sorted(there - (set(names) if mark in {"", *there} else set()))
+    others = sorted(present - (set(names) if mark in {"", *present} else set()))
     if others:
         raise RecordError(
             f"the folder holds other files ({', '.join(others[:3])})",
@@ -197,5 +198,5 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 def beside(folder: Path, ending: str) -> Path:
     """A folder beside a record, named after it."""
-    named = folder if folder.name not in {"", ".."} else folder.resolve()
-    return named.with_name(f"{named.name}-{ending}")
+    base = folder if folder.name not in {"", ".."} else folder.resolve()
+    return base.with_name(f"{base.name}-{ending}")

@@ -83,11 +83,11 @@ def collect_sound_truth(
 ) -> None:
     """Write a row of truth for each judged output that has one; earlier rows are replaced."""
     writer.run.remove(SOUND_TRUTH)
-    judged = {verdict.id: row.get("duration_s") or 0.0 for verdict, row in sounds if verdict.overall is not None}
-    known = [_Truth(item) for item in items if item.truth is not None and judged.get(item.id, np.inf) <= LONGEST_S]
-    if known:
-        writer.progress.stage("comparing with truth", len(known))
-        writer.keep_all(Workers(make=partial(partial, _compared), count=workers, stage="truth", timeout_s=120.0), known)
+    durations = {verdict.id: row.get("duration_s") or 0.0 for verdict, row in sounds if verdict.overall is not None}
+    tasks = [_Truth(item) for item in items if item.truth is not None and durations.get(item.id, np.inf) <= LONGEST_S]
+    if tasks:
+        writer.progress.stage("comparing with truth", len(tasks))
+        writer.keep_all(Workers(make=partial(partial, _compared), count=workers, stage="truth", timeout_s=120.0), tasks)
 
 
 def _compared(task: _Truth) -> list[Result]:
@@ -100,10 +100,10 @@ def _compared(task: _Truth) -> list[Result]:
         mixture, output = mixture_and_output(item)
     except AuscultError as error:
         return [Result(id=item.id, errors=[failed_row(item, error, "truth")])]
-    near = si_sdr(output.samples, mixture.samples)
+    ratio = si_sdr(output.samples, mixture.samples)
     equal = _MOST_DB if output.samples.any() else -_MOST_DB  # without a number: no difference, or no output
     row = {"id": item.id, **scores, "source": "input" if truth is not None and truth.scores else "stems"}
-    row["si_sdr_mixture_db"] = float(np.clip(near.value, -_MOST_DB, _MOST_DB)) if isinstance(near, Scored) else equal
+    row["si_sdr_mixture_db"] = float(np.clip(ratio.value, -_MOST_DB, _MOST_DB)) if isinstance(ratio, Scored) else equal
     return (
         [Result(id=item.id, rows={SOUND_TRUTH: [to_json(row | {"seen": item.seen}, decimals=DECIMALS)]})]
         if scores
@@ -114,16 +114,15 @@ def _compared(task: _Truth) -> list[Result]:
 def sound_pairs(run: Run) -> list[SoundPair]:
     """The verdicts with scores of a record, by id, with what is true of them; a truth that is not known is empty."""
     lines = run.lines(SOUND_TRUTH) if run.sounds else ()
-    truths = {
-        one.id: one for one in (from_json(TrueScores, row, path=run.path / SOUND_TRUTH, hint=DAMAGED) for row in lines)
-    }
-    judged = sorted((pair for pair in run.sounds if pair[0].overall is not None), key=lambda pair: pair[0].id)
-    return [(one, row, truths.get(one.id, TrueScores(id=one.id))) for one, row in judged]
+    parsed = (from_json(TrueScores, row, path=run.path / SOUND_TRUTH, hint=DAMAGED) for row in lines)
+    truths = {truth.id: truth for truth in parsed}
+    scored = sorted((pair for pair in run.sounds if pair[0].overall is not None), key=lambda pair: pair[0].id)
+    return [(verdict, row, truths.get(verdict.id, TrueScores(id=verdict.id))) for verdict, row in scored]
 
 
 def sound_columns(pairs: Sequence[SoundPair], axis: str) -> tuple[JudgeColumns, TruthColumns]:
     """Scores and truth of one axis as columns; a cluster is that of INPUT, by default the mixture."""
-    score, low, high = (reals(getattr(one, f"{axis}{end}") for one, _, _ in pairs) for end in ("", "_low", "_high"))
+    score, low, high = (reals(getattr(pair[0], f"{axis}{end}") for pair in pairs) for end in ("", "_low", "_high"))
     clusters = texts([str(row.get("cluster") or row.get("mixture")) for _, row, _ in pairs])
     true = reals(getattr(truth, axis) for _, _, truth in pairs)
     return JudgeColumns(iou=score, low=low, high=high), TruthColumns(iou=true, cluster=clusters)
@@ -131,25 +130,26 @@ def sound_columns(pairs: Sequence[SoundPair], axis: str) -> tuple[JudgeColumns, 
 
 def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     """Compare verdicts on sounds with the truth, axis by axis, of all and of parts; intervals draw whole clusters."""
-    known = [pair for pair in pairs if pair[2].source]
+    with_truth = [pair for pair in pairs if pair[2].source]
     groups: dict[str, list[SoundPair]] = {}
-    for pair in known:
+    for pair in with_truth:
         for part in _parts(pair):
             groups.setdefault(part, []).append(pair)
     metrics: Metrics = {}
-    rows = _rows("all", known, metrics)
+    rows = _rows("all", with_truth, metrics)
     counts = ", ".join(f"{axis} {metrics.get(f'sound_pairs_{axis}', {}).get('n', 0)}" for axis in PERFORMANCE)
-    parts = [part for part in sorted(groups) if LEAST <= len(groups[part]) < len(known)]
+    parts = [part for part in sorted(groups) if LEAST <= len(groups[part]) < len(with_truth)]
     rows += [row for part in parts for row in _rows(part, groups[part], {})]
-    given = sum(truth.source == "input" for _, _, truth in known)
+    from_input = sum(truth.source == "input" for _, _, truth in with_truth)
     note = (
-        f"Truth: of {given} as the input says, of {len(known) - given} by formula from the stems, which is nobody's "
-        f"opinion. Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart ({counts}). RMSE and "
+        f"Truth: of {from_input} as the input says, of {len(with_truth) - from_input} by formula from the stems, which "
+        "is nobody's opinion. "
+        f"Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart ({counts}). RMSE and "
         "width are in points of 1 to 5; coverage and width are of the judge's own 90 % interval. The constant knows "
         "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures. Left out: parts "
         f"of fewer than {LEAST}, sounds of more than {LONGEST_S:g} s"
     )
-    title = f"{', '.join(sorted({one.judge for one, _, _ in known}))} against truth"
+    title = f"{', '.join(sorted({verdict.judge for verdict, _, _ in with_truth}))} against truth"
     table = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
     return AgainstTruth(tables={TRUTH_TABLE: table} if rows else {}, metrics=metrics)
 
@@ -160,25 +160,25 @@ def in_domain(pair: SoundPair) -> str:
 
 
 def _parts(pair: SoundPair) -> list[str]:
-    """What an output is one of; what is not known is left out."""
+    """The parts that an output belongs to, as the table names them; what is not known is left out."""
     _, row, truth = pair
     prompts = [name for name, key in (("text", "text"), ("spans", "spans_s"), ("picture", "video")) if row.get(key)]
     seen = {True: "seen", False: "unseen", None: ""}[truth.seen]
-    known = {"domain": in_domain(pair), "class": seen, "family": row.get("family")}
-    return [f"prompt {'+'.join(prompts) or 'none'}", *(f"{name} {value}" for name, value in known.items() if value)]
+    labels = {"domain": in_domain(pair), "class": seen, "family": row.get("family")}
+    return [f"prompt {'+'.join(prompts) or 'none'}", *(f"{name} {value}" for name, value in labels.items() if value)]
 
 
 def _rows(part: str, pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple[str, ...]]:
     """A row of each axis that has a truth."""
     rows = []
     for axis in PERFORMANCE:
-        there = [pair for pair in pairs if getattr(pair[2], axis) is not None]
-        if not there:
+        present = [pair for pair in pairs if getattr(pair[2], axis) is not None]
+        if not present:
             continue
-        predicted, true = sound_columns(there, axis)
-        near = JudgeColumns(iou=reals(truth.si_sdr_mixture_db for _, _, truth in there))
-        in_order = partial(quantities.pairs_in_order, mixtures=[str(row.get("mixture")) for _, row, _ in there])
-        found: dict[str, Measured] = {
+        predicted, true = sound_columns(present, axis)
+        baseline = JudgeColumns(iou=reals(truth.si_sdr_mixture_db for _, _, truth in present))
+        in_order = partial(quantities.pairs_in_order, mixtures=[str(row.get("mixture")) for _, row, _ in present])
+        measured: dict[str, Measured] = {
             "pearson": quantities.pearson(predicted, true),
             "spearman": measures.spearman(predicted, true),
             "pairs": in_order(predicted, true),
@@ -186,14 +186,14 @@ def _rows(part: str, pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple
             "coverage": measures.coverage(predicted, true),
             "width": quantities.width(predicted, true),
             "constant_rmse": quantities.rmse(JudgeColumns(iou=np.full(len(true), true.iou.mean())), true),
-            "si_sdr_pearson": quantities.pearson(near, true),
-            "si_sdr_pairs": in_order(near, true),
+            "si_sdr_pearson": quantities.pearson(baseline, true),
+            "si_sdr_pairs": in_order(baseline, true),
         }
         draws = ClusterDraws.of(true.cluster, rng=partial(generator, 0, "against sound truth"), replicates=REPLICATES)
-        outcomes = {name: bootstrapped(one, draws) for name, one in found.items()}
+        outcomes = {name: bootstrapped(measure, draws) for name, measure in measured.items()}
         for name, outcome in outcomes.items():
-            keep(metrics, f"sound_{name}_{axis}", outcome, n=found[name].n)
-        rows.append((part, axis, str(len(there)), *map(cell, outcomes.values())))
+            keep(metrics, f"sound_{name}_{axis}", outcome, n=measured[name].n)
+        rows.append((part, axis, str(len(present)), *map(cell, outcomes.values())))
     return rows
 
 
@@ -229,18 +229,18 @@ def _pair_rows(pairs: Sequence[tuple[SoundPair, SoundPair]], key: str, metrics: 
         for axis in PERFORMANCE if group else ():
             (first, true), (second, _) = (sound_columns(side, axis) for side in zip(*group, strict=True))
             draws = ClusterDraws.of(true.cluster, rng=partial(generator, 0, "compare sounds"), replicates=REPLICATES)
-            apart = mean_of(first.iou - second.iou, true.cluster, metric="mean difference")
-            each = [quantities.pearson(columns, true) for columns in (first, second)]
-            ends = [one.outcome.value for one in each if isinstance(one.outcome, Scored)]
-            outcomes = [bootstrapped(one, draws) for one in (apart, *each)]
-            if len(ends) == len(each):
+            difference = mean_of(first.iou - second.iou, true.cluster, metric="mean difference")
+            pearsons = [quantities.pearson(columns, true) for columns in (first, second)]
+            ends = [correlation.outcome.value for correlation in pearsons if isinstance(correlation.outcome, Scored)]
+            outcomes = [bootstrapped(measure, draws) for measure in (difference, *pearsons)]
+            if len(ends) == len(pearsons):
                 plain = Scored(ends[0] - ends[1], Signature.of(metric="difference of pearson"))
-                values, clusters = draws.values(each[0]) - draws.values(each[1]), each[0].drawn_from
+                values, clusters = draws.values(pearsons[0]) - draws.values(pearsons[1]), pearsons[0].drawn_from
                 outcomes.append(with_interval(plain, values, clusters=clusters, within=CORRELATION))
-            named = ("difference", "pearson_first", "pearson_second", "pearson_difference")
-            for name, outcome in zip(named, outcomes, strict=False):
-                n = apart.n if outcome is outcomes[0] else each[0].n
+            names = ("difference", "pearson_first", "pearson_second", "pearson_difference")
+            for name, outcome in zip(names, outcomes, strict=False):
+                n = difference.n if outcome is outcomes[0] else pearsons[0].n
                 keep(metrics, f"sound_{name}/{axis}/{domain}/{key}", outcome, n=n)
             cells = [*map(cell, outcomes), ""][:4]
             means = f"{first.iou.mean():.2f} / {second.iou.mean():.2f}"
-            yield domain, axis, str(apart.n), means, cells[0], str(each[0].n), *cells[1:]
+            yield domain, axis, str(difference.n), means, cells[0], str(pearsons[0].n), *cells[1:]

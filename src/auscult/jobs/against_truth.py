@@ -49,13 +49,13 @@ def collect_truth(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts,
     """
     writer.run.remove(FILE)
     writer.run.remove(SCORES)
-    judged = {verdict.id for verdict, _ in verdicts}
-    known = [item for item in listing.items if item.truth is not None and item.id in judged]
-    if not known:
+    judged_ids = {verdict.id for verdict, _ in verdicts}
+    items = [item for item in listing.items if item.truth is not None and item.id in judged_ids]
+    if not items:
         return
-    writer.progress.stage("comparing with truth", len(known))
+    writer.progress.stage("comparing with truth", len(items))
     make = partial(_Comparer, clusters_of(listing.items, films=filmed(listing)))
-    writer.keep_all(Workers(make=make, count=workers, stage="truth", timeout_s=120.0), frame_groups(known))
+    writer.keep_all(Workers(make=make, count=workers, stage="truth", timeout_s=120.0), frame_groups(items))
 
 
 def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) -> dict[str, Hashable]:
@@ -215,14 +215,14 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
         "f2_tables_action": measures.f2_tables(predicted, true, label="action", columns=types),
         "f2_confusion_defect": measures.f2_confusion(predicted, true),
     }
-    named, acted, whole = (measure.outcome for measure in measured.values())
+    *tables, confusion = (measure.outcome for measure in measured.values())
     rows: list[tuple[str, ...]] = []
     for name in DEFECTS:
-        columns = [outcome.columns.get(name) if isinstance(outcome, F2Tables) else None for outcome in (named, acted)]
-        part = whole.parts[name] if isinstance(whole, F2Macro) else None
+        columns = [outcome.columns.get(name) if isinstance(outcome, F2Tables) else None for outcome in tables]
+        part = confusion.parts[name] if isinstance(confusion, F2Macro) else None
         cells = (percent(outcome or Undefined("no items")) for outcome in (*columns, part))
         rows.append((name, str(types.count(name)), *cells))
-    rows.append(("mean", str(len(types)), percent(named), percent(acted), percent(whole)))
+    rows.append(("mean", str(len(types)), *map(percent, (*tables, confusion))))
     best = ["perfect"] * len(types)
     always = (f2_tables(best, types, DEFECTS), Undefined("names no action"), f2_confusion(best, types, DEFECTS))
     rows.append(("always perfect", str(len(types)), *map(percent, always)))
@@ -243,13 +243,13 @@ def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     predicted, true = columns_of(pairs)
     right = [str(pair.action) for pair in pairs]
     measured = measures.f2_confusion(predicted, true, label="action")
-    whole = measured.outcome
+    confusion = measured.outcome
     rows: list[tuple[str, ...]] = []
     for name in ACTIONS:
-        part = whole.parts[name] if isinstance(whole, F2Macro) else Undefined("no items")
+        part = confusion.parts[name] if isinstance(confusion, F2Macro) else Undefined("no items")
         rows.append((name, str(right.count(name)), percent(part)))
     always = f2_confusion(["accept"] * len(right), right, ACTIONS)
-    rows += [("mean", str(len(right)), percent(whole)), ("always accept", str(len(right)), percent(always))]
+    rows += [("mean", str(len(right)), percent(confusion)), ("always accept", str(len(right)), percent(always))]
     keep(metrics, "f2_confusion_action", bootstrapped(measured, _draws(true)), n=len(pairs))
     return Table(
         title="actions against truth",
@@ -270,10 +270,10 @@ def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
 
 def _joint_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Which of mask and separated sound is wrong: counts of true against answered, and how many are right."""
-    said = [(pair, pair.verdict.joint.wrong) for pair in pairs if pair.verdict.joint is not None]
-    counts = Counter((pair.joint, answer) for pair, answer in said)
+    answers = [(pair, pair.verdict.joint.wrong) for pair in pairs if pair.verdict.joint is not None]
+    counts = Counter((pair.joint, answer) for pair, answer in answers)
     clusters: dict[Hashable, list[float]] = {}
-    for pair, answer in said:
+    for pair, answer in answers:
         if answer != "unchecked":
             clusters.setdefault(pair.cluster, []).append(float(answer == pair.joint))
     outcome: Scored[float] | Undefined = bootstrap_interval(
@@ -332,26 +332,28 @@ def against_labels(
     A mask with an IoU and no word is good from .8 up. An unsure one is counted, and in no number. Intervals by
     bootstrap over ``clusters``, the photograph or clip of each item.
     """
-    judged = sorted((one for one in verdicts if one.id in labels and one.iou is not None), key=lambda one: one.id)
-    good = {one.id: found for one in judged if (found := labels[one.id].good) is not None}
-    known = [one for one in judged if one.id in good]
+    by_id = sorted(verdicts, key=lambda verdict: verdict.id)
+    judged = [verdict for verdict in by_id if verdict.id in labels and verdict.iou is not None]
+    good = {verdict.id: is_good for verdict in judged if (is_good := labels[verdict.id].good) is not None}
+    clear = [verdict for verdict in judged if verdict.id in good]
     predicted = JudgeColumns(
-        iou=reals(one.iou for one in known),
-        rank=reals(one.iou if one.prob_iou_80 is None else one.prob_iou_80 for one in known),
-        accepted=np.array([one.action == "accept" for one in known], dtype=np.bool_),
+        iou=reals(verdict.iou for verdict in clear),
+        rank=reals(verdict.iou if verdict.prob_iou_80 is None else verdict.prob_iou_80 for verdict in clear),
+        accepted=np.array([verdict.action == "accept" for verdict in clear], dtype=np.bool_),
     )
     true = TruthColumns(
-        iou=reals(float(good[one.id]) for one in known), cluster=texts([clusters[one.id] for one in known])
+        iou=reals(float(good[verdict.id]) for verdict in clear),
+        cluster=texts([clusters[verdict.id] for verdict in clear]),
     )
     metrics: Metrics = {}
     counts = Counter(good.values())
-    rows = [("labels", f"{len(judged)}: {counts[True]} good, {counts[False]} bad, {len(judged) - len(known)} unsure")]
+    rows = [("labels", f"{len(judged)}: {counts[True]} good, {counts[False]} bad, {len(judged) - len(clear)} unsure")]
     measured = (
         ("good ranked above bad (AUC, 0.5 is chance)", "label_auc", measures.auc_of_good),
         ("of accepted masks, good", "label_accept_precision", measures.accept_precision),
         ("of good masks, accepted", "label_accept_recall", measures.accept_recall),
     )
-    for words, name, quantity in measured if known else ():
+    for words, name, quantity in measured if clear else ():
         value = quantity(predicted, true)
         outcome = bootstrapped(value, _draws(true))
         rows.append((words, cell(outcome) or "–"))
@@ -360,7 +362,7 @@ def against_labels(
     note = f"0..1, higher is better. In brackets: 95 % intervals over {len(set(true.cluster))} photographs or clips."
     note += f" Left out, without an estimate: {left_out}." if left_out else ""
     table = Table(title="verdicts against labels", header=("", "value"), rows=tuple(rows), note=note)
-    truths = [{"id": one.id, "iou": labels[one.id].iou, "cluster": clusters[one.id]} for one in judged]
+    truths = [{"id": verdict.id, "iou": labels[verdict.id].iou, "cluster": clusters[verdict.id]} for verdict in judged]
     of_iou = against_truth(pairs_of(judged, truths))
     return AgainstTruth(tables={"labels": table, **of_iou.tables}, metrics={**metrics, **of_iou.metrics})
 
@@ -376,11 +378,11 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
         predicted, true = columns_of(group)
         draws = _draws(true)
         order = bootstrapped(measures.spearman(predicted, true), draws)
-        held = measures.coverage(predicted, true)
+        covered = measures.coverage(predicted, true)
         rows += _iou_rows(group, words, order, draws=draws)
         keep(metrics, f"rmse{name}", bootstrapped(measures.rmse(predicted, true), draws), n=len(group))
         keep(metrics, f"spearman{name}", order, n=len(group))
-        keep(metrics, f"coverage{name}", held.outcome, n=held.n)
+        keep(metrics, f"coverage{name}", covered.outcome, n=covered.n)
     return Table(
         title="estimated against true IoU",
         header=("judge", "n", "RMSE", "Spearman", "coverage", "width"),

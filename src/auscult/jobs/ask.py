@@ -60,24 +60,24 @@ class ReplyWorker:
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, and give the row to store; of an unreachable model why it is, under ``unreachable``."""
-        begun = time.perf_counter()
+        started = time.perf_counter()
         try:
             request = queued.prepared.ask(self._reader)
         except AuscultError as error:
             return Failed(ErrorRecord.of(error, READ))
-        preparing_s = time.perf_counter() - begun
+        preparing_s = time.perf_counter() - started
         try:
             reply = self._model(request)
         except Unreachable as error:
             return {"unreachable": ErrorRecord.of(error, STAGE)}
-        whole = time.perf_counter() - begun
+        total_s = time.perf_counter() - started
         return {
             **named_row(queued, self._spec),
             "reply": reply.text,
             **({"usage": dict(reply.usage)} if reply.usage else {}),
             "seconds": round(reply.seconds, 6),
             "preparing_s": round(preparing_s, 6),
-            "overhead_s": round(max(0.0, whole - preparing_s - reply.seconds), 6),
+            "overhead_s": round(max(0.0, total_s - preparing_s - reply.seconds), 6),
             "peak_mb": peak_mb(),
         }
 
@@ -135,14 +135,14 @@ def _error_of(outcome: _Outcome) -> ErrorRecord | None:
 
 
 def declared(model: OmniSpec, options: PredictOptions) -> OmniSpec:
-    """The model with what one of Python code says of itself once it is loaded, which a worker process does.
+    """The model; one of Python code with what it declares once it is loaded, which a worker process does.
 
-    One that cannot be loaded stays as it is: that is told, and it is tried again, when it is asked.
+    One that cannot be loaded stays as it is: asking it tries again and reports why.
     """
     if model.kind != "callable":
         return model
     try:
-        (found,) = run_tasks(
+        (result,) = run_tasks(
             partial(_Told, model),
             [Task("told", None)],
             workers=min(1, options.workers),
@@ -152,7 +152,7 @@ def declared(model: OmniSpec, options: PredictOptions) -> OmniSpec:
         )
     except AuscultError:
         return model
-    return model if isinstance(found.outcome, Failed) else replace(model, **found.outcome)
+    return model if isinstance(result.outcome, Failed) else replace(model, **result.outcome)
 
 
 class _Told:
@@ -178,25 +178,25 @@ def _by_workers(
 def _by_threads(
     requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions, *, store: _Store
 ) -> Generator[_Outcome, None, None]:
-    """Results from threads; what is behind an endpoint limits its own time, tries and waits included.
+    """Results from threads; a model behind an endpoint limits its own time, tries and waits included.
 
-    What was under way when a model's process died is asked again, one by one, so that it costs its cause alone.
+    Requests under way when a model's process died are asked again, one by one, so that only the cause fails.
     """
-    named = {request.key: request for request in requests}
-    again: dict[str, None] = {}
+    by_key = {request.key: request for request in requests}
+    retried: dict[str, None] = {}
 
     def keep(result: TaskResult[_Outcome]) -> None:
-        if isinstance(result.outcome, FailedTogether) and result.key not in again:
-            again[result.key] = None
+        if isinstance(result.outcome, FailedTogether) and result.key not in retried:
+            retried[result.key] = None
         else:
-            store(named[result.key], result.outcome)
+            store(by_key[result.key], result.outcome)
 
     with closing(_threaded(requests, model, options, threads=model.connections, store=keep)) as results:
         for result in results:
-            if result.key not in again:
+            if result.key not in retried:
                 yield result.outcome
-    if again:
-        alone = [named[key] for key in again]
+    if retried:
+        alone = [by_key[key] for key in retried]
         with closing(_threaded(alone, model, options, threads=1, store=keep)) as results:
             yield from (result.outcome for result in results)
 
@@ -209,9 +209,9 @@ def _threaded(
     threads: int,
     store: Callable[[TaskResult[_Outcome]], None],
 ) -> Generator[TaskResult[_Outcome], None, None]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         results = run_threads(
-            lambda: held.enter_context(closing(_asked(model, options))),
+            lambda: stack.enter_context(closing(_asked(model, options))),
             (Task(request.key, request) for request in requests),
             threads=threads,
             stage=STAGE,
@@ -258,7 +258,7 @@ class _Apart:
 
 
 class _Reached:
-    """Loads a model and asks it; of one that reaches nothing, gives why."""
+    """Loads a model and asks it; where the model cannot be reached, gives the error."""
 
     def __init__(self, spec: OmniSpec) -> None:
         self._model = spec.open()
@@ -284,34 +284,34 @@ def estimate_all(
 
     All media are read as they would be to be sent. A model that is not behind an endpoint costs nothing.
     """
-    found, problems, reader = NOTHING, Counter[str](), MediaReader()
+    total, problems, reader = NOTHING, Counter[str](), MediaReader()
     with nullcontext() if model.how is None else closing(model.open()) as opened:
         tasks = (Task(request.key, request) for request in requests)
         for result in run_threads(lambda: partial(_estimated, opened, reader), tasks, threads=1, stage=READ):
             if isinstance(result.outcome, Failed):
                 problems[result.outcome.error.error] += 1
             else:
-                found += result.outcome
+                total += result.outcome
             progress.step()
-    return found, problems
+    return total, problems
 
 
 def _estimated(opened: OmniPredictor | None, reader: MediaReader, request: QueuedRequest) -> Estimate:
-    asked = request.prepared.ask(reader)
-    return (opened.estimate(asked) if isinstance(opened, Answering) else None) or _ONE
+    prepared = request.prepared.ask(reader)
+    return (opened.estimate(prepared) if isinstance(opened, Answering) else None) or _ONE
 
 
 _ONE: Final = Estimate(requests=1, tokens=Tokens(sent=0, received=0), cost=0.0)
 
 
-def estimate_table(found: Mapping[str, tuple[Estimate, Mapping[str, int]]]) -> Table:
+def estimate_table(estimates: Mapping[str, tuple[Estimate, Mapping[str, int]]]) -> Table:
     """What asking would take, a model a row."""
     rows, notes = [], []
-    for model, (estimate, problems) in found.items():
+    for model, (estimate, problems) in estimates.items():
         cost = "not known" if estimate.cost is None else f"{estimate.cost:.2f}"
         tokens = (f"{estimate.tokens.sent:,}", f"{estimate.tokens.received:,}")
         rows.append((model, f"{estimate.requests:,}", *tokens, cost, f"{sum(problems.values()):,}"))
-        notes += [f"{model}: {count:,} cannot be sent, {why}" for why, count in Counter(problems).most_common(3)]
+        notes += [f"{model}: {count:,} cannot be sent, {reason}" for reason, count in Counter(problems).most_common(3)]
     return Table(
         title="Dry run: what asking for what has no reply yet would take at most",
         header=("model", "requests", "tokens sent", "tokens received", "USD", "cannot be sent"),
@@ -363,11 +363,11 @@ def write_reformatted(
 
 def reformatted(path: Any) -> Callable[[str], Callable[[str], str]]:
     """What ``write_reformatted`` wrote: from the key of a reply to its formatter for ``read_reply``."""
-    known = {str(row.get("key")): row for row in read_lines(path)}
+    by_key = {str(row.get("key")): row for row in read_lines(path)}
 
     def of(key: str) -> Callable[[str], str]:
         def formatter(_: str) -> str:
-            row = known.get(key, {"error": "it was not asked"})
+            row = by_key.get(key, {"error": "it was not asked"})
             if "reply" not in row:
                 raise InputError(
                     f"the reply could not be read, and the formatter failed: {row.get('error')}",
@@ -397,9 +397,9 @@ def _needs(reply: ToRead) -> bool:
 
 
 def _reformatted_by(formatter: ChatFormatter) -> Callable[[ToRead], str]:
-    return lambda one: formatter.formatted(one.form, words=one.words, frames=one.frames)(one.reply)
+    return lambda reply: formatter.formatted(reply.form, words=reply.words, frames=reply.frames)(reply.reply)
 
 
 def _read(reply: ToRead, formatter: Callable[[str], str]) -> None:
-    how: dict[str, Any] = {"words": reply.words, "frames": reply.frames, "variant": reply.variant}
-    read_reply(reply.reply, reply.form, formatter=formatter, **how)
+    options: dict[str, Any] = {"words": reply.words, "frames": reply.frames, "variant": reply.variant}
+    read_reply(reply.reply, reply.form, formatter=formatter, **options)

@@ -141,8 +141,8 @@ class Audit(FrameVerb[Summary]):
         """The resolved arguments, for the manifest; options that are not set are left out."""
         options, judge = self.options, self._judge
         unused = CHANGE_NOTHING if self._asks else {spec.name for spec in specs_of(ChatJudgeOptions)}
-        given = {name: value for name, value in arguments_of(options).items() if name not in unused}
-        arguments = {name: value for name, value in given.items() if value not in (None, False)}
+        used = {name: value for name, value in arguments_of(options).items() if name not in unused}
+        arguments = {name: value for name, value in used.items() if value not in (None, False)}
         arguments |= {
             "judge": judge.name,
             "judge_from": judge.origin,
@@ -206,21 +206,21 @@ class Audit(FrameVerb[Summary]):
     def _is_unaltered(self, run: RunFolder) -> bool:
         """Whether the record was finished and nothing came or changed since: its report would be the same.
 
-        Truth may be corrected, and frames without a mask are not compared: where there are any, all is made anew.
+        Truth may have been corrected, and frames without a mask are not compared: with either, all is written anew.
         """
-        found, before = self.listing, self.before
+        listing, before = self.listing, self.before
         if "finished" not in before or before.get("inputs") != run.manifest["inputs"] or self.judged:
             return False
-        if found.errors or found.lost or found.bare or found.unmasked:
+        if listing.errors or listing.lost or listing.bare or listing.unmasked:
             return False
-        if any(item.truth for item in found.items) or any(item.truth for item in found.sounds):
+        if any(item.truth for item in listing.items) or any(item.truth for item in listing.sounds):
             return False
-        printed = PRINTED[0 if found.items else 1]
-        made = [run.path / name for name in (SUMMARY, f"tables/{printed}.json", TABLE, *HANDOVERS, REPORT)]
-        if not all(path.is_file() for path in made):
+        printed = PRINTED[0 if listing.items else 1]
+        files = [run.path / name for name in (SUMMARY, f"tables/{printed}.json", TABLE, *HANDOVERS, REPORT)]
+        if not all(path.is_file() for path in files):
             return False
         newest = max(path.stat().st_mtime_ns for path in run.path.glob("*.jsonl"))
-        return newest <= made[-1].stat().st_mtime_ns
+        return newest <= files[-1].stat().st_mtime_ns
 
     def kept(self, results: Sequence[Result]) -> None:
         """Note that something was judged in this run."""

@@ -46,8 +46,8 @@ def _converted(source: Path, target: Path, *, beats: bool) -> list[str]:
         record = result.outcome.error
         raise InputError(record.error, expected=record.expected or "tensors by name, saved by torch",
                          hint="nothing of it was executed", path=source)  # fmt: skip
-    found: list[str] = result.outcome
-    return found
+    names: list[str] = result.outcome
+    return names
 
 
 def _converter(target: Path, *, beats: bool) -> Any:

@@ -97,7 +97,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     labels, notes = _labels_of(options.labels, [row["id"] for row in estimated], known=verdicts.keys())
     columns = Estimates.of([verdicts[row["id"]] for row in estimated])
     fitted = fit(columns, labels, clusters=clusters_in(estimated))
-    changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, at) for at, row in enumerate(estimated)}
+    changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
     policy = _policy(run)
     new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]
     out = options.out or beside(options.folder, "calibrated")
@@ -130,15 +130,15 @@ def _write(
     }
     inputs = {**section(run.manifest, "inputs"), "calibration": origin}
     manifest = {key: value for key, value in run.manifest.items() if key != "finished"} | {"inputs": inputs}
-    with open_run(out, manifest, overwrite=options.overwrite) as made:
+    with open_run(out, manifest, overwrite=options.overwrite) as new_run:
         for name in COPIED:
-            made.remove(name)
-            made.append_many(name, read_lines(run.path / name))
-        made.remove(HEADER)
+            new_run.remove(name)
+            new_run.append_many(name, read_lines(run.path / name))
+        new_run.remove(HEADER)
         if header := run.header():
-            made.write_long_json(HEADER, header)
-        made.write_lines("verdicts.jsonl", (verdict_to_json(verdict, **row) for verdict, row in rows))
-        return finish_run(made, command=str(run.manifest["command"]))
+            new_run.write_long_json(HEADER, header)
+        new_run.write_lines("verdicts.jsonl", (verdict_to_json(verdict, **row) for verdict, row in rows))
+        return finish_run(new_run, command=str(run.manifest["command"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,7 +156,7 @@ class Estimates:
         names = ("iou", "iou_low", "iou_high", "prob_iou_80")
         return cls(
             **{
-                field: np.array([math.nan if (value := getattr(one, name)) is None else value for one in verdicts])
+                field: np.array([getattr(verdict, name) for verdict in verdicts], np.float64)  # None becomes NaN
                 for field, name in zip(("iou", "low", "high", "good"), names, strict=True)
             }
         )
@@ -192,19 +192,19 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         labels: What a person said of some of them.
         clusters: The photograph or clip of each mask, (n,).
     """
-    at, x, logits = labels.index, columns.iou, _logits(columns)
-    parts = dealt_parts([clusters[one] for one in at], rng=generator(0, "calibrate", "parts"))
+    indices, x, logits = labels.index, columns.iou, _logits(columns)
+    parts = dealt_parts([clusters[index] for index in indices], rng=generator(0, "calibrate", "parts"))
     if not parts.any():
         raise UsageError(
             "all labelled masks are of one photograph or clip",
             expected="labels of several",
             hint="label masks of others, too",
         )
-    iou, good = _line(x, x[at], labels.iou), _chances(logits, logits[at], labels.good)
+    iou, good = _line(x, x[indices], labels.iou), _chances(logits, logits[indices], labels.good)
     for part in range(int(parts.max()) + 1):
-        held, rest = at[parts == part], parts != part
-        iou[held] = _line(x[held], x[at][rest], labels.iou[rest])
-        good[held] = _chances(logits[held], logits[at][rest], labels.good[rest])
+        held_out, rest = indices[parts == part], parts != part
+        iou[held_out] = _line(x[held_out], x[indices][rest], labels.iou[rest])
+        good[held_out] = _chances(logits[held_out], logits[indices][rest], labels.good[rest])
     if not labels.known:
         moved = iou - columns.iou
         ends = np.clip(columns.low + moved, 0, iou), np.clip(columns.high + moved, iou, 1)
@@ -213,13 +213,13 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         np.fmax(columns.iou - columns.low, _LEAST_REACH),
         np.fmax(columns.high - columns.iou, _LEAST_REACH),
     )
-    off = np.maximum((iou[at] - labels.iou) / below[at], (labels.iou - iou[at]) / above[at])
+    off = np.maximum((iou[indices] - labels.iou) / below[indices], (labels.iou - iou[indices]) / above[indices])
     reach = max(0.0, float(np.quantile(off, min(1.0, _QUANTILE * (1 + 1 / len(off))), method="higher")))
     low, high = np.clip(iou - reach * below, 0, 1), np.clip(iou + reach * above, 0, 1)
     constant = _without_part(labels.iou, parts)
     rmse = {
         name: float(np.sqrt(np.mean((values - labels.iou) ** 2)))
-        for name, values in (("judge", columns.iou[at]), ("calibrated", iou[at]), ("constant", constant))
+        for name, values in (("judge", columns.iou[indices]), ("calibrated", iou[indices]), ("constant", constant))
     }
     return FittedEstimates(columns=Estimates(iou=iou, low=low, high=high, good=good), rmse=rmse)
 
@@ -230,16 +230,16 @@ def _logits(columns: Estimates) -> Doubles:
     return np.asarray(np.log(likely / (1 - likely))[:, None])
 
 
-def _line(estimates: Doubles, known: Doubles, iou: Doubles) -> Doubles:
+def _line(estimates: Doubles, labelled: Doubles, iou: Doubles) -> Doubles:
     """The IoU for each of n estimates, (n,), by a line through the labelled ones that is drawn towards a slope of 1."""
-    centre = known.mean()
-    slope = ((known - centre) @ iou + _PULL) / ((known - centre) @ (known - centre) + _PULL)
+    centre = labelled.mean()
+    slope = ((labelled - centre) @ iou + _PULL) / ((labelled - centre) @ (labelled - centre) + _PULL)
     return np.asarray(np.clip(iou.mean() + slope * (estimates - centre), 0.0, 1.0))
 
 
-def _chances(logits: Doubles, known: Doubles, good: NDArray[np.bool_]) -> Doubles:
+def _chances(logits: Doubles, labelled: Doubles, good: NDArray[np.bool_]) -> Doubles:
     """The probability that each mask is good, (n,)."""
-    return logistic(logits, logistic_fit(known, good.tolist()))
+    return logistic(logits, logistic_fit(labelled, good.tolist()))
 
 
 def _without_part(iou: Doubles, parts: NDArray[np.int64]) -> Doubles:
@@ -247,11 +247,11 @@ def _without_part(iou: Doubles, parts: NDArray[np.int64]) -> Doubles:
     return np.array([iou[parts != part].mean() for part in parts])
 
 
-def _changed(verdict: Verdict, columns: Estimates, at: int) -> Verdict:
-    good, low, high = (float(column[at]) for column in (columns.good, columns.low, columns.high))
+def _changed(verdict: Verdict, columns: Estimates, index: int) -> Verdict:
+    good, low, high = (float(column[index]) for column in (columns.good, columns.low, columns.high))
     return replace(
         verdict,
-        iou=float(columns.iou[at]),
+        iou=float(columns.iou[index]),
         iou_low=None if math.isnan(low) else low,
         iou_high=None if math.isnan(high) else high,
         prob_iou_80=good,
@@ -261,19 +261,19 @@ def _changed(verdict: Verdict, columns: Estimates, at: int) -> Verdict:
 
 def _labels_of(path: Path, estimated: Sequence[str], *, known: Collection[str]) -> tuple[Labels, tuple[str, ...]]:
     """The labels of a table for the masks with an estimate, by their ids, and notes on what was left out."""
-    position = {name: at for at, name in enumerate(estimated)}
+    position = {name: index for index, name in enumerate(estimated)}
     labels = read_labels(path, known=known)
     decided = {name: label for name, label in labels.items() if label.iou is not None or label.good is not None}
     used = {name: label for name, label in decided.items() if name in position}
     true_iou = any(label.iou is not None for label in used.values())
     if true_iou and any(label.iou is None for label in used.values()):
         raise UsageError("some rows have a true IoU, others a label alone", expected=EXPECTED, path=path)
-    found = [MEAN_IOU["good" if label.good else "bad"] if label.iou is None else label.iou for label in used.values()]
-    if len(found) < LEAST or len({value >= GOOD for value in found}) < 2:
-        few = f"there are labels of {len(found)} of the {len(position)} masks with an estimate"
-        alike = "all labels are on one side of an IoU of .8"
+    ious = [MEAN_IOU["good" if label.good else "bad"] if label.iou is None else label.iou for label in used.values()]
+    if len(ious) < LEAST or len({value >= GOOD for value in ious}) < 2:
+        few = f"there are labels of {len(ious)} of the {len(position)} masks with an estimate"
+        one_sided = "all labels are on one side of an IoU of .8"
         raise UsageError(
-            few if len(found) < LEAST else alike,
+            few if len(ious) < LEAST else one_sided,
             expected=f"labels of {LEAST} masks or more, good ones and bad ones",
             hint="label more masks, of high and low estimates: by the keys in report.html, or in a CSV file",
             path=path,
@@ -282,6 +282,6 @@ def _labels_of(path: Path, estimated: Sequence[str], *, known: Collection[str]) 
         (len(decided) - len(used), "label", "of masks without an estimate"),
         (len(labels) - len(decided), "mask", "marked as unsure"),
     )
-    notes = tuple(f"{counted(count, noun)} {why}" for count, noun, why in left_out if count)
+    notes = tuple(f"{counted(count, noun)} {reason}" for count, noun, reason in left_out if count)
     index = np.array([position[name] for name in used])
-    return Labels(index=index, iou=np.array(found), known=true_iou), notes
+    return Labels(index=index, iou=np.array(ious), known=true_iou), notes

@@ -47,19 +47,19 @@ def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
     Raises:
         UsageError: A model cannot be asked, as ``models.chat.model.chat_model`` says, or takes no pictures.
     """
-    how = asking or JudgeAsking()
+    setup = asking or JudgeAsking()
     rest = given.removeprefix(CHAT)
     names = [rest] if rest.startswith(LOCAL) and Path(rest.removeprefix(LOCAL)).is_dir() else rest.split("+")
-    found = [one for name in names for one in _of_name(name.strip(), how)]
-    local = [one.connections == 0 for one in found]
+    models = [model for name in names for model in _of_name(name.strip(), setup)]
+    local = [model.connections == 0 for model in models]
     sent = question(None, frames=CLIP_FRAMES, heard=True)
-    shown = list(dict.fromkeys(one.name.removeprefix("chat.") for one in found))
-    name = f"chat.{'+'.join(shown)}"
+    distinct = list(dict.fromkeys(model.name.removeprefix("chat.") for model in models))
+    name = f"chat.{'+'.join(distinct)}"
     return FoundChat(
         name=name,
-        revision=digest_json([sent, [[one.name, one.revision] for one in found]])[:12],
-        connections=(0 if all(local) else 1) if any(local) else min(one.connections for one in found),
-        open=lambda: ChatJudge([one.asked(number, how.kept) for number, one in enumerate(found)], name=name),
+        revision=digest_json([sent, [[model.name, model.revision] for model in models]])[:12],
+        connections=(0 if all(local) else 1) if any(local) else min(model.connections for model in models),
+        open=lambda: ChatJudge([model.asked(number, setup.kept) for number, model in enumerate(models)], name=name),
     )
 
 
@@ -109,17 +109,17 @@ def _local(name: str, samples: int) -> _Model:
 
 def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
     several = asking.options.samples > 1
-    how = replace(
+    options = replace(
         asking.how.asking(),
         seed=asking.how.seed + number,
         schema=SCHEMA,
         least_temperature=_LEAST_TEMPERATURE if several else 0.0,
     )
-    model = named_chat(name, profile=asking.options.profile, asking=how)
+    model = named_chat(name, profile=asking.options.profile, asking=options)
     profile = model.profile
     if profile.images == "none" or "images" in profile.leaves_out:
         raise UsageError(f"{profile.model[:80]} takes no pictures", expected="a model that sees the mask")
-    shown = JudgeModel(
+    judge_model = JudgeModel(
         name=model.name,
         model=model,
         hears=profile.sounds != "none" and "sounds" not in profile.leaves_out,
@@ -127,7 +127,7 @@ def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
         as_json=profile.json != "none",
     )
     return _Model(
-        name=model.name, revision=model.revision, connections=model.connections, model=lambda: model, shown=shown
+        name=model.name, revision=model.revision, connections=model.connections, model=lambda: model, shown=judge_model
     )
 
 

@@ -99,8 +99,8 @@ class ClipIndex:
             if item.id in ids and item.clip is not None:
                 timed.setdefault(item.clip, {}).setdefault(item.frame, item.time_s)
         whole = frozenset(folder for folder, names in clips.items() if len(names) == 1)
-        apart = {clip for clip, times in timed.items() if any(str(frame.parent) not in whole for frame in times)}
-        named = {clip: _in_order(timed[clip]) for clip in apart}
+        mixed = {clip for clip, times in timed.items() if any(str(frame.parent) not in whole for frame in times)}
+        named = {clip: _in_order(timed[clip]) for clip in mixed}
         return cls(whole, named, ids)
 
     def context(self, item: Item) -> ClipPictures | VideoClip:
@@ -111,26 +111,26 @@ class ClipIndex:
         frames = _pictures(folder) if folder in self.whole else self.named.get(item.clip, (item.frame,))
         if len(frames) < 2 and (video := _video_of(item)) is not None:
             return VideoClip(item.clip, video, item.time_s, item.audio)
-        at = frames.index(item.frame) if item.frame in frames else 0
+        index = frames.index(item.frame) if item.frame in frames else 0
         if len(frames) > MOST_FRAMES:
-            frames, at = _thinned(frames, at)
-        return ClipPictures(item.clip, at, frames, item.audio)
+            frames, index = _thinned(frames, index)
+        return ClipPictures(item.clip, index, frames, item.audio)
 
 
 def _in_order(times: Mapping[Path, float | None]) -> tuple[Path, ...]:
-    known = all(time is not None for time in times.values())
-    return tuple(sorted(times, key=lambda path: (times[path] or 0.0 if known else 0.0, natural_key(path.as_posix()))))
+    timed = all(time is not None for time in times.values())
+    return tuple(sorted(times, key=lambda path: (times[path] or 0.0 if timed else 0.0, natural_key(path.as_posix()))))
 
 
-def _thinned(frames: Sequence[Path], at: int) -> tuple[tuple[Path, ...], int]:
-    kept = sorted({round(step * (len(frames) - 1) / (MOST_FRAMES - 2)) for step in range(MOST_FRAMES - 1)} | {at})
-    return tuple(frames[index] for index in kept), bisect.bisect_left(kept, at)
+def _thinned(frames: Sequence[Path], index: int) -> tuple[tuple[Path, ...], int]:
+    indices = sorted({round(step * (len(frames) - 1) / (MOST_FRAMES - 2)) for step in range(MOST_FRAMES - 1)} | {index})
+    return tuple(frames[number] for number in indices), bisect.bisect_left(indices, index)
 
 
 @lru_cache(maxsize=4)
 def _pictures(folder: str) -> tuple[Path, ...]:
-    found = (path for path in Path(folder).iterdir() if path.suffix.lower() in _PICTURES)
-    return tuple(sorted(found, key=lambda path: natural_key(path.name)))
+    pictures = (path for path in Path(folder).iterdir() if path.suffix.lower() in _PICTURES)
+    return tuple(sorted(pictures, key=lambda path: natural_key(path.name)))
 
 
 def _video_of(item: Item) -> Path | None:
@@ -150,7 +150,7 @@ def _decoded(video: Path) -> tuple[tuple[float, Frame], ...]:
 
     count = count_frames(video)
     step = max(1, -(-count // _VIDEO_FRAMES))
-    return tuple((shown.time_s, shown.frame) for _, shown in frames_numbered(video, range(0, count, step)))
+    return tuple((picture.time_s, picture.frame) for _, picture in frames_numbered(video, range(0, count, step)))
 
 
 @lru_cache(maxsize=1)

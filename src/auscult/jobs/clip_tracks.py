@@ -75,8 +75,8 @@ def tracks_of(listing: Listing) -> list[ClipTracks]:
     for frame in (*listing.unmasked, *listing.bare):
         if frame.error is None:
             bare.setdefault(frame.clip, []).append(frame.frame)
-    found = [_clip(name, items, lost=lost.get(name, ()), bare=bare.get(name, ())) for name, items in clips.items()]
-    return [clip for clip in found if clip.tracks]
+    tracked = [_clip(name, items, lost=lost.get(name, ()), bare=bare.get(name, ())) for name, items in clips.items()]
+    return [clip for clip in tracked if clip.tracks]
 
 
 def _by_clip(items: Iterable[Item], layout: str) -> dict[str, list[Item]]:
@@ -100,8 +100,8 @@ def filmed(listing: Listing) -> frozenset[str]:
 
 
 def _is_video(item: Item, layout: str) -> bool:
-    made = item.extra.get("stress")
-    if isinstance(made, Mapping) and made.get(LOOSE) is True:
+    stress = item.extra.get("stress")
+    if isinstance(stress, Mapping) and stress.get(LOOSE) is True:
         return False
     benchmark = item.extra.get("mqa")
     if isinstance(benchmark, Mapping) and benchmark.get("protocol") != "video":
@@ -117,26 +117,26 @@ def _is_video(item: Item, layout: str) -> bool:
 
 
 def clip_offer(listing: Listing) -> tuple[str, ...]:
-    """The note that frames which stand side by side may be one video, where their names count on; else nothing."""
+    """A note that the frames of a folder may be one video, where their names count on; else nothing."""
     loose = {str(item.frame) for item in listing.items if item.clip is None or not _is_video(item, listing.layout)}
     folders: dict[str, list[str]] = {}
-    for frame in loose | ({str(one.frame) for one in listing.bare} if loose else set()):
+    for frame in loose | ({str(picture.frame) for picture in listing.bare} if loose else set()):
         folder, name = os.path.split(frame)  # a third of the time of Path's parts
         folders.setdefault(folder, []).append(stem(name))
-    most = max(folders, key=lambda folder: len(folders[folder]), default="")
-    names = sorted(folders.get(most, ()), key=natural_key)
+    largest = max(folders, key=lambda folder: len(folders[folder]), default="")
+    names = sorted(folders.get(largest, ()), key=natural_key)
     if not _counts_on(names):
         return ()
-    many = f"{len(names)} frames, {names[0]} to {names[-1]}, stand side by side"
-    return (f"{many}: if they are one video, --clip follows its objects through it",)
+    summary = f"{len(names)} frames, {names[0]} to {names[-1]}, stand side by side"
+    return (f"{summary}: if they are one video, --clip follows its objects through it",)
 
 
 def _counts_on(names: Sequence[str]) -> bool:
     """Whether names are one text and a number that nearly always rises by the same step."""
-    found = [re.fullmatch(r"(.*?)([0-9]{1,18})", name) for name in names]
-    if len(names) < _LEAST_CONSECUTIVE or not all(found) or len({one[1] for one in found if one}) > 1:
+    matches = [re.fullmatch(r"(.*?)([0-9]{1,18})", name) for name in names]
+    if len(names) < _LEAST_CONSECUTIVE or not all(matches) or len({match[1] for match in matches if match}) > 1:
         return False
-    numbers = [int(one[2]) for one in found if one]
+    numbers = [int(match[2]) for match in matches if match]
     steps = Counter(second - first for first, second in pairwise(numbers))
     return steps.most_common(1)[0][1] >= _REGULAR * (len(numbers) - 1)
 
@@ -146,8 +146,8 @@ def _clip(name: str, items: Sequence[Item], *, lost: Sequence[Item], bare: Seque
     for item in (*items, *lost):
         first.setdefault(item.frame, item)
     times = {frame: item.time_s for frame, item in first.items()}
-    known = {time for time in times.values() if time is not None}
-    timed = len(known) == len(times)
+    distinct = {time for time in times.values() if time is not None}
+    timed = len(distinct) == len(times)
     # the time of a frame that no item names is not known
     frames = sorted(times, key=lambda frame: (times[frame] or 0.0, _order(frame))) if timed else _between(times, bare)
     index_of = {frame: index for index, frame in enumerate(frames)}
@@ -155,12 +155,12 @@ def _clip(name: str, items: Sequence[Item], *, lost: Sequence[Item], bare: Seque
     failed = _failed(lost, items, grouped)
     tracks = []
     for key in sorted(grouped, key=natural_key):
-        own = {index_of[item.frame]: item for item in grouped[key]}
-        if len(own) < len(grouped[key]):
+        by_index = {index_of[item.frame]: item for item in grouped[key]}
+        if len(by_index) < len(grouped[key]):
             continue  # several candidates of one moment
-        own = {index_of[item.frame]: item for item in failed[key]} | own
-        if len(own) >= LEAST_FRAMES:
-            tracks.append(ObjectTrack(clip=name, name=key, items=dict(sorted(own.items()))))
+        by_index = {index_of[item.frame]: item for item in failed[key]} | by_index
+        if len(by_index) >= LEAST_FRAMES:
+            tracks.append(ObjectTrack(clip=name, name=key, items=dict(sorted(by_index.items()))))
     return ClipTracks(
         clip=name,
         frames=tuple(frames),
@@ -179,12 +179,12 @@ def _between(frames: Collection[Path], bare: Iterable[Path]) -> list[Path]:
     Where masks were made for every fifth frame, say, none is missing: unless most frames with a mask are followed by
     another one, only frames with a mask count.
     """
-    every = sorted({*frames, *bare}, key=_order)
-    indexes = [index for index, frame in enumerate(every) if frame in frames]
+    all_frames = sorted({*frames, *bare}, key=_order)
+    indexes = [index for index, frame in enumerate(all_frames) if frame in frames]
     next_to = sum(second == first + 1 for first, second in pairwise(indexes))
     if 2 * next_to <= len(indexes) - 1:
-        return [every[index] for index in indexes]
-    return every[indexes[0] : indexes[-1] + 1]
+        return [all_frames[index] for index in indexes]
+    return all_frames[indexes[0] : indexes[-1] + 1]
 
 
 def _failed(
@@ -194,18 +194,18 @@ def _failed(
 
     Where the track is not known, as for a file of several objects, the item counts for every track.
     """
-    found: dict[str, list[Item]] = {name: [] for name in grouped}
+    by_track: dict[str, list[Item]] = {name: [] for name in grouped}
     patterns = _patterns((*items, *lost)) if lost else {}
     declared = {name: {_declared_track(item) for item in group} for name, group in grouped.items()}
     for item in lost:
         if track := _declared_track(item):
             tracks = [name for name, names in declared.items() if track in names]
         else:
-            named = _name(item, patterns)
-            tracks = [named] if named in grouped else list(grouped)
+            track_name = _name(item, patterns)
+            tracks = [track_name] if track_name in grouped else list(grouped)
         for name in tracks:
-            found[name].append(item)
-    return found
+            by_track[name].append(item)
+    return by_track
 
 
 def _grouped(items: Sequence[Item]) -> dict[str, list[Item]]:
@@ -251,23 +251,23 @@ def _patterns(items: Iterable[Item]) -> dict[str, str]:
     meanings in the id: among ids that differ in numbers only, the part whose number always equals the last number in
     the name of the frame.
     """
-    found: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     shapes: dict[str, list[Item]] = {}
     for item in items:
         stem = item.frame.stem
         if stem in item.id and not stem.isdecimal():
             before, _, after = item.id.rpartition(stem)
-            found[item.id] = f"{before}*{after}"
+            patterns[item.id] = f"{before}*{after}"
         else:
             shapes.setdefault(_DIGITS.sub("0", item.id), []).append(item)
-    for alike in shapes.values():
-        index = _counter_index(alike)
-        for item in alike:
+    for group in shapes.values():
+        index = _counter_index(group)
+        for item in group:
             parts = _DIGITS.split(item.id)
             if index is not None:
                 parts[index] = "*"
-            found[item.id] = "".join(parts)
-    return found
+            patterns[item.id] = "".join(parts)
+    return patterns
 
 
 def _counter_index(items: Sequence[Item]) -> int | None:

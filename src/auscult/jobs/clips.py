@@ -89,23 +89,23 @@ class Follower:
         steps: dict[str, list[MaskStep | None]] = {name: [] for name in stretch.masks}
         last: Frame | None = None
         before: dict[str, _SmallMask | None] = {}
-        shown: dict[str, Colours] = {}
+        last_colours: dict[str, Colours] = {}
         first: dict[str, tuple[int, Colours]] = {}
         for index, path in enumerate(stretch.frames):
             frame = _small(path)
             now = {name: _seen(frame, masks[index]) for name, masks in stretch.masks.items()}
             between = _between(last, frame) if index else None
-            for name, seen in now.items():
-                areas[name].append(None if seen is None else seen.area)
+            for name, small_mask in now.items():
+                areas[name].append(None if small_mask is None else small_mask.area)
                 if index:
-                    steps[name].append(_step(before[name], seen, between, last=shown.get(name)))
-                if seen is not None and seen.colours is not None:
-                    shown[name] = seen.colours
-                    first.setdefault(name, (index, seen.colours))
+                    steps[name].append(_step(before[name], small_mask, between, last=last_colours.get(name)))
+                if small_mask is not None and small_mask.colours is not None:
+                    last_colours[name] = small_mask.colours
+                    first.setdefault(name, (index, small_mask.colours))
             last, before = frame, now
         return {
             name: Followed(
-                areas=tuple(areas[name]), steps=tuple(steps[name]), first=first.get(name), last=shown.get(name)
+                areas=tuple(areas[name]), steps=tuple(steps[name]), first=first.get(name), last=last_colours.get(name)
             )
             for name in stretch.masks
         }
@@ -189,8 +189,8 @@ def _step(
     """The step to a mask; ``last`` are the colours under the track's mask when it was last there."""
     if after is None or between is None or after.soft.shape != between.followed.shape:
         return None
-    known = None if last is None or after.colours is None else (last, after.colours)
-    colours = None if known is None else motion.colour_distance(*known)
+    pair = None if last is None or after.colours is None else (last, after.colours)
+    colours = None if pair is None else motion.colour_distance(*pair)
     if before is None or before.soft.shape != after.soft.shape:
         return MaskStep(iou=None, followed=0.0, everywhere=None, colours=colours)
     carried = motion.carried(before.soft, between)
@@ -252,22 +252,22 @@ class _Frames:
 
 
 def clip_row(
-    clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
+    clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], followed: Followed, policy: Policy
 ) -> ClipRow | None:
     """The row of a track; None where no frame of it has a verdict."""
-    frames = _frames(clip, track, verdicts=verdicts, seen=seen)
+    frames = _frames(clip, track, verdicts=verdicts, followed=followed)
     judged = [verdict for verdict in frames.verdicts if verdict is not None]
     if not judged:
         return None
     failed = len(track.items) - len(judged)
     verdict = clip_verdict(judged, policy, failed=failed)
     times = frames.times or tuple(map(float, frames.numbers))
-    known = [
-        (one.iou, time)
-        for one, time in zip(frames.verdicts, times, strict=True)
-        if one is not None and one.iou is not None
+    points = [
+        (verdict.iou, time)
+        for verdict, time in zip(frames.verdicts, times, strict=True)
+        if verdict is not None and verdict.iou is not None
     ]
-    drift = theil_sen([iou for iou, _ in known], [time for _, time in known])
+    drift = theil_sen([iou for iou, _ in points], [time for _, time in points])
     unrest = flicker(frames.steps[1:])
     outcomes = {"flicker": unrest, "drift": drift}
     scores, odd = _odd(frames)
@@ -296,24 +296,26 @@ def clip_row(
         undefined={name: outcome.reason for name, outcome in outcomes.items() if isinstance(outcome, Undefined)},
         signatures={
             "iou": str(verdict.signature),
-            **{key: str(made.signature) for key, made in outcomes.items() if not isinstance(made, Undefined)},
+            **{key: str(outcome.signature) for key, outcome in outcomes.items() if not isinstance(outcome, Undefined)},
         },
     )
 
 
-def _frames(clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed) -> _Frames:
-    own = sorted(track.items)
-    span = range(own[0], own[-1] + 1)
-    numbers = tuple(span) if 2 * len(own) >= len(span) else tuple(own)
+def _frames(clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], followed: Followed) -> _Frames:
+    present = sorted(track.items)
+    span = range(present[0], present[-1] + 1)
+    numbers = tuple(span) if 2 * len(present) >= len(span) else tuple(present)
     items = tuple(track.items.get(number) for number in numbers)
     follows = [False, *(second == first + 1 for first, second in pairwise(numbers))]
     return _Frames(
         numbers=numbers,
         items=items,
         verdicts=tuple(None if item is None else verdicts.get(item.id) for item in items),
-        areas=tuple(0.0 if item is None else seen.areas[number] for number, item in zip(numbers, items, strict=True)),
+        areas=tuple(
+            0.0 if item is None else followed.areas[number] for number, item in zip(numbers, items, strict=True)
+        ),
         steps=tuple(
-            seen.steps[number - 1] if next_to else None for number, next_to in zip(numbers, follows, strict=True)
+            followed.steps[number - 1] if next_to else None for number, next_to in zip(numbers, follows, strict=True)
         ),
         names=tuple(clip.frames[number].name for number in numbers),
         times=tuple(clip.times_s[number] for number in numbers) if clip.times_s else (),
@@ -342,12 +344,12 @@ def _odd(frames: _Frames) -> tuple[Series, tuple[Mark, ...]]:
     scores: Series = []
     marks = []
     for index in range(len(frames.numbers)):
-        found = {kind: abs(score) for kind, (values, _) in kinds.items() if (score := values[index]) is not None}
-        most = max(found.values(), default=None)
-        scores.append(None if most is None else min(most, MOST_ODD))
-        if most is not None and most >= 1:
-            kind = max(found, key=lambda name: found[name])
-            words = "; ".join(kinds[name][1][index] for name in kinds if found.get(name, 0.0) >= 1)
+        by_kind = {kind: abs(score) for kind, (values, _) in kinds.items() if (score := values[index]) is not None}
+        highest = max(by_kind.values(), default=None)
+        scores.append(None if highest is None else min(highest, MOST_ODD))
+        if highest is not None and highest >= 1:
+            kind = max(by_kind, key=lambda name: by_kind[name])
+            words = "; ".join(kinds[name][1][index] for name in kinds if by_kind.get(name, 0.0) >= 1)
             marks.append(_mark(frames, index, kind=_kind(frames, index, kind), why=f"{words}."))
     return scores, tuple(marks)
 
@@ -409,20 +411,22 @@ def write_clips(
 ) -> None:
     """Write a row for each track of each video, after earlier ones."""
     run = writer.run
-    wanted = {item.id for clip in clips for track in clip.tracks for item in track.items.values()}
-    judged = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in wanted}
+    item_ids = {item.id for clip in clips for track in clip.tracks for item in track.items.values()}
+    by_id = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in item_ids}
     masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     writer.progress.stage("following clips", sum(len(clip.frames) for clip in clips))
-    known = {name: masks[name] for name in judged if name in masks}
-    for clip, seen in _followed(clips, known, workers=workers, errors=writer.errors):
-        run.append_many(CLIPS, _rows(clip, seen, verdicts=judged, policy=policy))
+    judged_masks = {name: masks[name] for name in by_id if name in masks}
+    for clip, followed in _followed(clips, judged_masks, workers=workers, errors=writer.errors):
+        run.append_many(CLIPS, _rows(clip, followed, verdicts=by_id, policy=policy))
         writer.progress.step(len(clip.frames))
 
 
 def _rows(
-    clip: ClipTracks, seen: Mapping[str, Followed], *, verdicts: Mapping[str, Verdict], policy: Policy
+    clip: ClipTracks, followed: Mapping[str, Followed], *, verdicts: Mapping[str, Verdict], policy: Policy
 ) -> list[dict[str, Any]]:
-    rows = (clip_row(clip, track, verdicts=verdicts, seen=seen[track.name], policy=policy) for track in clip.tracks)
+    rows = (
+        clip_row(clip, track, verdicts=verdicts, followed=followed[track.name], policy=policy) for track in clip.tracks
+    )
     return [to_json(row, decimals=DECIMALS) for row in rows if row is not None]
 
 
@@ -432,7 +436,7 @@ def _followed(
     """Each video with the results of its tracks, in the order of the videos, as soon as all before are done."""
     parts = [stretches(clip.frames, _masks(clip, masks)) for clip in clips]
     tasks = (Task(f"{number}/{part}", stretch) for number, cut in enumerate(parts) for part, stretch in enumerate(cut))
-    found: dict[tuple[int, int], Mapping[str, Followed]] = {}
+    finished: dict[tuple[int, int], Mapping[str, Followed]] = {}
     turn = 0
     for result in run_tasks(Follower, tasks, workers=workers, timeout_s=_TIMEOUT_S, stage="clips"):
         number, part = (int(part) for part in result.key.split("/"))
@@ -440,9 +444,9 @@ def _followed(
         if isinstance(outcome, Failed):
             errors.keep([_lost(clips[number].clip, stretch, outcome.error)])
             outcome = unseen(stretch)
-        found[number, part] = outcome
-        while turn < len(clips) and all((turn, part) in found for part in range(len(parts[turn]))):
-            yield clips[turn], joined([found.pop((turn, part)) for part in range(len(parts[turn]))])
+        finished[number, part] = outcome
+        while turn < len(clips) and all((turn, part) in finished for part in range(len(parts[turn]))):
+            yield clips[turn], joined([finished.pop((turn, part)) for part in range(len(parts[turn]))])
             turn += 1
 
 

@@ -134,9 +134,9 @@ def match(first: JudgeRecord, second: JudgeRecord) -> Match:
 
 
 def _why_not(first: JudgeRecord, second: JudgeRecord, name: str) -> str:
-    lost = name in first.failed, name in second.failed
-    if any(lost):
-        return BOTH_FAILED if all(lost) else FIRST_FAILED if lost[0] else SECOND_FAILED
+    failed = name in first.failed, name in second.failed
+    if any(failed):
+        return BOTH_FAILED if all(failed) else FIRST_FAILED if failed[0] else SECOND_FAILED
     if name not in second.verdicts:
         return ONLY_FIRST
     if name not in first.verdicts:
@@ -158,47 +158,47 @@ def _same_truth(truth: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return abs(float(first) - float(second)) <= _SAME_IOU
 
 
-def paired_tests(found: Match) -> list[Paired]:
+def paired_tests(matched: Match) -> list[Paired]:
     """Compare two judges on their common items, one protocol at a time.
 
     Masks whose true type is ``empty`` are left out, as everywhere; an ``empty`` verdict on another mask is wrong.
     """
     by_protocol: dict[str, list[str]] = {}
-    for name in found.items:
-        by_protocol.setdefault(found.first.places[name].protocol, []).append(name)
-    return [_tested(found, protocol, names) for protocol, names in sorted(by_protocol.items())]
+    for name in matched.items:
+        by_protocol.setdefault(matched.first.places[name].protocol, []).append(name)
+    return [_tested(matched, protocol, names) for protocol, names in sorted(by_protocol.items())]
 
 
-def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
-    sides, truths = (found.first, found.second), found.first.truths
+def _tested(matched: Match, protocol: str, all_names: Sequence[str]) -> Paired:
+    sides, truths = (matched.first, matched.second), matched.first.truths
     names = [name for name in all_names if truths[name].get("defect") != "empty"]
-    known = [name for name in names if truths[name].get("iou") is not None]
-    places = found.first.places
+    with_iou = [name for name in names if truths[name].get("iou") is not None]
+    places = matched.first.places
     over: measures.Over = "tracks" if protocol == VIDEO else "items"
     true = TruthColumns(
-        iou=reals(float(truths[name]["iou"]) for name in known),
-        cluster=texts([_cluster(found, name) for name in known]),
-        track=texts([places[name].track for name in known]),
+        iou=reals(float(truths[name]["iou"]) for name in with_iou),
+        cluster=texts([_cluster(matched, name) for name in with_iou]),
+        track=texts([places[name].track for name in with_iou]),
     )
-    first, second = (JudgeColumns(iou=reals(side.verdicts[name].iou for name in known)) for side in sides)
+    first, second = (JudgeColumns(iou=reals(side.verdicts[name].iou for name in with_iou)) for side in sides)
     errors, clusters = _errors(first, true, over=over)
     others, _ = _errors(second, true, over=over)
     zeros = np.zeros_like(errors)
     difference = rmse_difference(errors, others, zeros, clusters=clusters, rng=generator(0, "compare"))
-    each = [rmse(values, zeros) for values in (errors, others)]
-    apart = cluster_totals(errors**2 - others**2, members_of(clusters))
-    right, tests = _labels(found, names)
+    rmses = [rmse(values, zeros) for values in (errors, others)]
+    totals = cluster_totals(errors**2 - others**2, members_of(clusters))
+    right, tests = _labels(matched, names)
     return Paired(
-        match=found,
+        match=matched,
         protocol=protocol,
         splits=tuple(sorted({split for name in all_names if (split := places[name].split)})),
         n_iou=len(zeros),
-        undefined=len(all_names) - len(known),
-        silent=(_silent(found.first, known), _silent(found.second, known)),
+        undefined=len(all_names) - len(with_iou),
+        silent=(_silent(matched.first, with_iou), _silent(matched.second, with_iou)),
         clusters=len(set(clusters)),
-        rmse=(_value(each[0]), _value(each[1])),
+        rmse=(_value(rmses[0]), _value(rmses[1])),
         difference=_of_tracks(difference) if protocol == VIDEO else difference,
-        p=sign_flips(apart),
+        p=sign_flips(totals),
         right=right,
         tests=tests,
     )
@@ -213,9 +213,9 @@ def _errors(judge: JudgeColumns, true: TruthColumns, *, over: measures.Over) -> 
     return estimated - truth, clusters
 
 
-def _cluster(found: Match, name: str) -> Hashable:
+def _cluster(matched: Match, name: str) -> Hashable:
     """The clip or photograph of an item, as the cluster of the bootstrap."""
-    cluster: Hashable = found.first.places[name].clip or found.first.truths[name].get("cluster") or name
+    cluster: Hashable = matched.first.places[name].clip or matched.first.truths[name].get("cluster") or name
     return cluster
 
 
@@ -223,16 +223,16 @@ def _silent(side: JudgeRecord, names: Sequence[str]) -> int:
     return sum(side.verdicts[name].iou is None for name in names)
 
 
-def _labels(found: Match, names: Sequence[str]) -> tuple[dict[str, tuple[int, int]], dict[str, RightDifference]]:
+def _labels(matched: Match, names: Sequence[str]) -> tuple[dict[str, tuple[int, int]], dict[str, RightDifference]]:
     right: dict[str, tuple[int, int]] = {}
     tests: dict[str, RightDifference] = {}
     for label in LABELS:
-        labelled = [name for name in names if found.first.truths[name].get(label) is not None]
+        labelled = [name for name in names if matched.first.truths[name].get(label) is not None]
         hits = [
-            [getattr(side.verdicts[name], label) == found.first.truths[name][label] for name in labelled]
-            for side in (found.first, found.second)
+            [getattr(side.verdicts[name], label) == matched.first.truths[name][label] for name in labelled]
+            for side in (matched.first, matched.second)
         ]
-        test = right_difference(hits[0], hits[1], clusters=[_cluster(found, name) for name in labelled])
+        test = right_difference(hits[0], hits[1], clusters=[_cluster(matched, name) for name in labelled])
         if isinstance(test, RightDifference):
             right[label], tests[label] = (sum(hits[0]), sum(hits[1])), test
     return right, tests
@@ -257,10 +257,10 @@ _DASH = "–"
 def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float | None]]) -> list[Table]:
     """RMSE, types and actions of one protocol."""
     protocol = tested[0].protocol
-    where = f", {protocol} protocol" if protocol else ""
+    suffix = f", {protocol} protocol" if protocol else ""
     tables = [
         Table(
-            title=f"RMSE of the estimated IoU, paired{where}",
+            title=f"RMSE of the estimated IoU, paired{suffix}",
             header=("first", "second", "n", "clips", "no IoU", "RMSE", "difference", "p (Holm)", "better"),
             rows=tuple(_rmse_row(pair, p) for pair, p in zip(tested, adjusted[RMSE], strict=True)),
             note=_rmse_note(tested, protocol),
@@ -273,7 +273,7 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
         if rows:
             tables.append(
                 Table(
-                    title=f"{words} named right, paired{where}",
+                    title=f"{words} named right, paired{suffix}",
                     header=("first", "second", "n", "clips", "right first", "right second", "only first", "only second",
                             "p", "p (Holm)"),
                     rows=rows,
@@ -287,13 +287,13 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
 def matched_table(matches: Sequence[Match], tested: Sequence[Paired], left_out: Sequence[str]) -> Table:
     """Counts of matched and unmatched items of each pair; only reasons that occurred have a row."""
     rows: list[tuple[str, ...]] = []
-    for found in matches:
-        names = found.first.name, found.second.name
-        rows.append((*names, "matched", str(len(found.items))))
-        bare = sum(pair.undefined for pair in tested if pair.match is found)
+    for matched in matches:
+        names = matched.first.name, matched.second.name
+        rows.append((*names, "matched", str(len(matched.items))))
+        bare = sum(pair.undefined for pair in tested if pair.match is matched)
         if bare:
             rows.append((*names, "of these without a true IoU, in no RMSE", str(bare)))
-        rows += [(*names, reason, str(count)) for reason, count in found.unmatched.items() if count]
+        rows += [(*names, reason, str(count)) for reason, count in matched.unmatched.items() if count]
     note = "what is not matched is in no number; a reason without a row did not occur"
     if left_out:
         note += f". Not compared: {'; '.join(left_out)}"
@@ -327,8 +327,8 @@ def _rmse_row(pair: Paired, p: float | None) -> tuple[str, ...]:
     better = _DASH
     if p is not None:
         better = "neither" if p > SIGNIFICANT else "first" if pair.difference.value < 0 else "second"
-    each = f"{pair.rmse[0]:.3f} / {pair.rmse[1]:.3f}"
-    return *counts, each, f"{_signed(pair.difference.value)}{span}", _DASH if p is None else _p_text(p), better
+    rmses = f"{pair.rmse[0]:.3f} / {pair.rmse[1]:.3f}"
+    return *counts, rmses, f"{_signed(pair.difference.value)}{span}", _DASH if p is None else _p_text(p), better
 
 
 def _signed(value: float) -> str:
@@ -371,13 +371,13 @@ class Disagreement:
 def disagreements(sides: Sequence[JudgeRecord]) -> tuple[Disagreement, ...]:
     """The masks that all judges gave an estimate, by how far apart these are, farthest first."""
     shared = set.intersection(*(set(side.verdicts) for side in sides))
-    found = []
+    rows = []
     for name in shared:
         verdicts = {side.name: side.verdicts[name] for side in sides}
         values = [verdict.iou for verdict in verdicts.values() if verdict.iou is not None]
         if len(values) == len(sides) and len({side.inputs[name] for side in sides}) == 1:
-            found.append(Disagreement(id=name, verdicts=verdicts, difference=max(values) - min(values)))
-    return tuple(sorted(found, key=lambda one: (-one.difference, one.id)))
+            rows.append(Disagreement(id=name, verdicts=verdicts, difference=max(values) - min(values)))
+    return tuple(sorted(rows, key=lambda row: (-row.difference, row.id)))
 
 
 def _without_truth(sides: Sequence[JudgeRecord], apart: tuple[Disagreement, ...]) -> Comparison:
@@ -391,16 +391,16 @@ def _without_truth(sides: Sequence[JudgeRecord], apart: tuple[Disagreement, ...]
     metrics: dict[str, Mapping[str, Any]] = {}
     rows = []
     for first, second in combinations((side.name for side in sides), 2):
-        pairs = [(one.verdicts[first], one.verdicts[second]) for one in apart]
+        pairs = [(row.verdicts[first], row.verdicts[second]) for row in apart]
         values = np.array([[verdict.iou for verdict in pair] for pair in pairs], dtype=np.float64)
-        far, order = float(np.abs(values[:, 0] - values[:, 1]).mean()), spearman(values[:, 0], values[:, 1])
+        difference, order = float(np.abs(values[:, 0] - values[:, 1]).mean()), spearman(values[:, 0], values[:, 1])
         same = [sum(getattr(a, label) == getattr(b, label) for a, b in pairs) for label in LABELS]
         shares = (f"{100 * count / len(pairs):.1f} %" for count in same)
         rank = f"{order.value:.2f}" if isinstance(order, Scored) else _DASH
-        rows.append((first, second, str(len(pairs)), f"{far:.3f}", rank, *shares))
+        rows.append((first, second, str(len(pairs)), f"{difference:.3f}", rank, *shares))
         signature = Signature.of(metric="mean absolute difference of estimated IoU")
-        metrics[f"iou_difference/{first}/{second}"] = metric_row(Scored(far, signature), n=len(pairs))
-    judged = {name for side in sides for name in (*side.verdicts, *side.failed)}
+        metrics[f"iou_difference/{first}/{second}"] = metric_row(Scored(difference, signature), n=len(pairs))
+    ids = {name for side in sides for name in (*side.verdicts, *side.failed)}
     failed = {name for side in sides for name in side.failed}
     agreement = Table(
         title="how far the judges agree",
@@ -411,10 +411,10 @@ def _without_truth(sides: Sequence[JudgeRecord], apart: tuple[Disagreement, ...]
     )
     summary = Summary(
         command="compare",
-        n=len(judged),
+        n=len(ids),
         ok=len(apart),
         failed=len(failed),
-        undefined=len(judged) - len(apart) - len(failed),
+        undefined=len(ids) - len(apart) - len(failed),
         metrics=metrics,
     )
     return Comparison(
@@ -431,8 +431,8 @@ def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Tabl
         title="where the judges disagree most",
         header=("id", "difference", *judges),
         rows=tuple(
-            (one.id, f"{one.difference:.2f}", *(_verdict_cell(one.verdicts[judge], "") for judge in judges))
-            for one in apart[:most]
+            (row.id, f"{row.difference:.2f}", *(_verdict_cell(row.verdicts[judge], "") for judge in judges))
+            for row in apart[:most]
         ),
         note=f"The {min(most, len(apart))} of {len(apart):,} masks whose estimated IoUs are farthest apart. Look at "
         "these yourself: the page of --out DIR has their pictures.",
@@ -449,7 +449,7 @@ _PICTURED = 24
 def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = False) -> Comparison:
     """Compare judges and write tables and a page with pictures into a folder of its own."""
     require_apart(out, folders)
-    found = compare_folders(folders)
+    result = compare_folders(folders)
     manifest = build(
         "compare",
         given={"records": [str(folder.resolve()) for folder in folders]},
@@ -457,40 +457,40 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
         seeds={},
         inputs={str(path): digest_file(path / "verdicts.jsonl") for folder in folders for path in _records_in(folder)},
     )
-    shown = found.disagreements[:_PICTURED]
+    pictured = result.disagreements[:_PICTURED]
     with open_run(out, manifest, overwrite=overwrite) as run:
-        tables = {f"compare_{index}": table for index, table in enumerate(found.tables)}
+        tables = {f"compare_{index}": table for index, table in enumerate(result.tables)}
         write_tables(run, tables)
-        run.write_json("summary.json", found.summary.as_json())
+        run.write_json("summary.json", result.summary.as_json())
         examples = tuple(
             Example(
-                title=f"{one.difference:.2f} apart",
+                title=f"{row.difference:.2f} apart",
                 jpeg=jpeg,
                 shows="the mask tinted, without truth",
                 text="",
-                id=one.id,
+                id=row.id,
                 facts=tuple(
                     (judge, _verdict_cell(verdict, interval(verdict.iou_low, verdict.iou_high)))
-                    for judge, verdict in one.verdicts.items()
+                    for judge, verdict in row.verdicts.items()
                 ),
             )
-            for one, jpeg in zip(shown, _pictures_of(folders, [one.id for one in shown]), strict=True)
+            for row, jpeg in zip(pictured, _pictures_of(folders, [row.id for row in pictured]), strict=True)
             if jpeg
         )
-        judges = list(found.disagreements[0].verdicts) if found.disagreements else []
+        judges = list(result.disagreements[0].verdicts) if result.disagreements else []
         page = Page(
             title=f"{len(judges)} judges on the same masks" if judges else "Judges on the same sounds",
             command="compare",
-            facts=(("Judges", ", ".join(judges)), ("Masks that all of them judged", f"{len(found.disagreements):,}")),
+            facts=(("Judges", ", ".join(judges)), ("Masks that all of them judged", f"{len(result.disagreements):,}")),
             sections=(
                 Section(name="apart", title="Where the judges disagree most", lead=_APART, examples=examples),
-                Section(name="numbers", title="Numbers", tables=found.tables),
+                Section(name="numbers", title="Numbers", tables=result.tables),
             ),
             footer="The tables as JSON, CSV and LaTeX: `tables/`.",
         )
         run.write_text("report.html", render(page))
         run.finish()
-    return found
+    return result
 
 
 _APART = (
@@ -501,13 +501,13 @@ _APART = (
 
 def _pictures_of(folders: Sequence[Path], ids: Sequence[str]) -> list[bytes | None]:
     """The picture of each item in the first record that has it: its large view, else its thumbnail."""
-    found: dict[str, bytes] = {}
+    by_id: dict[str, bytes] = {}
     for home in folders:
         for folder in _records_in(home):
-            wanted = set(ids) - found.keys()
-            rows = (row for row in read_lines(folder / "thumbnails.jsonl") if row.get("id") in wanted)
-            found |= {**pictures(rows, path=folder / "thumbnails.jsonl"), **crops(folder, sorted(wanted))}
-    return [found.get(name) for name in ids]
+            missing = set(ids) - by_id.keys()
+            rows = (row for row in read_lines(folder / "thumbnails.jsonl") if row.get("id") in missing)
+            by_id |= {**pictures(rows, path=folder / "thumbnails.jsonl"), **crops(folder, sorted(missing))}
+    return [by_id.get(name) for name in ids]
 
 
 JUDGES = "judges"
@@ -538,28 +538,28 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     if not tables:
         return _compare_masks(folders)
     if sum(bool(run.verdicts) for run in runs) > 1:
-        found = _compare_masks(folders)
-        summary = replace(found.summary, metrics={**found.summary.metrics, **metrics})
-        return replace(found, summary=summary, tables=(*found.tables, *tables))
-    judged = [{verdict.id for verdict, _ in run.sounds} for run in runs]
-    n, ok = len(set.union(*judged)), len(set.intersection(*judged))
+        comparison = _compare_masks(folders)
+        summary = replace(comparison.summary, metrics={**comparison.summary.metrics, **metrics})
+        return replace(comparison, summary=summary, tables=(*comparison.tables, *tables))
+    judged_ids = [{verdict.id for verdict, _ in run.sounds} for run in runs]
+    n, ok = len(set.union(*judged_ids)), len(set.intersection(*judged_ids))
     summary = Summary(command="compare", n=n, ok=ok, failed=0, undefined=n - ok, metrics=metrics)
     return Comparison(summary=summary, tables=tables)
 
 
 def _compare_masks(folders: Sequence[Path]) -> Comparison:
-    found = [side for folder in folders for side in _sides(folder)]
-    every = _named([side for side in found if isinstance(side, JudgeRecord)])
-    broken = [error for error in found if isinstance(error, RecordError)]
-    if len(every) < 2:
+    results = [side for folder in folders for side in _sides(folder)]
+    records = _named([side for side in results if isinstance(side, JudgeRecord)])
+    broken = [error for error in results if isinstance(error, RecordError)]
+    if len(records) < 2:
         if broken:
             raise broken[0]
-        raise UsageError(f"{len(every)} judge is nothing to compare with", expected="two records or more", hint=_HINT)
-    sides = [side for side in every if side.truths]
-    apart = disagreements(every)
+        raise UsageError(f"{len(records)} judge is nothing to compare with", expected="two records or more", hint=_HINT)
+    sides = [side for side in records if side.truths]
+    apart = disagreements(records)
     if len(sides) < 2:
-        return _without_truth(every, apart)
-    broken += [RecordError("the record holds no truth", path=side.folder) for side in every if not side.truths]
+        return _without_truth(records, apart)
+    broken += [RecordError("the record holds no truth", path=side.folder) for side in records if not side.truths]
     matches = [match(first, second) for first, second in combinations(sides, 2)]
     if not any(pair.items for pair in matches):
         raise UsageError(
@@ -572,10 +572,10 @@ def _compare_masks(folders: Sequence[Path]) -> Comparison:
     tables: list[Table] = []
     metrics: dict[str, Mapping[str, Any]] = {}
     for protocol in sorted({paired.protocol for paired in tested}):
-        mine = [paired for paired in tested if paired.protocol == protocol]
-        adjusted = {name: _adjusted([_p_of(pair, name) for pair in mine]) for name in (RMSE, *LABELS)}
-        tables += part_tables(mine, adjusted)
-        for index, pair in enumerate(mine):
+        of_protocol = [paired for paired in tested if paired.protocol == protocol]
+        adjusted = {name: _adjusted([_p_of(pair, name) for pair in of_protocol]) for name in (RMSE, *LABELS)}
+        tables += part_tables(of_protocol, adjusted)
+        for index, pair in enumerate(of_protocol):
             metrics |= _metrics(pair, {label: values[index] for label, values in adjusted.items()})
     for name, reason in left_out:
         metrics[f"left_out/{name}"] = {
@@ -587,11 +587,11 @@ def _compare_masks(folders: Sequence[Path]) -> Comparison:
 
 def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder; for one that cannot be compared, the error that says why."""
-    found = _records_in(folder)
-    if not found:
+    paths = _records_in(folder)
+    if not paths:
         raise RecordError("the record holds no verdicts", path=folder, expected="verdicts of a judge", hint=_HINT)
     sides: list[JudgeRecord | RecordError] = []
-    for path in found:
+    for path in paths:
         try:
             sides.append(_read_side(path, folder))
         except RecordError as error:
@@ -610,8 +610,8 @@ def _records_in(folder: Path) -> list[Path]:
 
 def _read_side(folder: Path, home: Path) -> JudgeRecord:
     run = read_run(folder)
-    judged = {verdict.id for verdict, _ in run.verdicts}
-    failed = frozenset(row["id"] for row in failed_rows(run.errors, judged) if isinstance(row.get("id"), str))
+    judged_ids = {verdict.id for verdict, _ in run.verdicts}
+    failed = frozenset(row["id"] for row in failed_rows(run.errors, judged_ids) if isinstance(row.get("id"), str))
     if not run.verdicts:
         raise RecordError(
             f"the record holds no verdicts ({len(failed)} failed)",
@@ -651,21 +651,21 @@ def _named(sides: Sequence[JudgeRecord]) -> list[JudgeRecord]:
     """Give each side a name of its own: the judge's, with the folder given where one judge has several records."""
     counts = [side.name for side in sides]
     taken: set[str] = set()
-    named = []
+    renamed = []
     for place, side in enumerate(sides, start=1):
         home = side.home.resolve()
         names = (f"{side.name} ({home.name})", f"{side.name} ({home.parent.name}/{home.name})")
-        tried = names if counts.count(side.name) > 1 else (side.name,)
-        name = next((name for name in tried if name not in taken), f"{tried[0]} {place}")
+        options = names if counts.count(side.name) > 1 else (side.name,)
+        name = next((name for name in options if name not in taken), f"{options[0]} {place}")
         taken.add(name)
-        named.append(replace(side, name=name))
-    return named
+        renamed.append(replace(side, name=name))
+    return renamed
 
 
 def _reasons(matches: Sequence[Match]) -> str:
     total = Counter[str]()
-    for found in matches:
-        total.update(found.unmatched)
+    for matched in matches:
+        total.update(matched.unmatched)
     return ", ".join(f"{count} {reason}" for reason, count in total.items() if count)
 
 
@@ -678,8 +678,8 @@ def _p_of(pair: Paired, name: str) -> float | None:
 
 def _adjusted(values: Sequence[float | None]) -> list[float | None]:
     """The p values of a table by Holm, in their order."""
-    there = iter(holm([value for value in values if value is not None]))
-    return [None if value is None else next(there) for value in values]
+    adjusted = iter(holm([value for value in values if value is not None]))
+    return [None if value is None else next(adjusted) for value in values]
 
 
 def _summary(matches: Sequence[Match], metrics: Mapping[str, Mapping[str, Any]]) -> Summary:

@@ -139,7 +139,7 @@ def photo_folder(photos: Sequence[Mapping[str, Any]]) -> Path:
 
 def _check_photo(path: Path, size: tuple[int, ...]) -> None:
     try:
-        found: tuple[int, ...] = frame_size(path)
+        actual: tuple[int, ...] = frame_size(path)
     except InputError as error:
         raise UsageError(
             f"the installed scikit-image lacks a photograph: {error.message}",
@@ -147,9 +147,9 @@ def _check_photo(path: Path, size: tuple[int, ...]) -> None:
             expected="scikit-image 0.25 or newer",
             hint=_HINT,
         ) from error
-    if found != size:
+    if actual != size:
         raise UsageError(
-            f"the installed scikit-image has a photograph of {found[0]} x {found[1]} pixels",
+            f"the installed scikit-image has a photograph of {actual[0]} x {actual[1]} pixels",
             path=path,
             expected=f"the one that was outlined, {size[0]} x {size[1]}",
             hint=_HINT,
@@ -198,31 +198,31 @@ class CandidateMaker:
         boxes = {item.id: item.extra["box"] for item in group.items}
         frame = read_frame(group.items[0].frame)
         return [
-            made if made.errors else _with_drawn(_shortened(made), frame, boxes[made.id])
-            for made in self.stresser(group)
+            result if result.errors else _with_drawn(_shortened(result), frame, boxes[result.id])
+            for result in self.stresser(group)
         ]
 
 
-def _shortened(made: Result) -> Result:
+def _shortened(result: Result) -> Result:
     """The variants that the demonstration shows, and only their files."""
-    items = [row for row in made.rows[ITEMS] if row["id"].rpartition("/")[2] in STRESSED]
-    named = {row["mask"] for row in items} | {row["truth"]["mask"] for row in items}
-    files = {name: data for name, data in made.files.items() if name in named}
-    return replace(made, rows={**made.rows, ITEMS: items}, files=files)
+    items = [row for row in result.rows[ITEMS] if row["id"].rpartition("/")[2] in STRESSED]
+    paths = {row["mask"] for row in items} | {row["truth"]["mask"] for row in items}
+    files = {name: data for name, data in result.files.items() if name in paths}
+    return replace(result, rows={**result.rows, ITEMS: items}, files=files)
 
 
-def _with_drawn(made: Result, frame: Frame, box: Sequence[int]) -> Result:
+def _with_drawn(result: Result, frame: Frame, box: Sequence[int]) -> Result:
     """Put DeepLab's and GrabCut's candidates first; their truth is the mask alone, since their defect is not known."""
-    items = made.rows[ITEMS]
+    items = result.rows[ITEMS]
     shared = {key: items[0][key] for key in ("id", "frame", "mask", "text", "clip")}
-    masks = {name: decode(rle) for name, rle in load_masks()[made.id].items()}
+    masks = {name: decode(rle) for name, rle in load_masks()[result.id].items()}
     masks[GRABCUT] = segmented(frame, (box[0], box[1], box[2], box[3]))
-    files = {f"masks/{safe_name(made.id)}/{name}.png": encode_mask(mask) for name, mask in masks.items()}
+    files = {f"masks/{safe_name(result.id)}/{name}.png": encode_mask(mask) for name, mask in masks.items()}
     rows = [
-        {**shared, "id": f"{made.id}/{name}", "mask": path, "truth": {"mask": items[0]["truth"]["mask"]}}
+        {**shared, "id": f"{result.id}/{name}", "mask": path, "truth": {"mask": items[0]["truth"]["mask"]}}
         for name, path in zip(masks, files, strict=True)
     ]
-    return replace(made, rows={**made.rows, ITEMS: [*rows, *items]}, files={**made.files, **files})
+    return replace(result, rows={**result.rows, ITEMS: [*rows, *items]}, files={**result.files, **files})
 
 
 def segmented(frame: Frame, box: Box) -> Mask:
@@ -268,9 +268,9 @@ class Candidates(Verb[FrameGroup, None]):
 
     def finish(self, writer: ResultWriter) -> None:
         """Insist that all candidates could be made."""
-        made = {row["id"] for row in writer.run.lines(TARGETS)}
+        ids = {row["id"] for row in writer.run.lines(TARGETS)}
         for row in writer.run.lines(ERRORS):
-            if row["id"] not in made:
+            if row["id"] not in ids:
                 raise UsageError(
                     f"the candidates of {row['id']} could not be made: {row['error']}",
                     path=row["path"],

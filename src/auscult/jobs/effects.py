@@ -65,11 +65,11 @@ def run_effects(options: EffectsOptions) -> EffectsRun:
         raise UsageError("the sources have no two models and no number in common", expected="runs of the same models")
     metrics = {
         **{f"{label} {metric}": row for label, rows in worth.items() for metric, row in rows.items()},
-        **{f"stability {metric}": asdict(found) for metric, found in stable.items()},
+        **{f"stability {metric}": asdict(stability) for metric, stability in stable.items()},
     }
-    found = sum(len(rows) for rows in worth.values()) + len(stable)
+    count = sum(len(rows) for rows in worth.values()) + len(stable)
     return EffectsRun(
-        summary=Summary(command="effects", n=found, ok=found, failed=0, metrics=metrics),
+        summary=Summary(command="effects", n=count, ok=count, failed=0, metrics=metrics),
         tables=(
             *(
                 _effects_table(
@@ -111,13 +111,13 @@ def _effects(numbers: _Numbers, grid: PartsGrid) -> dict[str, dict[str, float]]:
 
 def _stability(sources: Sequence[_Numbers]) -> dict[str, RankStability]:
     """By metric, of the models that every source has."""
-    found = {}
+    by_metric = {}
     for metric in sources[0]:
-        rows = [one[metric] for one in sources if metric in one]
+        rows = [source[metric] for source in sources if metric in source]
         models = sorted(set.intersection(*({*row} for row in rows)))
         if len(rows) == len(sources) and len(models) > 1:
-            found[metric] = rank_stability([{model: row[model] for model in models} for row in rows])
-    return found
+            by_metric[metric] = rank_stability([{model: row[model] for model in models} for row in rows])
+    return by_metric
 
 
 # --- reading ---
@@ -129,10 +129,10 @@ def _labels(paths: Sequence[Path]) -> list[str]:
 
 
 def _read(path: Path) -> _Numbers:
-    found = _of_record(path) if path.is_dir() else _of_csv(path)
-    if not found:
+    numbers = _of_record(path) if path.is_dir() else _of_csv(path)
+    if not numbers:
         raise NothingToDo("it has no number of two models", path=path, expected=_FORM)
-    return found
+    return numbers
 
 
 def _of_record(folder: Path) -> _Numbers:
@@ -142,18 +142,18 @@ def _of_record(folder: Path) -> _Numbers:
     if not path.is_file():
         raise NothingToDo(f"there is no {CELLS}", path=folder, expected=_FORM, hint="let the run come to its end")
     rows = load(path, max_bytes=_MAX_BYTES)
-    wanted = {*NAMES, *TASKS}
-    found: _Numbers = {}
+    metrics = {*NAMES, *TASKS}
+    numbers: _Numbers = {}
     for row in rows if isinstance(rows, list) else []:
         if not isinstance(row, dict) or (row.get("measure"), row.get("level")) != ("level", "clean"):
             continue
         model, metric, value = str(row.get("model")), row.get("metric"), row.get("value")
-        if metric in wanted and _is_finite(value) and not model.startswith(_REFERENCE):
-            found.setdefault(str(metric), {})[model] = (100.0 if metric in _SHARES else 1.0) * value
-    begin = {model.rpartition(".")[0] for models in found.values() for model in models}
+        if metric in metrics and _is_finite(value) and not model.startswith(_REFERENCE):
+            numbers.setdefault(str(metric), {})[model] = (100.0 if metric in _SHARES else 1.0) * value
+    begin = {model.rpartition(".")[0] for models in numbers.values() for model in models}
     if len(begin) == 1:  # of one file, or all cascades
-        found = {metric: {model.rpartition(".")[2]: one for model, one in row.items()} for metric, row in found.items()}
-    return {metric: row for metric, row in found.items() if len(row) > 1}
+        numbers = {metric: {name.rpartition(".")[2]: row[name] for name in row} for metric, row in numbers.items()}
+    return {metric: row for metric, row in numbers.items() if len(row) > 1}
 
 
 def _is_finite(value: object) -> TypeGuard[float]:
@@ -166,18 +166,18 @@ def _of_csv(path: Path) -> _Numbers:
         header = [cell.strip() for cell in rows[0][1]] if rows else []
         if "model" not in header or len(set(header)) < len(header):
             raise InputError("there is no column model, or a column is there twice", expected=_FORM)
-        found: _Numbers = {name: {} for name in header if name != "model"}
+        columns: _Numbers = {name: {} for name in header if name != "model"}
         for line, cells in rows[1:]:
             if len(cells) != len(header):
                 raise InputError(f"the row has {len(cells)} cells", expected=f"{len(header)}, as the header", line=line)
             row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
             model = row.pop("model")
             for name, cell in row.items():
-                if model in found[name]:
+                if model in columns[name]:
                     raise InputError(f"the model {model[:40]!r} is there twice", expected="each once", line=line)
                 if cell:
-                    found[name][model] = _number(name, cell, line)
-    return {name: row for name, row in found.items() if len(row) > 1}
+                    columns[name][model] = _number(name, cell, line)
+    return {name: row for name, row in columns.items() if len(row) > 1}
 
 
 def _number(name: str, cell: str, line: int) -> float:
@@ -215,13 +215,13 @@ def _effects_table(
     )
 
 
-def _stability_table(found: Mapping[str, RankStability], labels: Sequence[str]) -> Table:
+def _stability_table(by_metric: Mapping[str, RankStability], labels: Sequence[str]) -> Table:
     return Table(
         title="Do other seeds change who is better?",
         header=("of", "pairs of models", "in the same order", "most ranks moved", "largest change", "closest pair"),
         rows=tuple(
-            (metric, str(one.pairs), str(one.kept), str(one.moved), f"{one.changed:.2f}", f"{one.closest:.2f}")
-            for metric, one in found.items()
+            (metric, str(row.pairs), str(row.kept), str(row.moved), f"{row.changed:.2f}", f"{row.closest:.2f}")
+            for metric, row in by_metric.items()
         ),
         note=f"Runs: {', '.join(labels)}. Orders are safe where the largest change is well below the closest pair.",
     )

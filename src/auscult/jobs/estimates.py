@@ -50,12 +50,12 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
         measured = [pair for pair in ordered if getattr(pair[0], key) is not None and pair[0].defect != "empty"]
         good = [_share(verdict, key) for verdict, _ in measured]
         clusters = clusters_in([row for _, row in measured])
-        made = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
+        source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
         rng = generator(0, "expected", key)
         share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
-        keep(metrics, name, _signed(share, made), n=len(good))
+        keep(metrics, name, _signed(share, source), n=len(good))
         if name == BELOW_80:
-            keep(metrics, LOOKS, _signed(looks_for(good), made), n=len(good))
+            keep(metrics, LOOKS, _signed(looks_for(good), source), n=len(good))
     return metrics
 
 
@@ -79,11 +79,11 @@ def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
     return max(shifts, default=SHIFT)
 
 
-def _signed(outcome: Scored[float] | Undefined, made: Mapping[str, str]) -> Scored[float] | Undefined:
+def _signed(outcome: Scored[float] | Undefined, source: Mapping[str, str]) -> Scored[float] | Undefined:
     """A number with its source added to the signature."""
     if not isinstance(outcome, Scored):
         return outcome
-    return replace(outcome, signature=Signature((*made.items(), *outcome.signature.fields)))
+    return replace(outcome, signature=Signature((*source.items(), *outcome.signature.fields)))
 
 
 def _share(verdict: Verdict, key: str) -> float:
@@ -148,30 +148,30 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
     for name, (outcome, count) in rivals.items():
         keep(metrics, name, outcome, n=count)
         lines.append((_RIVALS[name], str(count), cell(outcome)))
-    apart = np.abs(both.ranks[:, 0] - both.ranks[:, 1])  # equal ranks are no disagreement
-    far = [int(index) for index in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[index] > 0]
+    gaps = np.abs(both.ranks[:, 0] - both.ranks[:, 1])  # equal ranks are no disagreement
+    strongest = [int(index) for index in np.argsort(-gaps, kind="stable")[:STRONGEST] if gaps[index] > 0]
     note = f"In brackets: 95 % intervals by bootstrap over {len(set(both.clusters))} clips or photographs. {note}"
     first = Table(
         title="the judge beside the model's own score", header=("", "n", "value"), rows=tuple(lines), note=note
     )
     return BesideScore(
         metrics=metrics,
-        tables={f"{MODEL_SCORE}_1_agreement": first, DISAGREEMENTS: _far_table(both, far)},
-        strongest=tuple(both.verdicts[index].id for index in far),
+        tables={f"{MODEL_SCORE}_1_agreement": first, DISAGREEMENTS: _far_table(both, strongest)},
+        strongest=tuple(both.verdicts[index].id for index in strongest),
         order=order,
     )
 
 
 def _both(scored: Sequence[tuple[Verdict, float, Mapping[str, Any]]]) -> _Both:
-    kept = sorted(scored, key=lambda triple: triple[0].id)
-    scores = tuple(score for _, score, _ in kept)
-    ious = tuple(verdict.iou or 0.0 for verdict, _, _ in kept)
+    ordered = sorted(scored, key=lambda triple: triple[0].id)
+    scores = tuple(score for _, score, _ in ordered)
+    ious = tuple(verdict.iou or 0.0 for verdict, _, _ in ordered)
     return _Both(
-        verdicts=tuple(verdict for verdict, _, _ in kept),
+        verdicts=tuple(verdict for verdict, _, _ in ordered),
         scores=scores,
         ious=ious,
         ranks=np.column_stack([mean_ranks(ious), mean_ranks(scores)]),
-        clusters=tuple(clusters_in([row for _, _, row in kept])),
+        clusters=tuple(clusters_in([row for _, _, row in ordered])),
     )
 
 
@@ -182,7 +182,7 @@ def _score(verdict: Verdict, row: Mapping[str, Any]) -> float | None:
     return float(value) if plain and verdict.iou is not None and verdict.defect != "empty" else None  # type: ignore[arg-type]
 
 
-def _far_table(both: _Both, far: Sequence[int]) -> Table:
+def _far_table(both: _Both, indices: Sequence[int]) -> Table:
     n = len(both.verdicts)
     worst = np.round(both.ranks * n + 0.5).astype(int)  # ties get the mean rank
     return Table(
@@ -196,7 +196,7 @@ def _far_table(both: _Both, far: Sequence[int]) -> Table:
                 f"{both.scores[index]:.4g}",
                 str(worst[index, 1]),
             )
-            for index in far
+            for index in indices
         ),
         note=f"Ranks of {n}, 1 is the worst mask.",
     )

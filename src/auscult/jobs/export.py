@@ -83,14 +83,14 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     if options.images is not None and not is_folder(options.images):
         raise UsageError("--images names no folder", path=options.images, expected="the folder of the frames")
     run, rows = judged_rows(options.folder)
-    kept = select(rows, actions=options.actions)
+    chosen = select(rows, actions=options.actions)
     out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
     _require_empty(out)
-    tally = Tally(_classes(kept, run), pictures=options.images is not None)
+    tally = Tally(_classes(chosen, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}
     listener = progress or Silent()
-    listener.stage("writing frames", len({str(row.get("frame")) for row in kept}))
-    frames = _stepping(frames_of(run, kept, pictures=pictures), listener)
+    listener.stage("writing frames", len({str(row.get("frame")) for row in chosen}))
+    frames = _stepping(frames_of(run, chosen, pictures=pictures), listener)
     _write(out, FORMATS[options.format].write(frames, tally))
     copied = Counter[bool]()
     if options.images is not None:
@@ -98,7 +98,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
             copied[_copied(options.images, frame, out / FORMATS[options.format].pictures / picture)] += 1
     done = Exported(
         format=options.format,
-        masks=len(kept),
+        masks=len(chosen),
         frames=len(pictures),
         classes=tuple(tally.classes),
         mean_iou=fmean(tally.ious) if tally.ious else None,
@@ -143,12 +143,12 @@ def frames_of(
         by_frame.setdefault(str(row.get("frame")), []).append(row)
     stems: set[str] = set()
     masks = exported([row for group in by_frame.values() for row in group], run)
-    for frame, group in groupby(masks, key=lambda one: one.frame):
-        found = _frame(safe_path(frame, stems), group)
-        stems.add(found.stem)
+    for frame, group in groupby(masks, key=lambda mask: mask.frame):
+        exported_frame = _frame(safe_path(frame, stems), group)
+        stems.add(exported_frame.stem)
         if pictures is not None:
-            pictures[frame] = found.picture
-        yield found
+            pictures[frame] = exported_frame.picture
+        yield exported_frame
 
 
 def _frame(picture: str, masks: Iterator[ExportedMask]) -> ExportedFrame:
@@ -158,24 +158,24 @@ def _frame(picture: str, masks: Iterator[ExportedMask]) -> ExportedFrame:
 
 
 def _of_one_size(masks: Iterable[ExportedMask], size: tuple[int, int]) -> Iterator[ExportedMask]:
-    for one in masks:
-        if one.mask.shape != size:
+    for candidate in masks:
+        if candidate.mask.shape != size:
             raise RecordError(
-                f"the mask of {one.row['id']!r} is {one.mask.shape[0]} x {one.mask.shape[1]}, another of its frame "
-                f"{size[0]} x {size[1]} (height x width)",
+                f"the mask of {candidate.row['id']!r} is {candidate.mask.shape[0]} x {candidate.mask.shape[1]}, "
+                f"another of its frame {size[0]} x {size[1]} (height x width)",
                 expected="masks of one size on one frame",
                 hint=DAMAGED,
             )
-        yield one
+        yield candidate
 
 
 def _classes(rows: Sequence[Mapping[str, Any]], run: Run) -> tuple[str, ...]:
     """The classes of all masks: in the order of the COCO file that was judged, others behind in natural order."""
-    found = {label_of(row) for row in rows}
+    labels = {label_of(row) for row in rows}
     listed = run.header().get("categories")
-    named = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-    known = [name for name in named if isinstance(name, str) and name in found]
-    return tuple(dict.fromkeys((*known, *sorted(found, key=natural_key))))
+    names = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    listed_labels = [name for name in names if isinstance(name, str) and name in labels]
+    return tuple(dict.fromkeys((*listed_labels, *sorted(labels, key=natural_key))))
 
 
 def _require_empty(out: Path) -> None:
@@ -190,17 +190,17 @@ def _require_empty(out: Path) -> None:
 
 
 def _write(out: Path, pieces: Iterable[Piece]) -> None:
-    """Write pieces below a folder; those of one name go one behind the other, a file of before is never touched."""
-    begun: set[Path] = set()
+    """Write pieces below a folder, those of one name into one file in their order; no earlier file is touched."""
+    started: set[Path] = set()
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, group in groupby(pieces, key=itemgetter(0)):
             path = inside(out, name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab" if path in begun else "xb") as file:
+            with path.open("ab" if path in started else "xb") as file:
                 for _, data in group:
                     file.write(data)
-            begun.add(path)
+            started.add(path)
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
 

@@ -79,10 +79,10 @@ def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdict
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
     groups = [[(item, worst[item.id]) for item in group] for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
-    for drawn in _drawn(groups, workers):
-        for name, jpeg in drawn.items():
+    for images in _drawn(groups, workers):
+        for name, jpeg in images.items():
             run.write_bytes(picture_name(name), jpeg, durable=False)
-        progress.step(len(drawn))
+        progress.step(len(images))
 
 
 def _with_card(verdicts: Verdicts) -> Iterator[Verdict]:
@@ -97,8 +97,8 @@ def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, byte
     if sum(_bytes(group[0][0].frame) for group in groups) > _QUICK_BYTES:
         tasks, large = [], tasks
     with ThreadPoolExecutor(max(1, workers)) as threads:
-        drawn = threads.map(lambda task: next(run_tasks(make, [task], workers=0, stage="draw")).outcome, tasks)
-        for task, outcome in zip(tasks, drawn, strict=True):
+        outcomes = threads.map(lambda task: next(run_tasks(make, [task], workers=0, stage="draw")).outcome, tasks)
+        for task, outcome in zip(tasks, outcomes, strict=True):
             if isinstance(outcome, dict):
                 yield outcome
             else:  # such as a small file of many pixels, which this process would not be rid of
@@ -121,7 +121,7 @@ class _CropDrawer:
 
     def __call__(self, group: Judged) -> dict[str, bytes]:
         frame = read_frame(group[0][0].frame, limits=self._limits)
-        drawn = {}
+        images = {}
         for item, verdict in group:
             try:
                 mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
@@ -129,18 +129,18 @@ class _CropDrawer:
                 continue
             errors = verdict.error_map
             picture = crop(frame, mask, verdict.region, whole=verdict.defect == "merge", errors=errors)
-            drawn[item.id] = encode_jpeg(picture, quality=78 if errors is None else 72)
-        return drawn
+            images[item.id] = encode_jpeg(picture, quality=78 if errors is None else 72)
+        return images
 
 
 def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
     """The crops that a record holds, by item id."""
-    found = {}
+    by_id = {}
     for name in ids:
         picture = kept_file(folder / picture_name(name), most_bytes=MOST_BYTES)
         if picture is not None:
-            found[name] = picture
-    return found
+            by_id[name] = picture
+    return by_id
 
 
 def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
@@ -165,8 +165,8 @@ def segmentations(run: Run) -> dict[str, Any]:
 
 def exported(rows: Sequence[Mapping[str, Any]], run: Run) -> Iterator[ExportedMask]:
     """Items of a record with their masks, one by one."""
-    for one in _as_runs(rows, segmentations(run)):
-        yield replace(one, drawn=one.mask)
+    for candidate in _as_runs(rows, segmentations(run)):
+        yield replace(candidate, drawn=candidate.mask)
 
 
 def _as_runs(rows: Sequence[Mapping[str, Any]], masks: Mapping[str, Any]) -> Iterator[ExportedMask]:
@@ -212,13 +212,13 @@ def finish_run(
     ``verdicts`` are given together with those on ``sounds``. ``ended`` marks the run as finished in its manifest.
     """
     read = read_run(run.path, verdicts=verdicts, sounds=sounds)
-    compared, beside = _measured(read, read.truths())
-    heard, means = AgainstTruth(tables={}, metrics={}), dict[str, Mapping[str, Any]]()
+    compared, score = _measured(read, read.truths())
+    sound, means = AgainstTruth(tables={}, metrics={}), dict[str, Mapping[str, Any]]()
     if read.sounds:
-        heard, means = against_sound_truth(sound_pairs(read)), sound_metrics(read.sounds)
-    metrics = {**beside.metrics, **compared.metrics, **means, **heard.metrics}
+        sound, means = against_sound_truth(sound_pairs(read)), sound_metrics(read.sounds)
+    metrics = {**score.metrics, **compared.metrics, **means, **sound.metrics}
     summary = summarise(read, command=command, metrics=metrics)
-    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables, **heard.tables}.items()}
+    tables = {name: asdict(table) for name, table in {**score.tables, **compared.tables, **sound.tables}.items()}
     if joint := [verdict.joint for verdict, _ in read.verdicts if verdict.joint is not None]:
         tables["joint"] = asdict(joint_table(joint))
     printed = {PRINTED[1]: sound_counts(read.sounds)} if read.sounds else {}
@@ -229,7 +229,7 @@ def finish_run(
     for name, table in (tables | {name: asdict(table) for name, table in printed.items()}).items():
         run.write_json(f"tables/{name}.json", table)
     run.remove(ORDER_FILE)
-    run.append_many(ORDER_FILE, beside.order)
+    run.append_many(ORDER_FILE, score.order)
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
     run.write_text(TABLE, verdicts_csv([*rows, *in_order(row for _, row in read.sounds)]))
@@ -238,7 +238,7 @@ def finish_run(
         chosen = [row for row in rows if row["action"] in actions]
         run.write_long_json(name, coco_of(chosen, read, masks=masks))
     del masks
-    page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
+    page = _page(replace(read, summary=summary.as_json()), tables, score.strongest)
     run.write_text(REPORT, page)
     if ended:
         run.finish()
@@ -249,25 +249,25 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened."""
     read = read_run(folder)
     require_whole(folder, read.verdicts, read.sounds)
-    truths, heard = read.truths(), against_sound_truth(sound_pairs(read))
-    if not truths and not heard.tables:
+    truths, sound = read.truths(), against_sound_truth(sound_pairs(read))
+    if not truths and not sound.tables:
         raise RecordError(
             "the record holds no truth to score against",
             path=folder,
             expected="a record of `auscult audit` whose INPUT had truth",
             hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
         )
-    compared, beside = _measured(read, truths)
-    summary = summarise(read, command="score", metrics={**beside.metrics, **compared.metrics, **heard.metrics})
-    return summary, [*compared.tables.values(), *heard.tables.values()]
+    compared, score = _measured(read, truths)
+    summary = summarise(read, command="score", metrics={**score.metrics, **compared.metrics, **sound.metrics})
+    return summary, [*compared.tables.values(), *sound.tables.values()]
 
 
 def score_labels(folder: Path, labels: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against a table of labels, such as the marks that its report exports."""
     read = read_run(folder)
     verdicts = [verdict for verdict, _ in read.verdicts]
-    known = read_labels(labels, known={verdict.id for verdict in verdicts})
-    compared = against_labels(verdicts, known, clusters=clusters_in(read))
+    by_id = read_labels(labels, known={verdict.id for verdict in verdicts})
+    compared = against_labels(verdicts, by_id, clusters=clusters_in(read))
     return summarise(read, command="score", metrics=compared.metrics), list(compared.tables.values())
 
 
@@ -282,6 +282,7 @@ def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTr
 def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
     """Count what a record holds."""
     verdicts, sounds = [verdict for verdict, _ in read.verdicts], [verdict for verdict, _ in read.sounds]
+    actions = [verdict.action or "" for verdict in verdicts] + [verdict.action or "" for verdict in sounds]
     ok = len(verdicts) + len(sounds)
     return Summary(
         command=command,
@@ -289,7 +290,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         ok=ok,
         failed=len(read.failed),
         undefined=0,
-        by_action=counted_by([one.action or "" for one in verdicts] + [one.action or "" for one in sounds], DECISIONS),
+        by_action=counted_by(actions, DECISIONS),
         sound=_summary_of_sounds(read),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         metrics={
@@ -315,11 +316,11 @@ def _summary_of_sounds(read: Run) -> dict[str, Any] | None:
 def _unparsed(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     """Share of masks whose replies hold no verdict, of those that a model was asked about."""
     asked = [verdict for verdict in verdicts if verdict.usage]
-    lost = sum(verdict.iou is None for verdict in asked)
-    if not lost:
+    unparsed = sum(verdict.iou is None for verdict in asked)
+    if not unparsed:
         return {}
     signature = Signature.of(metric="share of masks without a verdict in the replies", judge=asked[0].judge)
-    return {"unparsed": metric_row(Scored(lost / len(asked), signature), n=len(asked))}
+    return {"unparsed": metric_row(Scored(unparsed / len(asked), signature), n=len(asked))}
 
 
 def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
@@ -330,14 +331,14 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     return {"estimated_iou": metric_row(Scored(fmean(values), signature), n=len(values))}
 
 
-def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> Iterator[str]:
+def _page(read: Run, tables: Mapping[str, Any], strongest: Sequence[str]) -> Iterator[str]:
     worst = worst_first(_with_card(read.verdicts))[:PICTURED]
-    shown = {*(verdict.id for verdict in worst), *apart}
-    rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
+    ids = {*(verdict.id for verdict in worst), *strongest}
+    rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in ids)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
-    heard, alarms = shown_sounds(read.path, read.sounds) if read.sounds else {}, alarms_of(read.path)
-    return rendered(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=heard, alarms=alarms))
+    audio, alarms = shown_sounds(read.path, read.sounds) if read.sounds else {}, alarms_of(read.path)
+    return rendered(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=audio, alarms=alarms))
 
 
 def alarms_of(folder: Path) -> tuple[str, ...]:
@@ -377,10 +378,10 @@ def report_suite(folder: Path) -> Page:
     Everything else stays as it is, the manifest too: a report does not mark a run as finished.
     """
     require_record(folder)
-    with ExitStack() as held:
-        held.callback(FolderLock(folder).release)
+    with ExitStack() as stack:
+        stack.callback(FolderLock(folder).release)
         page = read_page(folder)
         files = Files(folder)
-        held.callback(files.close)
+        stack.callback(files.close)
         files.write_bytes(REPORT, render(page).encode())
     return page

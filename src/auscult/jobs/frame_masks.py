@@ -30,10 +30,10 @@ class FrameMasks:
 
     def get(self, name: str) -> LoadedMask | AuscultError:
         """The mask of an item, or why it cannot be read."""
-        known = self._whole.pop(name, None)
-        if known is not None:
-            self._whole[name] = known
-            return known
+        cached = self._whole.pop(name, None)
+        if cached is not None:
+            self._whole[name] = cached
+            return cached
         packed = self._packed.get(name)
         if isinstance(packed, AuscultError):
             return packed
