@@ -77,33 +77,33 @@ def _cases(options: AviOptions, how: ScoreHow) -> dict[str, AviCase]:
     if not Path(options.data).is_dir():
         raise UsageError("there is no such folder", path=options.data, expected="-T data=TREE")
     listing = listing_of(options, Silent())
-    found = cases_of(
+    case_list = cases_of(
         listing.samples,
         tasks=options.tasks,
         scored={name: how.identity(one.metric) for name, one in TASKS.items()},
         released=is_released(options, listing),
         step=lambda: None,
     )
-    if not found.cases:
+    if not case_list.cases:
         raise UsageError("there is no sample to ask about", path=options.data)
-    return {case.id: case for case in found.cases}
+    return {case.id: case for case in case_list.cases}
 
 
 def _sample(case: AviCase) -> Sample:
     sample = case.sample
-    shown: list[Any] = [ContentImage(image=str(path)) for path in sample.images]
-    shown += [ContentAudio(audio=str(path), format=_format(path, ("wav", "mp3"))) for path in sample.sounds]
+    content: list[Any] = [ContentImage(image=str(path)) for path in sample.images]
+    content += [ContentAudio(audio=str(path), format=_format(path, ("wav", "mp3"))) for path in sample.sounds]
     if sample.video is not None:
-        shown.append(ContentVideo(video=str(sample.video), format=_format(sample.video, ("mp4", "mpeg", "mov"))))
-    return Sample(id=case.id, input=[ChatMessageUser(content=[*shown, ContentText(text=sample.question)])])
+        content.append(ContentVideo(video=str(sample.video), format=_format(sample.video, ("mp4", "mpeg", "mov"))))
+    return Sample(id=case.id, input=[ChatMessageUser(content=[*content, ContentText(text=sample.question)])])
 
 
 def _format(path: Path, known: Sequence[str]) -> Any:
     """The format of a medium, as Inspect names it."""
-    found = path.suffix.lower().removeprefix(".")
-    if found not in known:
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in known:
         raise InputError("Inspect sends no such file", path=path, expected=" or ".join(known))
-    return found
+    return suffix
 
 
 def _scorer(options: AviOptions, how: ScoreHow, *, cases: dict[str, AviCase]) -> Any:
@@ -114,7 +114,7 @@ def _scorer(options: AviOptions, how: ScoreHow, *, cases: dict[str, AviCase]) ->
         """Tasks, stages and levels with both ends of their intervals, as fractions; gaps in 0..100."""
 
         def numbers(scores: list[SampleScore]) -> dict[str, float]:
-            rows = [one.score.metadata[_ROW] for one in scores if one.score.metadata]
+            rows = [sample.score.metadata[_ROW] for sample in scores if sample.score.metadata]
             return _numbers(rows, options, cases=cases)
 
         return numbers
@@ -129,15 +129,15 @@ def _scorer(options: AviOptions, how: ScoreHow, *, cases: dict[str, AviCase]) ->
             case = cases[str(state.sample_id)]
             row = {"key": _key(case.id), "model": MODEL, "condition": NOTHING.name, "reply": state.output.completion}
             prepared = Prepared(case=case, condition=NOTHING, seed=options.seed)
-            found = score_row(ToScore(row=row, prepared=prepared))
-            if isinstance(found, Failed):
-                raise InputError(found.error.error)
-            answer, value = found[0]["answer"], found[0]["value"]
+            rows = score_row(ToScore(row=row, prepared=prepared))
+            if isinstance(rows, Failed):
+                raise InputError(rows.error.error)
+            answer, value = rows[0]["answer"], rows[0]["value"]
             return Score(
                 value=0.0 if value is None else value,
                 answer=str(answer.get("value", "")),
                 explanation=str(answer["path"]),
-                metadata={_ROW: found[0]},
+                metadata={_ROW: rows[0]},
             )
 
         return score

@@ -125,20 +125,20 @@ class ModelOptions(SuiteOptions):
         """
         if self.only is None:
             return list(things)
-        wanted = _ids(self.only)
+        requested = _ids(self.only)
         known = {name for thing in things for name in ids(thing)}
-        for line, name in enumerate(wanted, 1):
+        for line, name in enumerate(requested, 1):
             if name and name not in known:
-                near = get_close_matches(name, known, n=3)
+                similar = get_close_matches(name, known, n=3)
                 raise UsageError(
                     f"the data have no case or clip {name[:80]!r}",
                     expected="ids as in cases.jsonl",
-                    hint=f"did you mean {' or '.join(near)}?" if near else "",
+                    hint=f"did you mean {' or '.join(similar)}?" if similar else "",
                     path=self.only,
                     line=line,
                 )
-        named = frozenset(filter(None, wanted))
-        return [thing for thing in things if not named.isdisjoint(ids(thing))]
+        selected = frozenset(filter(None, requested))
+        return [thing for thing in things if not selected.isdisjoint(ids(thing))]
 
     def require_models(self) -> None:
         """Refuse a command that names no model."""
@@ -182,8 +182,8 @@ class LateModelSuite(LateSuite):
 
     def task(self, manifest: Mapping[str, Any]) -> Any:
         """The task of a record."""
-        found = resolve_name(self.rules)
-        return found(manifest) if callable(found) else found
+        rules = resolve_name(self.rules)
+        return rules(manifest) if callable(rules) else rules
 
 
 def _ids(path: Path) -> list[str]:

@@ -147,6 +147,6 @@ def run(
         UsageError: An option is wrong, or ``data`` holds nothing to judge.
         RecordError: The folder is in use, or was made with other arguments.
     """
-    found = load_suite(suite)
-    where = {"data": data_of(data)} if data else {}
-    return found.run(options_of(found, {**options, **where, "out": out}), progress)
+    chosen = load_suite(suite)
+    source = {"data": data_of(data)} if data else {}
+    return chosen.run(options_of(chosen, {**options, **source, "out": out}), progress)

@@ -25,9 +25,9 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
     from auscult.jobs.make import make_scenes
     from auscult.jobs.options import MakeOptions
 
-    made = MakeOptions(count=options.count, assets=options.assets, **options.making(SCENE_FOLDER))
-    make_scenes(made, progress)
-    return made.out
+    make_options = MakeOptions(count=options.count, assets=options.assets, **options.making(SCENE_FOLDER))
+    make_scenes(make_options, progress)
+    return make_options.out
 
 
 def shown_instances(
@@ -38,28 +38,28 @@ def shown_instances(
     As ``unshown`` says; a note tells how many were left out.
     """
     hidden = unshown(source, still=still, null=null)
-    mine = [one for one in listing.instances if not splits or one.split in splits]
-    kept = tuple(one for one in mine if one.id not in hidden)
-    if len(kept) == len(mine):
-        return replace(listing, instances=kept)
-    there = sum(null or not one.absent for one in mine)
-    note = f"{counted(len(mine) - len(kept), 'sentence')} of {there:,} left out: only what is heard" + (
+    instances = [instance for instance in listing.instances if not splits or instance.split in splits]
+    visible = tuple(instance for instance in instances if instance.id not in hidden)
+    if len(visible) == len(instances):
+        return replace(listing, instances=visible)
+    total = sum(null or not instance.absent for instance in instances)
+    note = f"{counted(len(instances) - len(visible), 'sentence')} of {total:,} left out: only what is heard" + (
         ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
         if still
         else " tells whom they mean, and no sound is given."
     )
-    return replace(listing, instances=kept, notes=(*listing.notes, note))
+    return replace(listing, instances=visible, notes=(*listing.notes, note))
 
 
 def unshown(folder: Path, *, still: bool, null: bool = False) -> frozenset[str]:
     """Ids of generated scenes' expressions that need a modality the task lacks; with ``null`` null ones as well."""
-    found: set[str] = set()
+    hidden: set[str] = set()
     for row in _rows(folder / SCENES_FILE):
         try:
-            found.update(hidden_sentences(row, still=still, null=null))
+            hidden.update(hidden_sentences(row, still=still, null=null))
         except InputError:
             continue
-    return frozenset(found)
+    return frozenset(hidden)
 
 
 def _rows(file: Path) -> Iterator[Mapping[str, Any]]:

@@ -72,7 +72,7 @@ class AviCase:
             "confirms": self.confirms,
             "released": int(self.released),
             "unconfirmed": int(self.sample.unconfirmed),
-            "unmet": ",".join(one.name for sense, one in WITHOUT.items() if not self.has(sense)),
+            "unmet": ",".join(condition.name for sense, condition in WITHOUT.items() if not self.has(sense)),
         }
 
     def has(self, sense: str) -> bool:
@@ -149,11 +149,11 @@ def cases_of(
 
     ``scored`` says by task how replies are scored, so that they are scored anew where that changes.
     """
-    found = CaseList[AviCase]()
-    hashed = _hashed([one for one in samples if _wanted(one, tasks)], found.errors, step=step)
+    case_list = CaseList[AviCase]()
+    hashed = _hashed([sample for sample in samples if _wanted(sample, tasks)], case_list.errors, step=step)
     guesses = text_guesses([sample for sample, _ in hashed])
-    ids = {(one.folder, one.position): one.id for one, _ in hashed}
-    found.cases = [
+    ids = {(sample.folder, sample.position): sample.id for sample, _ in hashed}
+    case_list.cases = [
         AviCase(
             sample=sample,
             clip=sample.clip or _leading(sample, hashes),
@@ -165,27 +165,27 @@ def cases_of(
         )
         for sample, hashes in hashed
     ]
-    return found
+    return case_list
 
 
 def _hashed(
     samples: Iterable[AviSample], errors: list[ListError], *, step: Callable[[], None]
 ) -> list[tuple[AviSample, list[str]]]:
     """The samples whose media can be read, with the hashes of these; a question is not asked without the other's."""
-    hash_of, found, lost = cache(digest_file), dict[str, list[str]](), set[tuple[str, int]]()
-    kept = []
+    hash_of, digests, unreadable = cache(digest_file), dict[str, list[str]](), set[tuple[str, int]]()
+    readable = []
     for sample in samples:
         try:
-            found[sample.id] = [hash_of(file) for file in sample.files]
-            kept.append(sample)
+            digests[sample.id] = [hash_of(file) for file in sample.files]
+            readable.append(sample)
         except AuscultError as error:
             errors.append((sample.id, ErrorRecord.of(error, _STAGE)))
-            lost.add((sample.folder, sample.position if sample.confirms is None else sample.confirms))
+            unreadable.add((sample.folder, sample.position if sample.confirms is None else sample.confirms))
         step()
-    usable, alone = with_lost(kept, lost)
+    usable, alone = with_lost(readable, unreadable)
     lone = ErrorRecord(stage=_STAGE, error="its question's media cannot be read", expected="a question to confirm")
-    errors += [(one.id, lone) for one in alone]
-    return [(one, found[one.id]) for one in usable]
+    errors += [(sample.id, lone) for sample in alone]
+    return [(sample, digests[sample.id]) for sample in usable]
 
 
 def _wanted(sample: AviSample, tasks: Collection[str]) -> bool:
@@ -211,17 +211,17 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     for sample in samples:
         for text in (sample.question, ""):
             counts.setdefault((sample.folder, text), Counter())[truths[sample.id]] += 1
-    best = {key: sorted(known.items(), key=_rank)[:2] for key, known in counts.items()}
-    found = {}
+    best = {key: sorted(counter.items(), key=_rank)[:2] for key, counter in counts.items()}
+    guesses = {}
     for sample in samples:
-        known = best[sample.folder, sample.question]
+        ranked = best[sample.folder, sample.question]
         if counts[sample.folder, sample.question].total() < _SHARED:
-            known = best[sample.folder, ""]
-        if counts[sample.folder, ""].total() < _SHARED or known[0][1] == 1:
+            ranked = best[sample.folder, ""]
+        if counts[sample.folder, ""].total() < _SHARED or ranked[0][1] == 1:
             others = [(text, count - (text == truths[sample.id])) for text, count in best[sample.folder, ""]]
-            known = sorted((one for one in others if one[1] > 0), key=_rank)
-        found[sample.id] = known[0][0] if known else ""
-    return found
+            ranked = sorted((pair for pair in others if pair[1] > 0), key=_rank)
+        guesses[sample.id] = ranked[0][0] if ranked else ""
+    return guesses
 
 
 def _rank(counted: tuple[str, int]) -> tuple[int, str]:

@@ -22,32 +22,34 @@ _MOST_TREES: Final = 32
 def listing_of(options: AviOptions, progress: Progress) -> AviListing:
     """The samples of the data, which are made first where they are to be."""
     sources = _made(options, progress) if options.data == SCENES else _trees(Path(options.data))
-    found = AviListing()
+    result = AviListing()
     for source in sources:
         listing = read_tree(source)
-        found.samples += listing.samples
-        found.errors += listing.errors
-        found.notes += [note for note in listing.notes if not note.startswith("Not in the data")]
+        result.samples += listing.samples
+        result.errors += listing.errors
+        result.notes += [note for note in listing.notes if not note.startswith("Not in the data")]
     missing = [
-        name for name in dict.fromkeys(TASK_OF.values()) if name not in {TASK_OF[one.folder] for one in found.samples}
+        name
+        for name in dict.fromkeys(TASK_OF.values())
+        if name not in {TASK_OF[sample.folder] for sample in result.samples}
     ]
     if missing:
-        found.notes.append(f"Not in the data: {', '.join(missing)}.")
-    return found
+        result.notes.append(f"Not in the data: {', '.join(missing)}.")
+    return result
 
 
 def is_released(options: AviOptions, listing: AviListing) -> bool:
     """Whether the data look like the release: not made by auscult, and of Table 2's size in every folder."""
     if options.data == SCENES or (Path(options.data) / MANIFEST).is_file():
         return False
-    return Counter(one.folder for one in listing.samples) == _SIZES
+    return Counter(sample.folder for sample in listing.samples) == _SIZES
 
 
 def _trees(source: Path) -> list[Path]:
     """The folder itself, or those in it that hold a tree each."""
     if (source / "levels").is_dir() or any((source / stage).is_dir() for stage in ("perception", "sensation")):
         return [source]
-    below = sorted(one for one in source.iterdir() if (one / "levels").is_dir()) if source.is_dir() else []
+    below = sorted(folder for folder in source.iterdir() if (folder / "levels").is_dir()) if source.is_dir() else []
     return below[:_MOST_TREES] or [source]
 
 
@@ -67,5 +69,5 @@ def _made(options: AviOptions, progress: Progress) -> list[Path]:
 
 def count_of(options: AviOptions) -> int | None:
     """How many samples of each task and type are to be made; None for as many as usual."""
-    usual = next(one.default for one in fields(AviOptions) if one.name == "count")
+    usual = next(option.default for option in fields(AviOptions) if option.name == "count")
     return options.count if "count" in options.given or options.count != usual else None

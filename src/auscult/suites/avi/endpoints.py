@@ -47,14 +47,14 @@ def dry_run(
     runner: SuiteRunner[Any, Any], models: Sequence[OmniSpec], conditions: Sequence[Condition], *, log: RequestLog
 ) -> SuiteRun:
     """What asking would take; nothing is sent, and nothing of the models is written down."""
-    found = {}
+    estimates = {}
     for model in models:
         requests = runner.unasked(model, conditions_for(model, conditions, log))
         runner.progress.stage(f"count {model.name}", len(requests))
-        found[model.name] = estimate_all(requests, model, progress=runner.progress)
-    table = estimate_table(found)
-    n, failed = (sum(numbers) for numbers in zip(*map(_counts, found.values()), strict=True))
-    summary = Summary(command="run avi --dry-run", n=n + failed, ok=n, failed=failed, metrics=_metrics(found))
+        estimates[model.name] = estimate_all(requests, model, progress=runner.progress)
+    table = estimate_table(estimates)
+    n, failed = (sum(numbers) for numbers in zip(*map(_counts, estimates.values()), strict=True))
+    summary = Summary(command="run avi --dry-run", n=n + failed, ok=n, failed=failed, metrics=_metrics(estimates))
     return SuiteRun(out=runner.run.path, summary=summary, tables={DRY_RUN: table}, shown=(table,))
 
 
@@ -65,20 +65,20 @@ def _counts(found: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
 
 def _metrics(found: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, dict[str, Any]]:
     """USD at most by model."""
-    return {f"usd {model}": {"value": one.cost, "n": one.requests} for model, (one, _) in found.items()}
+    return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in found.items()}
 
 
 def reformatting(
     runner: SuiteRunner[AviCase, Any], formatter: ChatFormatter, *, variant: str
 ) -> Callable[[Mapping[str, ResultKey]], None]:
     """What is done before replies are scored: the formatter reformats those without an answer."""
-    run, known = runner.run, {case.id: case for case in runner.cases}
+    run, by_id = runner.run, {case.id: case for case in runner.cases}
 
     def replies(requests: Mapping[str, ResultKey]) -> Iterator[ToRead]:
         for row in read_lines(run.path / job.FILE):
             request = requests.get(str(row["key"]))
             if request is not None:
-                case = known[request[2]]
+                case = by_id[request[2]]
                 yield ToRead(
                     key=str(row["key"]),
                     reply=str(row["reply"]),

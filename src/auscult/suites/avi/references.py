@@ -91,7 +91,7 @@ def as_reply(request: AviRequest, truth: str) -> str:
     value, form = codec.load(truth.encode()), request.task.answer
     if form == "boxes":
         shares = [(name, _shares(box, value)) for name, box in value["boxes"]]
-        return _json({f"{name}_{_rank(shares, at)}": box for at, (name, box) in enumerate(shares)})
+        return _json({f"{name}_{_rank(shares, index)}": box for index, (name, box) in enumerate(shares)})
     if form == "frame boxes":
         boxes = [None if box is None else _shares(box, value) for box in value["boxes"]]
         return _json({f"frame_{number}": box for number, box in enumerate(boxes)})
@@ -118,8 +118,8 @@ def _chosen(request: AviRequest, rng: np.random.Generator | None) -> str:
 
 
 def _words(request: AviRequest, rng: np.random.Generator | None) -> str:
-    whole = [option.strip("# ") for option in request.sample.options]
-    return f"#{_one(whole or ['not sure'], rng)}#"
+    options = [option.strip("# ") for option in request.sample.options]
+    return f"#{_one(options or ['not sure'], rng)}#"
 
 
 def _indices(request: AviRequest, rng: np.random.Generator | None) -> str:
@@ -154,7 +154,7 @@ def _some(words: Sequence[str], rng: np.random.Generator | None) -> list[str]:
     if rng is None or not words:
         return list(words[:1])
     count = min(len(words), int(rng.integers(1, _MOST_DRAWN + 1)))
-    return [words[at] for at in rng.permutation(len(words))[:count]]
+    return [words[index] for index in rng.permutation(len(words))[:count]]
 
 
 def _box(rng: np.random.Generator | None) -> list[float]:

@@ -132,7 +132,7 @@ class TaskScores:
     @property
     def places(self) -> dict[str, int]:
         """Position of each sample that has a score."""
-        return {self.cases[at]: at for at in self.main.kept} if isinstance(self.main, AnswerScore) else {}
+        return {self.cases[index]: index for index in self.main.kept} if isinstance(self.main, AnswerScore) else {}
 
     @property
     def failed(self) -> int:
@@ -147,8 +147,8 @@ class TaskScores:
     def _count(self, name: str) -> int:
         if isinstance(self.main, AnswerScore):
             return int(getattr(self.main, name))
-        found = self.main.detail.get(name, 0)
-        return found if isinstance(found, int) else 0
+        count = self.main.detail.get(name, 0)
+        return count if isinstance(count, int) else 0
 
     @property
     def rows(self) -> TaskRows | None:
@@ -177,33 +177,39 @@ class AviResults:
     def of(cls, view: GridColumns, task: AviBenchTask) -> AviResults:
         """Everything that follows from the answers."""
         grid = view.grid
-        asked = [(model, one.name) for model in grid.models for one in grid.conditions if grid.known(model, one.name)]
-        scores = {key: _scores_of(view, key, task) for key in asked}
+        keys = [
+            (model, condition.name)
+            for model in grid.models
+            for condition in grid.conditions
+            if grid.known(model, condition.name)
+        ]
+        scores = {key: _scores_of(view, key, task) for key in keys}
         rows = {
-            key: {name: rows for name, one in found.items() if (rows := one.rows) is not None}
-            for key, found in scores.items()
+            key: {name: rows for name, one in by_task.items() if (rows := one.rows) is not None}
+            for key, by_task in scores.items()
         }
-        how: LevelOptions = {"reading": task.reading, "chance": _own_chance(view, scores)}
+        level_options: LevelOptions = {"reading": task.reading, "chance": _own_chance(view, scores)}
         intervals = {
-            key: level_intervals(mine, rng=view.rng("levels"), **how) if mine else {} for key, mine in rows.items()
+            key: level_intervals(task_rows, rng=view.rng("levels"), **level_options) if task_rows else {}
+            for key, task_rows in rows.items()
         }
         models = sorted((model for model in grid.models if rows.get((model, CLEAN))), key=task.is_baseline)
         pairs = [
             pair for pair in combinations(models, 2) if not (task.is_baseline(pair[0]) and task.is_baseline(pair[1]))
         ]
-        differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], how) for pair in pairs}
+        differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], level_options) for pair in pairs}
         costs = {
-            key: _paired(view, [scores[key[0], CLEAN], scores[key]], how)
-            for key in asked
+            key: _paired(view, [scores[key[0], CLEAN], scores[key]], level_options)
+            for key in keys
             if key[1] != CLEAN and (key[0], CLEAN) in scores
         }
-        found = cls(scores=scores, intervals=intervals, differences=differences, costs=costs)
-        return replace(found, numbers=tuple(_numbers(view, found)))
+        results = cls(scores=scores, intervals=intervals, differences=differences, costs=costs)
+        return replace(results, numbers=tuple(_numbers(view, results)))
 
 
 def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
     """Chance of captions that are not scored by FENSE, as Table 15's is: what a caption of another clip scores."""
-    if not any(one.get("metric") in NOT_FENSE for rows in view.grid.answers.values() for one in rows.values()):
+    if not any(answer.get("metric") in NOT_FENSE for rows in view.grid.answers.values() for answer in rows.values()):
         return {}
     blind = scores.get((_BLIND, CLEAN), {}).get("AVC")
     return {"AVC": _HUNDRED * blind.main.value if blind and isinstance(blind.main, AnswerScore) else math.nan}
@@ -243,23 +249,23 @@ def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> d
             by_task.setdefault(about["task"], []).append(case)
     ordered = [name for name in TASKS if name in by_task]
     answers, values = grid.answers.get(key, {}), grid.cell(model, condition, SCORE)
-    found = {}
+    task_scores = {}
     for name in ordered:
         cases = [case for case in by_task[name] if confirmations.get(case) not in waiting]
-        mine = _Reader(view, TASKS[name], answers=answers, undefined=values.undefined)
-        found[name] = _task_scores(mine, cases, confirmations, how=task)
-    return found
+        reader = _Reader(view, TASKS[name], answers=answers, undefined=values.undefined)
+        task_scores[name] = _task_scores(reader, cases, confirmations, how=task)
+    return task_scores
 
 
 def _about(about: Mapping[str, str | int], case: str) -> dict[str, str]:
-    found = {name: about.get(name) for name in ("task", "truth", "confirms")}
-    if not all(isinstance(value, str) for value in found.values()) or found["task"] not in TASKS:
+    texts = {name: about.get(name) for name in ("task", "truth", "confirms")}
+    if not all(isinstance(value, str) for value in texts.values()) or texts["task"] not in TASKS:
         raise RecordError(
             f"the record does not say of which task {case:.60} is",
             expected="task, truth and confirms under `about` in cases.jsonl",
             hint=_DAMAGED,
         )
-    return {name: str(value) for name, value in found.items()}
+    return {name: str(value) for name, value in texts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +289,8 @@ class _Reader:
         if answer.get("path") == UNREAD:
             return Undefined(str(answer.get("reason", "")), {"skip": True} if answer.get("skip") is True else {})
         if self.task.metric == "fense":
-            given = None if case in self.undefined else answer.get("caption")
-            return float(given) if isinstance(given, int | float) else None
+            caption = None if case in self.undefined else answer.get("caption")
+            return float(caption) if isinstance(caption, int | float) else None
         return answer_of(self.task.answer, answer.get("value"))
 
 
@@ -292,24 +298,24 @@ def _task_scores(
     reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, how: AviBenchTask
 ) -> TaskScores:
     task, grid = reader.task, reader.view.grid
-    ways: tuple[Unparsed, Unparsed] = ("wrong", "skip") if how.unparsed == "wrong" else ("skip", "wrong")
+    modes: tuple[Unparsed, Unparsed] = ("wrong", "skip") if how.unparsed == "wrong" else ("skip", "wrong")
     predictions, truths = [reader.prediction(case) for case in cases], [reader.truth(case) for case in cases]
     unconfirmed = None
     if task.confirmed:
         pairs, true = [], []
-        for case, given, truth in zip(cases, predictions, truths, strict=True):
+        for case, prediction, truth in zip(cases, predictions, truths, strict=True):
             other, gone = confirmations.get(case), bool(grid.about[case].get("unconfirmed"))
             absent = NO_ANSWER if gone else Undefined("")  # failed, not a guess excused
-            pairs.append((given, absent if other is None else reader.prediction(other)))
+            pairs.append((prediction, absent if other is None else reader.prediction(other)))
             true.append((truth, ("" if gone else None) if other is None else reader.truth(other)))
-        made = [double_confirmation(pairs, true, unparsed=way) for way in ways]
-        main, other_way, unconfirmed = made[0]["with"], made[1]["with"], made[0]["without"]
+        outcomes = [double_confirmation(pairs, true, unparsed=mode) for mode in modes]
+        main, other_way, unconfirmed = outcomes[0]["with"], outcomes[1]["with"], outcomes[0]["without"]
     else:
         boxes = next((text for case in cases if (text := reader.answers.get(case, {}).get("boxes"))), "xyxy share")
         captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
         caption = " and ".join(captions) or "fense"
         score = task_score(task.metric, variant=how.variant, boxes=str(boxes), caption=caption)
-        main, other_way = (score(predictions, truths, unparsed=way) for way in ways)
+        main, other_way = (score(predictions, truths, unparsed=mode) for mode in modes)
     clips = tuple(grid.cases[case] for case in cases)
     return TaskScores(main=main, other=other_way, unconfirmed=unconfirmed, cases=tuple(cases), clips=clips)
 
@@ -328,8 +334,8 @@ def _numbers(view: GridColumns, found: AviResults) -> Iterator[AviNumber]:
                 outcome = _percent(one.unconfirmed)
                 metric = f"{name} unconfirmed"
                 yield _number(view, "level", (model, condition), name=metric, outcome=outcome, scores=scores)
-            way = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
-            metric = f"{name} unparsed={way}"
+            mode = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
+            metric = f"{name} unparsed={mode}"
             yield _number(view, "level", (model, condition), name=metric, outcome=_percent(one.other), scores=scores)
     for pair, rows in found.differences.items():
         scores = found.scores[pair[0], CLEAN]
@@ -368,8 +374,8 @@ def _number(
 
 def _signature(view: GridColumns, task: TaskScores | None) -> dict[str, Any]:
     """How the samples of a task were scored; of a stage or level, what all have in common."""
-    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    base = {"benchmark": "AVI-Bench", "variant": how.variant, "unparsed": how.unparsed}
+    benchmark: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    base = {"benchmark": "AVI-Bench", "variant": benchmark.variant, "unparsed": benchmark.unparsed}
     score = None if task is None else task.main
     return base | (score.signature.as_dict() if isinstance(score, AnswerScore) else {})
 
@@ -392,27 +398,27 @@ def _differences(
     condition: str,
 ) -> Iterator[AviNumber]:
     signature = Signature.of(statistic="difference", test="exchange within clips")
-    every = len({clip for one in scores.values() for clip in one.clips})
-    for name, one in rows.items():
+    clip_count = len({clip for one in scores.values() for clip in one.clips})
+    for name, row in rows.items():
         by = 1.0 if name in GAPS else _HUNDRED
-        outcome: Outcome[float] = Scored(one.difference / by, signature)
-        if one.low is not None and one.high is not None:
-            clips = len(set(scores[name].clips)) if name in scores else every
+        outcome: Outcome[float] = Scored(row.difference / by, signature)
+        if row.low is not None and row.high is not None:
+            clips = len(set(scores[name].clips)) if name in scores else clip_count
             outcome = Interval(
-                value=one.difference / by, signature=signature, low=one.low / by, high=one.high / by,
+                value=row.difference / by, signature=signature, low=row.low / by, high=row.high / by,
                 clusters=clips, replicates=1000, undefined=0,
             )  # fmt: skip
         yield AviNumber(
             measure=measure, model=model, metric=name, group=condition,
             level=CLEAN if condition == CLEAN else REMOVED, outcome=outcome,
-            signature=_signature(view, None), exchange_p=one.p,
+            signature=_signature(view, None), exchange_p=row.p,
         )  # fmt: skip
 
 
 def tasks_there(found: AviResults) -> list[str]:
     """The tasks that any model was asked, in the paper's order."""
-    there = {name for scores in found.scores.values() for name in scores}
-    return [name for name in TASKS if name in there]
+    present = {name for scores in found.scores.values() for name in scores}
+    return [name for name in TASKS if name in present]
 
 
 def clean_models(found: AviResults) -> list[str]:

@@ -61,22 +61,22 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
     formatter = formatter_of(options, how_asked)
     with command.opened() as run:
         _keep_scoring(run, command.manifest())
-        models = [declared(one, options.limits) for one in command.models if isinstance(one, OmniSpec)]
+        models = [declared(spec, options.limits) for spec in command.models if isinstance(spec, OmniSpec)]
         command.models = models
         run.claim(REPLY_CACHE)
         scored = _scored(options, models, formatter)
-        found = _cases(options, command.listing, scored, progress=listener)
-        left, lost = ablated_videos(run, found.cases, conditions, progress=listener)
+        case_list = _cases(options, command.listing, scored, progress=listener)
+        left, errors = ablated_videos(run, case_list.cases, conditions, progress=listener)
         runner = command.runner(
             run,
-            found,
+            case_list,
             nothing="there is no sample to ask about",
             expected="samples of the tasks that were asked for",
             prepare=partial(_prepared, seed=options.seed, left=left),
             scorer=partial(Scorer, scored),
             send=ask,
         )
-        runner.errors += lost
+        runner.errors += errors
         if options.dry_run:
             return dry_run(runner, models, conditions, log=command.log)
         if formatter is not None:
@@ -118,16 +118,18 @@ def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatForm
 
 def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progress: Progress) -> CaseList[AviCase]:
     progress.stage("cases", len(listing.samples))
-    found = cases_of(
+    case_list = cases_of(
         listing.samples,
         tasks=options.tasks,
         scored={name: scored.identity(task.metric) for name, task in TASKS.items()},
         released=is_released(options, listing),
         step=progress.step,
     )
-    confirmed = {case.confirms: case.id for case in found.cases if case.confirms}  # a question and its confirmation
-    found.cases = options.chosen(found.cases, lambda one: (one.id, one.clip, one.confirms, confirmed.get(one.id, "")))
-    return found
+    confirmed = {case.confirms: case.id for case in case_list.cases if case.confirms}  # a question and its confirmation
+    case_list.cases = options.chosen(
+        case_list.cases, lambda one: (one.id, one.clip, one.confirms, confirmed.get(one.id, ""))
+    )
+    return case_list
 
 
 def _prepared(case: AviCase, condition: Condition, *, seed: int, left: AblatedVideos) -> Prepared:
@@ -138,9 +140,9 @@ def _prepared(case: AviCase, condition: Condition, *, seed: int, left: AblatedVi
 
 def _keep_scoring(run: RunFolder, manifest: Mapping[str, Any]) -> None:
     """Note how this command scores in the manifest of a folder that is gone on with."""
-    known, now = run.manifest.get("arguments"), manifest["arguments"]
-    if isinstance(known, dict):
+    earlier, now = run.manifest.get("arguments"), manifest["arguments"]
+    if isinstance(earlier, dict):
         for part in ("given", "defaulted"):
-            kept = {name: value for name, value in dict(known.get(part) or {}).items() if name not in _SCORED}
-            known[part] = kept | {name: value for name, value in now[part].items() if name in _SCORED}
+            kept = {name: value for name, value in dict(earlier.get(part) or {}).items() if name not in _SCORED}
+            earlier[part] = kept | {name: value for name, value in now[part].items() if name in _SCORED}
         run.write_json(MANIFEST, run.manifest)

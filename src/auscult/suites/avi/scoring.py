@@ -78,9 +78,9 @@ class Scorer:
         outcome = self._outcome(read, case, boxes)
         if isinstance(outcome, AnswerScore) and case.task.metric == "fense":
             answer |= {"caption": float(outcome.samples[0, 0]), "metric": outcome.signature.as_dict()["metric"]}
-        about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
-        shown = Scored(outcome.value, outcome.signature) if isinstance(outcome, AnswerScore) else outcome
-        return [{**score_to_json(case.id, SCORE, shown), **about, "answer": answer}]
+        context = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
+        plain = Scored(outcome.value, outcome.signature) if isinstance(outcome, AnswerScore) else outcome
+        return [{**score_to_json(case.id, SCORE, plain), **context, "answer": answer}]
 
     def _read(self, row: Mapping[str, Any], case: AviCase) -> Read | Undefined:
         formatter = None if self._formatters is None else self._formatters(str(row["key"]))
@@ -107,8 +107,8 @@ class Scorer:
         sentences, fluency = self._networks()
         score: Callable[..., AnswerScore | Undefined] = meteor
         if sentences is not None and fluency is not None:
-            how = variant_of("fense", self._how.variant)
-            score = partial(fense, sentences=sentences, fluency=fluency, variant=how)
+            variant = variant_of("fense", self._how.variant)
+            score = partial(fense, sentences=sentences, fluency=fluency, variant=variant)
         elif case.released:
             return Undefined(NO_SENTENCES)
         elif sentences is not None:

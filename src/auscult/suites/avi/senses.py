@@ -32,17 +32,17 @@ def ablated_videos(
     run: RunFolder, cases: Sequence[AviCase], conditions: Sequence[Condition], *, progress: Progress
 ) -> tuple[AblatedVideos, list[dict[str, object]]]:
     """Write what stays of each video into the record, once; with the errors of videos of which nothing can stay."""
-    wanted: dict[tuple[Path, str], None] = {}
+    pairs: dict[tuple[Path, str], None] = {}
     for case in cases:
         video = case.sample.video
         if video is not None and WITHOUT["sound"] in conditions and case.has("sound"):
-            wanted[video, WITHOUT["sound"].name] = None
+            pairs[video, WITHOUT["sound"].name] = None
         if video is not None and WITHOUT["picture"] in conditions and case.sounds_by_video:
-            wanted[video, WITHOUT["picture"].name] = None
-    progress.stage("media without a sense", len(wanted))
-    found: dict[tuple[Path, str], Path] = {}
+            pairs[video, WITHOUT["picture"].name] = None
+    progress.stage("media without a sense", len(pairs))
+    ablated: dict[tuple[Path, str], Path] = {}
     errors = []
-    files = {f"{video} {condition}": (video, condition) for video, condition in wanted}
+    files = {f"{video} {condition}": (video, condition) for video, condition in pairs}
     tasks = [Task(name, file) for name, file in files.items()]
     for result in run_tasks(lambda: partial(_ablated, run), tasks, workers=0, stage=_STAGE):
         video, condition = files[result.key]
@@ -50,9 +50,9 @@ def ablated_videos(
             error = replace(result.outcome.error, path=result.outcome.error.path or str(video))
             errors.append(error_to_json(None, error))
         else:
-            found[video, condition] = result.outcome
+            ablated[video, condition] = result.outcome
         progress.step()
-    return found, errors
+    return ablated, errors
 
 
 def _ablated(run: RunFolder, wanted: tuple[Path, str]) -> Path:

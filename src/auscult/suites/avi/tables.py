@@ -69,23 +69,27 @@ def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
 
 
 def _by(found: AviResults, measure: str) -> dict[tuple[str, str, str], AviNumber]:
-    return {(one.model, one.group, one.metric): one for one in found.numbers if one.measure == measure}
+    return {
+        (number.model, number.group, number.metric): number for number in found.numbers if number.measure == measure
+    }
 
 
 def _has_score(found: AviResults, model: str) -> bool:
-    return any(isinstance(one.main, AnswerScore) for one in found.scores[model, CLEAN].values())
+    return any(isinstance(score.main, AnswerScore) for score in found.scores[model, CLEAN].values())
 
 
 def origin_note(view: GridColumns) -> str:
     """Whether numbers may be compared with the paper's."""
-    own = any(about.get("released") != 1 for about in view.grid.about.values())
-    return OWN if own else RELEASED
+    unreleased = any(about.get("released") != 1 for about in view.grid.about.values())
+    return OWN if unreleased else RELEASED
 
 
 def caption_note(view: GridColumns) -> str:
     """What AVC is scored by, where that is not FENSE; empty where it is."""
-    found = {str(one["metric"]) for rows in view.grid.answers.values() for one in rows.values() if "metric" in one}
-    used = " and ".join(name for metric, name in NOT_FENSE.items() if metric in found)
+    metrics = {
+        str(answer["metric"]) for rows in view.grid.answers.values() for answer in rows.values() if "metric" in answer
+    }
+    used = " and ".join(name for metric, name in NOT_FENSE.items() if metric in metrics)
     if not used:
         return ""
     return (
@@ -100,8 +104,8 @@ def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
         (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
         for model in clean_models(found)
     ]
-    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    mean = "the three familiar stages" if how.reading == "table" else "the eleven familiar tasks"
+    task: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    mean = "the three familiar stages" if task.reading == "table" else "the eleven familiar tasks"
     return Table(
         title="Stages and levels",
         header=("model", *STAGES, *_LEVEL_NAMES),
@@ -114,7 +118,7 @@ def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
 def _tasks(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     models, rows = clean_models(found), []
     for name in tasks_there(found):
-        samples = max(one.asked for model in models if (one := found.scores[model, CLEAN].get(name)))
+        samples = max(task_score.asked for model in models if (task_score := found.scores[model, CLEAN].get(name)))
         cells = [_cell(found, level.get((model, CLEAN, name)), model=model, name=name) for model in models]
         rows.append((TASKS[name].stage, name, f"{samples:,}", *cells))
     return Table(
@@ -140,7 +144,7 @@ def _confirmed(found: AviResults, level: Numbers) -> Table:
     for model in clean_models(found):
         pairs = [[level.get((model, CLEAN, key)) for key in (name, f"{name} unconfirmed")] for name in names]
         means = [_mean([pair[side] for pair in pairs]) for side in (0, 1)]
-        cells = [number_text(one) for pair in pairs for one in pair]
+        cells = [number_text(number) for pair in pairs for number in pair]
         rows.append((model, *cells, *means))
     header = tuple(f"{name} {word}" for name in (*names, "mean") for word in ("w/", "w/o"))
     return Table(
@@ -153,31 +157,31 @@ def _confirmed(found: AviResults, level: Numbers) -> Table:
 
 
 def _mean(numbers: Sequence[Number | None]) -> str:
-    values = [one.value for one in numbers if one is not None and one.value is not None]
+    values = [number.value for number in numbers if number is not None and number.value is not None]
     return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
 
 
 def _unparsed(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     """What became of the samples, and both ways to count a reply without an answer."""
-    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    other, rows = "skip" if how.unparsed == "wrong" else "wrong", []
+    task: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    other, rows = "skip" if task.unparsed == "wrong" else "wrong", []
     for (model, condition), scores in found.scores.items():
-        for name, one in scores.items():
-            answered = one.asked - one.failed
-            share = "–" if not answered else percent(one.unparsed / answered)
-            ways = {
-                how.unparsed: number_text(level.get((model, condition, name))),
+        for name, score in scores.items():
+            answered = score.asked - score.failed
+            share = "–" if not answered else percent(score.unparsed / answered)
+            cells = {
+                task.unparsed: number_text(level.get((model, condition, name))),
                 other: number_text(level.get((model, condition, f"{name} unparsed={other}"))),
             }
             under = model if condition == CLEAN else f"{model}, {condition.replace('_', ' ')}"
-            counts = (f"{one.asked:,}", f"{one.failed:,}", f"{one.unparsed:,}", share)
-            rows.append((under, name, *counts, ways["wrong"], ways["skip"]))
+            counts = (f"{score.asked:,}", f"{score.failed:,}", f"{score.unparsed:,}", share)
+            rows.append((under, name, *counts, cells["wrong"], cells["skip"]))
     return Table(
         title="Failed requests and replies without an answer",
         header=("model", "task", "samples", "failed", "unparsed", "unparsed %", "as wrong", "left out"),
         rows=tuple(rows),
         note="A request that never completed is failed and in no score. A reply in which no answer is found is "
-        f"unparsed; all other tables take it as {'wrong' if how.unparsed == 'wrong' else 'left out'}, here both are.",
+        f"unparsed; all other tables take it as {'wrong' if task.unparsed == 'wrong' else 'left out'}, here both are.",
     )
 
 
@@ -214,8 +218,8 @@ def _table_7(view: GridColumns, found: AviResults, level: Numbers) -> Table | No
     conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
     rows = []
     for model in clean_models(found):
-        there = [name for name, condition in conditions.items() if name in found.scores.get((model, condition), {})]
-        if there:
+        present = [name for name, condition in conditions.items() if name in found.scores.get((model, condition), {})]
+        if present:
             cells = [
                 number_text(level.get((model, condition, name)))
                 for name in conditions
@@ -238,10 +242,11 @@ def _differences(found: AviResults) -> Table | None:
         return None
     stars, names = significant(list(numbers.values())), (*STAGES, *LEVELS)
     pairs = list(dict.fromkeys(pair for pair, _, _ in numbers))
-    there = [name for name in (*TASKS, *names) if any((pair, CLEAN, name) in numbers for pair in pairs)]
+    present = [name for name in (*TASKS, *names) if any((pair, CLEAN, name) in numbers for pair in pairs)]
     words = dict(zip(LEVELS, _LEVEL_NAMES, strict=True))
     rows = [
-        (words.get(name, name), *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs)) for name in there
+        (words.get(name, name), *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs))
+        for name in present
     ]
     return Table(
         title="Differences of models on the same samples",
@@ -285,14 +290,14 @@ def _humans(found: AviResults, level: Numbers) -> Table | None:
 def _lead(view: GridColumns, found: AviResults, level: Numbers) -> str:
     """What came out, in one paragraph."""
     grid = view.grid
-    own = [name for name in clean_models(found) if not grid.task.is_baseline(name)]
-    asked = sum(not about.get("confirms") for about in grid.about.values())
-    beside = counted(len(clean_models(found)) - len(own), "reference answerer")
-    asked_of = f"{counted(asked, 'question')} of {counted(len(tasks_there(found)), 'task')}"
+    tested = [name for name in clean_models(found) if not grid.task.is_baseline(name)]
+    questions = sum(not about.get("confirms") for about in grid.about.values())
+    baselines = counted(len(clean_models(found)) - len(tested), "reference answerer")
+    asked_of = f"{counted(questions, 'question')} of {counted(len(tasks_there(found)), 'task')}"
     sentences = [
-        f"{counted(len(own), 'model')} {'was' if len(own) == 1 else 'were'} asked {asked_of}, beside {beside}."
+        f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked {asked_of}, beside {baselines}."
     ]
-    for model in own[:6]:
+    for model in tested[:6]:
         texts = [
             f"{word} {number_text(number, interval=True)}"
             for name, word in zip(LEVELS, _LEVEL_NAMES, strict=True)
@@ -325,18 +330,18 @@ _SHORT = {
 
 def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Number]) -> Figure | None:
     """The four levels of each model, one below the other; None where no model has level 1."""
-    there = [name for name in models if (found := level.get((name, CLEAN, "level_1"))) and found.value is not None]
-    if not there or len(there) > MAX_MODELS:
+    present = [name for name in models if (number := level.get((name, CLEAN, "level_1"))) and number.value is not None]
+    if not present or len(present) > MAX_MODELS:
         return None
     rows = tuple(
-        TypeBars(name=words, values=tuple(estimate(level.get((model, CLEAN, name))) for model in there))
+        TypeBars(name=words, values=tuple(estimate(level.get((model, CLEAN, name))) for model in present))
         for name, words in _LADDER.items()
     )
     return Figure(
         name="ladder",
         caption="The four levels, with 95 % intervals over clips.",
         drawing=apc_bars(
-            [BarGroup(name="levels", types=rows)], there, Words(axis="percent, higher is better", digits=1)
+            [BarGroup(name="levels", types=rows)], present, Words(axis="percent, higher is better", digits=1)
         ),
     )
 
@@ -350,7 +355,7 @@ def rank_map(
     columns = []
     for name in names:
         numbers = [level.get((model, CLEAN, name)) for model in models]
-        values = [None if one is None else one.value for one in numbers]
+        values = [None if number is None else number.value for number in numbers]
         if any(value is not None for value in values):
             short, last = _SHORT.get(name, name), float(len(models))
             columns.append(MapColumn(name=short, values=_ranks(values), low=last, high=1.0))
@@ -364,5 +369,5 @@ def rank_map(
 
 
 def _ranks(values: Sequence[float | None]) -> tuple[float | None, ...]:
-    there = [value for value in values if value is not None]
-    return tuple(None if value is None else float(1 + sum(other > value for other in there)) for value in values)
+    defined = [value for value in values if value is not None]
+    return tuple(None if value is None else float(1 + sum(other > value for other in defined)) for value in values)

@@ -49,24 +49,28 @@ def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> l
     if len(models) > 1:
         lead = "Where the scores of the models differ most, one sample a clip."
         parts.append(("telling", "Samples that tell models apart", lead, _telling(grid, models, cases)))
-    wanted = {case.id: case for *_, chosen in parts for case in chosen}
-    shown, replies = _drawn(runner, wanted), _replies(runner, done, wanted=wanted, models=models)
-    found = []
+    by_id = {case.id: case for *_, chosen in parts for case in chosen}
+    drawings, replies = _drawn(runner, by_id), _replies(runner, done, wanted=by_id, models=models)
+    sections = []
     for name, title, lead, chosen in parts:
-        there = [case for case in chosen if case.id in shown]
-        examples = [_example(case, shown[case.id], grid=grid, replies=replies.get(case.id, {})) for case in there]
+        available = [case for case in chosen if case.id in drawings]
+        examples = [
+            _example(case, drawings[case.id], grid=grid, replies=replies.get(case.id, {})) for case in available
+        ]
         if examples:
-            found.append(Section(name=name, title=title, lead=lead, examples=tuple(examples)))
-    return found
+            sections.append(Section(name=name, title=title, lead=lead, examples=tuple(examples)))
+    return sections
 
 
 def _worst(grid: Grid, model: str, cases: Mapping[str, AviCase]) -> list[AviCase]:
     values = grid.cell(model, CLEAN, SCORE).values
-    found: dict[str, AviCase] = {}
-    for case in sorted((one for one in cases.values() if one.id in values), key=lambda one: (values[one.id], one.id)):
+    worst: dict[str, AviCase] = {}
+    for case in sorted(
+        (case for case in cases.values() if case.id in values), key=lambda one: (values[one.id], one.id)
+    ):
         if values[case.id] < 1:
-            found.setdefault(case.task.name, case)
-    return [found[name] for name in TASKS if name in found]
+            worst.setdefault(case.task.name, case)
+    return [worst[name] for name in TASKS if name in worst]
 
 
 def _telling(grid: Grid, models: Sequence[str], cases: Mapping[str, AviCase]) -> list[AviCase]:
@@ -88,25 +92,25 @@ def _replies(
 ) -> dict[str, dict[str, str]]:
     """What each model replied to the samples, by sample."""
     keys = {(model, CLEAN, case) for model in models for case in wanted}
-    found: dict[str, dict[str, str]] = {}
+    replies: dict[str, dict[str, str]] = {}
     for (model, _, case), row in stored_rows(runner.run.path, done.requests, keys).items():
-        found.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
-    return found
+        replies.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
+    return replies
 
 
 def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: Grid) -> Example:
     truth = shortened(str(case.about["truth"]), _MOST_CHARACTERS)
-    said = []
+    facts = []
     for model, reply in replies.items():
         score = grid.cell(model, CLEAN, SCORE).values.get(case.id)
-        said.append((model, f"{reply or 'nothing'} ({'no score' if score is None else f'{100 * score:.0f} %'})"))
+        facts.append((model, f"{reply or 'nothing'} ({'no score' if score is None else f'{100 * score:.0f} %'})"))
     file = f"{_FOLDER}/{case.digest[:16]}"
     return Example(
         title=f"{case.task.name} {case.sample.subtask}".strip(),
         jpeg=shown.jpeg,
         text=shortened(case.sample.text, _MOST_CHARACTERS),
         id=case.id,
-        facts=(("truth", truth), *said),
+        facts=(("truth", truth), *facts),
         shows="what the sample shows or, of sounds alone, their spectrogram",
         broad=True,
         file=f"{file}.jpg",
@@ -116,13 +120,13 @@ def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: 
 
 def _drawn(runner: SuiteRunner[AviCase, Prepared], wanted: Mapping[str, AviCase]) -> dict[str, _Shown]:
     """Draw samples into the record."""
-    found = runner.drawn(_Drawer, wanted, most_workers=1)
-    for name, shown in found.items():
+    drawings = runner.drawn(_Drawer, wanted, most_workers=1)
+    for name, drawing in drawings.items():
         file = f"{_FOLDER}/{wanted[name].digest[:16]}"
-        runner.run.write_bytes(f"{file}.jpg", shown.jpeg, durable=False)
-        if shown.wav:
-            runner.run.write_bytes(f"{file}.wav", shown.wav, durable=False)
-    return found
+        runner.run.write_bytes(f"{file}.jpg", drawing.jpeg, durable=False)
+        if drawing.wav:
+            runner.run.write_bytes(f"{file}.wav", drawing.wav, durable=False)
+    return drawings
 
 
 class _Drawer:

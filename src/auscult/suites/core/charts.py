@@ -32,10 +32,10 @@ def charts_of(
     """Every chart that the numbers allow."""
     if len(index.models()) > MAX_MODELS:
         return []
-    found = [*_curves(index), *_kinds(index), *_dynamics(index), *_correlations(correlations), *_ranks(ranks)]
+    charts = [*_curves(index), *_kinds(index), *_dynamics(index), *_correlations(correlations), *_ranks(ranks)]
     if {"seen", "unseen"} <= set(splits):
-        found += _splits(index)
-    return found
+        charts += _splits(index)
+    return charts
 
 
 def _curves(index: Index) -> Iterator[Figure]:
@@ -55,7 +55,7 @@ def _curves(index: Index) -> Iterator[Figure]:
 
 
 def _line(index: Index, model: str, group: GridCell) -> StrengthLine:
-    clean, found = index.get("level", model), index.get("breaking", model, group)
+    clean, breaking = index.get("level", model), index.get("breaking", model, group)
     levels = [
         number
         for number in index.of("level")
@@ -63,9 +63,9 @@ def _line(index: Index, model: str, group: GridCell) -> StrengthLine:
     ]
     still = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
     moving = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
-    breaks = None if found is None else _break(found)
-    at = ([(0.0, estimate(clean))] if clean is not None else []) + still
-    return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
+    breaks = None if breaking is None else _break(breaking)
+    points = ([(0.0, estimate(clean))] if clean is not None else []) + still
+    return StrengthLine(name=model, at=tuple(points), dynamic=moving, breaks_at=breaks)
 
 
 def _break(number: Number) -> ChartEstimate | None:
@@ -140,21 +140,21 @@ _CORRELATED: Final[Mapping[str, str]] = {
 
 
 def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
-    for room, found in correlations.items():
-        if len(found.kinds) > MAX_TYPES:
+    for room, correlation in correlations.items():
+        if len(correlation.kinds) > MAX_TYPES:
             continue
-        indices = [found.kinds.index(name) for name in found.order]
+        indices = [correlation.kinds.index(name) for name in correlation.order]
         values = tuple(
-            tuple(None if (value := float(found.values[row, column])) != value else value for column in indices)
+            tuple(None if (value := float(correlation.values[row, column])) != value else value for column in indices)
             for row in indices
         )
-        count = _pairs_of(found)
+        count = _pairs_of(correlation)
         yield Figure(
             name=f"correlation_{room}",
-            caption=f"{_CORRELATED[found.of].format(room_in(room))}, case by case, over all models; likes beside one "
+            caption=f"{_CORRELATED[correlation.of].format(room_in(room))}, case by case, over all models; likes beside one "
             "another" + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
             drawing=matrix(
-                Matrix(names=found.order, values=values, n=count[0] if len(count) == 1 else None),
+                Matrix(names=correlation.order, values=values, n=count[0] if len(count) == 1 else None),
                 Words(axis="Pearson's r"),
             ),
         )

@@ -73,8 +73,8 @@ class SuiteCommand(Generic[CaseKind]):
     def opened(self) -> Iterator[RunFolder]:
         """The folder of the run, with the data listed."""
         self.listing = None if self.options.data == SCENES else self.data()
-        asked, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
-        self.floor = [one for one in self.floor if one.name not in asked]
+        names, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
+        self.floor = [spec for spec in self.floor if spec.name not in names]
         opened = open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore)
         with opened as run, self.kept:
             self.log = earlier_log(run)
@@ -114,13 +114,13 @@ class SuiteCommand(Generic[CaseKind]):
         self, runner: SuiteRunner[Any, Any], *, looked_up: Callable[[CaseKind, Condition], Request] | None = None
     ) -> Finished:
         """Ask and score; ``looked_up`` says what is asked of folders of predictions, whose stray files are named."""
-        asked = runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
+        log = runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
         for model in self.models:
             under = conditions_for(model, self.conditions, self.log)
             if looked_up is not None:
-                requests = (looked_up(case, one) for case in self.found.cases for one in under)
+                requests = (looked_up(case, condition) for case in self.found.cases for condition in under)
                 runner.errors += unasked_remarks(model, requests)
-        return runner.finish(asked, reported=frozenset(error.path for _, error in self.unlisted(self.listing)))
+        return runner.finish(log, reported=frozenset(error.path for _, error in self.unlisted(self.listing)))
 
     def write(
         self,
@@ -145,8 +145,8 @@ class SuiteCommand(Generic[CaseKind]):
 
 def _row(case: Any) -> dict[str, Any]:
     """The line of a case in ``cases.jsonl``; ``shown`` of it is for people."""
-    known = {"id": case.id, "clip": case.clip, "split": case.split, **case.shown}
-    return {**known, "digest": case.digest, "truth": case.truth, **({"about": case.about} if case.about else {})}
+    row = {"id": case.id, "clip": case.clip, "split": case.split, **case.shown}
+    return {**row, "digest": case.digest, "truth": case.truth, **({"about": case.about} if case.about else {})}
 
 
 def _message(found: ListError) -> str:

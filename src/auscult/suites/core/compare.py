@@ -69,8 +69,8 @@ def notes_of(
 
 def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordError]]) -> Iterator[str]:
     for folder, error in broken:
-        where = "" if error.path is None else f" ({Path(error.path).name}{f':{error.line}' if error.line else ''})"
-        yield f"{folder.name} is left out: {error.message}{where}."
+        location = "" if error.path is None else f" ({Path(error.path).name}{f':{error.line}' if error.line else ''})"
+        yield f"{folder.name} is left out: {error.message}{location}."
     for record in _each(sets):
         if not record.finished:
             yield f"{record.label} is unfinished: what has no score yet is left out; run it again to go on."
@@ -91,9 +91,9 @@ def _of_cases(sets: Sequence[DataSet]) -> Iterator[str]:
         yield from _changed(sets)
     for data in sets:
         for record in data.records:
-            apart = len(record.digests) - len(data.grid.cases)
-            if apart:
-                yield f"{record.label}: {apart} of {len(record.digests)} cases are left out: not in all of {data.name}."
+            omitted = len(record.digests) - len(data.grid.cases)
+            if omitted:
+                yield f"{record.label}: {omitted} of {len(record.digests)} cases are left out: not in all of {data.name}."
         seeds = dict.fromkeys(record.seed for record in data.records)
         if len(seeds) > 1:
             yield (
@@ -107,12 +107,12 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
     for index, first in enumerate(sets):
         for second in sets[index + 1 :]:
             record, other = first.records[0], second.records[0]
-            alike = [name for name, digest in record.digests.items() if other.digests.get(name) == digest]
-            named = [name for name in record.digests if name in other.digests]
-            if alike:
-                yield f"{first.name} and {second.name} have {len(alike)} cases in common but score them differently."
-            elif named:
-                yield f"{first.name} and {second.name} have {len(named)} cases of one name but of other content."
+            identical = [name for name, digest in record.digests.items() if other.digests.get(name) == digest]
+            same_name = [name for name in record.digests if name in other.digests]
+            if identical:
+                yield f"{first.name} and {second.name} have {len(identical)} cases in common but score them differently."
+            elif same_name:
+                yield f"{first.name} and {second.name} have {len(same_name)} cases of one name but of other content."
 
 
 def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> Iterator[str]:
@@ -123,7 +123,9 @@ def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> It
                 "of the record given first are used."
             )
         for model in data.grid.models:
-            if not any(data.grid.cell(model, each.name, data.view.metrics[0]).values for each in data.grid.conditions):
+            if not any(
+                data.grid.cell(model, condition.name, data.view.metrics[0]).values for condition in data.grid.conditions
+            ):
                 yield f"{data.name}: {model} has not one score."
         if len(sets) < 2:
             yield from unranked(found[data.name].ranks)
@@ -283,12 +285,14 @@ def metrics_of(
 ) -> dict[str, Mapping[str, Any]]:
     """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
     metrics: dict[str, Mapping[str, Any]] = {}
-    every = [(f"{name}/" if len(found) > 1 else "", results.numbers, results.ranks) for name, results in found.items()]
-    for before, numbers, ranks in (*every, (f"{ALL}/", overall.numbers, overall.ranks)):
-        mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_ranks(ranks))
-        metrics |= {f"{before}{key}": value for key, value in mine.items()}
-    wanted = [mean for mean in means if mean.measure == "apc" and (len(found) == 1 or mean.model == ALL)]
-    for mean in wanted:
+    sources = [
+        (f"{name}/" if len(found) > 1 else "", results.numbers, results.ranks) for name, results in found.items()
+    ]
+    for before, numbers, ranks in (*sources, (f"{ALL}/", overall.numbers, overall.ranks)):
+        summary = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_ranks(ranks))
+        metrics |= {f"{before}{key}": value for key, value in summary.items()}
+    changes = [mean for mean in means if mean.measure == "apc" and (len(found) == 1 or mean.model == ALL)]
+    for mean in changes:
         name = _joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)
         metrics[name] = _metric(mean)
     return metrics
@@ -296,13 +300,13 @@ def metrics_of(
 
 def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mapping[str, Any]]:
     """Every coefficient above the diagonal."""
-    found: dict[str, Mapping[str, Any]] = {}
+    metrics: dict[str, Mapping[str, Any]] = {}
     for room, matrix in correlations.items():
         for index, first in enumerate(matrix.kinds):
             for second in matrix.kinds[index + 1 :]:
                 coefficient = matrix.at(first, second)
                 shared = int(matrix.pairs[matrix.kinds.index(first), matrix.kinds.index(second)])
-                found[f"pearson/{room}/{first}/{second}"] = {
+                metrics[f"pearson/{room}/{first}/{second}"] = {
                     "value": None if isinstance(coefficient, Undefined) else round(coefficient.value, 6),
                     "low": None,
                     "high": None,
@@ -310,7 +314,7 @@ def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mappin
                     "signature": str(matrix.signature),
                     **({"reason": coefficient.reason} if isinstance(coefficient, Undefined) else {}),
                 }
-    return found
+    return metrics
 
 
 def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -371,17 +375,17 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     """Compare the models of two or more records of one task; a damaged one is left out and named."""
     records, broken = _records(folders, suite)
     sets, dropped = data_sets(records)
-    found = {data.name: results_of(data.view) for data in sets}
+    by_set = {data.name: results_of(data.view) for data in sets}
     task = sets[0].grid.task
     means, overall = kind_means(sets, task.main), models_over(sets, task.main)
     correlations = correlations_over({data.name: data.view for data in sets}, task.main)
-    joint, charts = _joint(sets, found, correlations, means=means, overall=overall)
-    named = {name: _renamed(name, results) for name, results in found.items()} if len(found) > 1 else found
-    own = {key: table for results in named.values() for key, table in results.tables.items()}
+    joint, charts = _joint(sets, by_set, correlations, means=means, overall=overall)
+    renamed = {name: _renamed(name, results) for name, results in by_set.items()} if len(by_set) > 1 else by_set
+    own_tables = {key: table for results in renamed.values() for key, table in results.tables.items()}
     last = records_table(sets)
-    tables = (joint | own if len(found) > 1 else own | joint) | {"records": last}
-    several = ((name, number) for name, results in found.items() for number in results.numbers)
-    own_numbers = [number if len(found) == 1 else _of_set(name, number) for name, number in several]
+    tables = (joint | own_tables if len(by_set) > 1 else own_tables | joint) | {"records": last}
+    several = ((name, number) for name, results in by_set.items() for number in results.numbers)
+    own_numbers = [number if len(by_set) == 1 else _of_set(name, number) for name, number in several]
     counts = [request_counts(data.grid) for data in sets]
     requested, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return SuiteComparison(
@@ -392,13 +396,16 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
             ok=requested - failed - undefined,
             failed=failed,
             undefined=undefined,
-            metrics=metrics_of(found, means, overall) | pearson_metrics(correlations),
+            metrics=metrics_of(by_set, means, overall) | pearson_metrics(correlations),
         ),
-        notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
+        notes=notes_of(sets, by_set, overall, dropped=dropped, broken=broken),
         numbers=(*own_numbers, *(_of_set(ALL, number) for number in overall.numbers), *means),
         tables=tables,
         shown=tuple(_shown(tables, joint)),
-        sections=(*_sections(named, joint, charts), Section(name="records", title="What was compared", tables=(last,))),
+        sections=(
+            *_sections(renamed, joint, charts),
+            Section(name="records", title="What was compared", tables=(last,)),
+        ),
     )
 
 
@@ -407,27 +414,27 @@ def _records(folders: Sequence[Path], suite: ModelSuite) -> tuple[list[SuiteReco
     for folder, home in zip(folders, homes, strict=True):
         if homes.count(home) > 1:
             raise UsageError("the record is given twice", path=folder, expected="different records", hint=_hint(suite))
-    found: list[SuiteRecord] = []
+    records: list[SuiteRecord] = []
     broken: list[tuple[Path, RecordError]] = []
     for folder, label in zip(folders, labels_of(folders), strict=True):
         try:
-            found.append(read_record(folder, suite, label=label))
+            records.append(read_record(folder, suite, label=label))
         except RecordError as error:
             broken.append((folder, error))
-    if len(found) < 2:
+    if len(records) < 2:
         if broken:
             raise broken[0][1]
         raise UsageError(
-            f"{len(found)} record is nothing to compare", expected="two records or more", hint=_hint(suite)
+            f"{len(records)} record is nothing to compare", expected="two records or more", hint=_hint(suite)
         )
-    tasks = {record.task.name: record.label for record in found}
+    tasks = {record.task.name: record.label for record in records}
     if len(tasks) > 1:
         raise UsageError(
             "the records are of different tasks: " + ", ".join(f"{label} of {task}" for task, label in tasks.items()),
             expected="records of one task: their scores are of different things",
             hint=_hint(suite),
         )
-    return found, broken
+    return records, broken
 
 
 def _joint(
@@ -442,24 +449,28 @@ def _joint(
     task = sets[0].grid.task
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
-    drawn = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
+    mean_charts = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
     if len(sets) > 1:
         tables["sets"] = sets_table(found, overall)
         tables |= overall_tables(overall, task)
         ranks = charts_of(Index((), task), correlations={}, ranks=overall.ranks, splits=())
         over = ", over all data sets, each of which counts alike."
-        charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
+        charts += [replace(chart, name=f"joined_{chart.name}", caption=chart.caption[:-1] + over) for chart in ranks]
         tables |= {
-            f"correlation_{room}": joined_table(room, matrix, strengths_text([each.view for each in sets], room))
+            f"correlation_{room}": joined_table(room, matrix, strengths_text([data.view for data in sets], room))
             for room, matrix in correlations.items()
         }
-        alike = [chart for chart in drawn if chart.name.startswith("correlation")]
-        charts += [replace(chart, caption=chart.caption.replace("all models", OVER_ALL, 1)) for chart in alike]
+        correlation_charts = [chart for chart in mean_charts if chart.name.startswith("correlation")]
+        charts += [
+            replace(chart, caption=chart.caption.replace("all models", OVER_ALL, 1)) for chart in correlation_charts
+        ]
     by_kind = means_table(means, task)
     if by_kind is not None:
         tables["means_kinds"] = by_kind
         caption = f"Average change of {task.metric_name(task.main)} by kind, mean over models and the strengths."
-        charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn if chart.name == "kinds"]
+        charts += [
+            replace(chart, name="means_kinds", caption=caption) for chart in mean_charts if chart.name == "kinds"
+        ]
     return tables, charts
 
 
@@ -479,9 +490,9 @@ def _of_set(name: str, number: Number) -> Number:
 
 def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[Table]:
     """The joint tables, and differences and ranking of each data set; of a single one also the changes."""
-    wanted = ("differences", "ranking") if "sets" in joint else ("differences", "ranking", "general", "correlation")
+    prefixes = ("differences", "ranking") if "sets" in joint else ("differences", "ranking", "general", "correlation")
     for name, table in tables.items():
-        if name in joint or name == "records" or name.split("__")[-1].startswith(wanted):
+        if name in joint or name == "records" or name.split("__")[-1].startswith(prefixes):
             yield table
 
 
@@ -491,13 +502,13 @@ def _sections(
     if len(found) == 1:
         (results,) = found.values()
         yield from sections_of(results, results.tables)
-    named = (
+    parts = (
         ("sets", "Data sets", "", "sets"),
         ("over", "Which model, over all data sets", "Each data set counts alike.", "joined"),
         ("means", "Which perturbation does it, over models", "Each model on each data set counts alike.", "means"),
         ("joined", "Which perturbations harm alike", "Over the samples of all models and data sets.", "correlation"),
     )
-    for anchor, title, lead, start in named:
+    for anchor, title, lead, start in parts:
         tables = tuple(table for name, table in joint.items() if name.startswith(start))
         figures = tuple(chart for chart in charts if chart.name.startswith(start))
         if tables or figures:
@@ -512,11 +523,11 @@ def write_comparison(
 ) -> SuiteComparison:
     """Compare records and write the results into a folder; the same call again replaces them."""
     require_apart(out, folders)
-    found = compare_records(folders, suite)
-    with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
-        page = replace(_page(run, found), shown=tuple(found.shown))
-        write_run(run, page, tables=found.tables, numbers=found.numbers, summary=found.summary)
-    return found
+    comparison = compare_records(folders, suite)
+    with open_run(out, _manifest(folders, comparison), overwrite=overwrite) as run:
+        page = replace(_page(run, comparison), shown=tuple(comparison.shown))
+        write_run(run, page, tables=comparison.tables, numbers=comparison.numbers, summary=comparison.summary)
+    return comparison
 
 
 def _manifest(folders: Sequence[Path], found: SuiteComparison) -> dict[str, object]:

@@ -45,8 +45,8 @@ class Condition:
         """The group in words: ``mix``, ``fog``, ``fog, first frame``."""
         name = self.group
         if "." in name:
-            named = self.name.startswith(f"{room_of(name)}.")
-            name = f"{base_of(name)} of {room_of(name)}" if named else base_of(name)
+            has_room = self.name.startswith(f"{room_of(name)}.")
+            name = f"{base_of(name)} of {room_of(name)}" if has_room else base_of(name)
         return name if self.part == "all" else f"{name}, {'first frame' if self.part == 'first' else 'later frames'}"
 
     def as_json(self) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def level_word(level: str) -> str:
 
 def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """The conditions without duplicates under another spelling, as ``3`` is ``medium``."""
-    each = list(conditions)
-    keys = {condition.key for condition in each}
+    listed = list(conditions)
+    keys = {condition.key for condition in listed}
 
     def is_other(condition: Condition) -> bool:
         plain = condition.level if condition.level in {CLEAN, DYNAMIC, REMOVED} else level_word(condition.level)
         return plain != condition.level and (condition.group, plain, condition.part) in keys
 
-    return tuple(condition for condition in each if not is_other(condition))
+    return tuple(condition for condition in listed if not is_other(condition))

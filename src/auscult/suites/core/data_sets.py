@@ -98,25 +98,25 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
     names = _set_names(groups)
     conditions: dict[tuple[str, str, str], Condition] = {}
     merged = [_merged(group, named, conditions) for group in groups]
-    kept, dropped = _shared([grid for grid, _ in merged])
-    found = tuple(
+    shared, dropped = _shared([grid for grid, _ in merged])
+    sets = tuple(
         DataSet(
             name=name,
             records=tuple(group.records),
-            view=GridColumns(grid=grid.narrowed(kept), seed=records[0].seed),
+            view=GridColumns(grid=grid.narrowed(shared), seed=records[0].seed),
             differing=differing,
         )
         for name, group, (grid, differing) in zip(names, groups, merged, strict=True)
     )
-    return found, dropped
+    return sets, dropped
 
 
 def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
     """Each record goes to the first data set whose common cases it shares."""
-    found: list[_Group] = []
+    groups: list[_Group] = []
     for record in records:
         signed = _signed(record.grid)
-        for group in found:
+        for group in groups:
             shared = {name: digest for name, digest in group.common.items() if record.digests.get(name) == digest}
             if shared and all(group.signed.get(metric, fields) == fields for metric, fields in signed.items()):
                 group.records.append(record)
@@ -124,8 +124,8 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
                 group.signed = signed | group.signed
                 break
         else:
-            found.append(_Group([record], dict(record.digests), signed))
-    return found
+            groups.append(_Group([record], dict(record.digests), signed))
+    return groups
 
 
 def _signed(grid: Grid) -> dict[str, Any]:
@@ -146,8 +146,8 @@ def _named(groups: Iterable[_Group]) -> ModelNames:
                 seeds.setdefault(base, set()).add(record.seed)
         for record in group.records:
             for model, base in _bases(record).items():
-                drawn = str(record.seed) if len(seeds[base]) > 1 else ""
-                identities[record.label, model] = (*base, drawn)
+                seed = str(record.seed) if len(seeds[base]) > 1 else ""
+                identities[record.label, model] = (*base, seed)
     first: dict[tuple[str, str, str], tuple[str, str]] = {}
     for key, identity in identities.items():
         first.setdefault(identity, key)
@@ -157,10 +157,10 @@ def _named(groups: Iterable[_Group]) -> ModelNames:
 
 def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
     """Model to its base name, without the number that makes it unique in its folder, and its revision."""
-    found = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
-    bases = list(found.values())
-    alike = {model for model, base in found.items() if bases.count(base) > 1}  # one code, found at two paths
-    return {model: (model, base[1]) if model in alike else base for model, base in found.items()}
+    identities = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
+    bases = list(identities.values())
+    ambiguous = {model for model, base in identities.items() if bases.count(base) > 1}  # one code, found at two paths
+    return {model: (model, base[1]) if model in ambiguous else base for model, base in identities.items()}
 
 
 def _name(identity: tuple[str, str, str], first: Mapping[tuple[str, str, str], tuple[str, str]]) -> str:
@@ -200,9 +200,9 @@ def _merged(group: _Group, named: ModelNames, known: dict[tuple[str, str, str], 
                 own.update({case: row for case, row in rows.items() if case in group.common and case not in own})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
-            here = (named[record.label, model], spelled[condition])
+            model_key = (named[record.label, model], spelled[condition])
             left = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
-            waiting[here] = waiting[here] & left if here in waiting else set(left)
+            waiting[model_key] = waiting[model_key] & left if model_key in waiting else set(left)
         for (model, metric), signature in record.grid.by_model.items():
             by_model.setdefault((named[record.label, model], metric), []).append(signature)
         for metric, signature in record.grid.signatures.items():
@@ -218,8 +218,8 @@ def _merged(group: _Group, named: ModelNames, known: dict[tuple[str, str, str], 
         conditions=tuple(conditions.values()),
         cells=cells,
         **adding,
-        signatures={metric: joined_signature(many) for metric, many in signatures.items()},
-        by_model={key: joined_signature(many) for key, many in by_model.items()},
+        signatures={metric: joined_signature(parts) for metric, parts in signatures.items()},
+        by_model={key: joined_signature(parts) for key, parts in by_model.items()},
         failed=frozenset(failed),
         waiting=_waiting(waiting, cells, metric=first.task.metrics[0]),
     )
@@ -246,14 +246,14 @@ def _waiting(
 
 def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
     """A record's names of conditions to those of all data sets; two versions of one kind are two conditions."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for condition in mine:
         key = condition.key
         if key not in known:
             taken = any(other.name == condition.name for other in known.values())
             known[key] = replace(condition, name="_".join(key)) if taken else condition
-        found[condition.name] = known[key].name
-    return found
+        names[condition.name] = known[key].name
+    return names
 
 
 def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
@@ -274,20 +274,24 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
 
 def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
     """Keys of the conditions that every model of their group has, and the other conditions."""
-    known = {condition.key: condition for grid in grids for condition in grid.conditions}
+    by_key = {condition.key: condition for grid in grids for condition in grid.conditions}
     by_group: dict[tuple[str, str], list[set[str]]] = {}
     for grid in grids:
         for model in grid.models:
             for group, part in grid.groups():
-                levels = {one.level for one in grid.of_group(group, part) if grid.is_complete(model, one.name)}
+                levels = {
+                    condition.level
+                    for condition in grid.of_group(group, part)
+                    if grid.is_complete(model, condition.name)
+                }
                 if levels:
                     by_group.setdefault((group, part), []).append(levels)
-    kept = {(CLEAN, CLEAN, "all")}
+    shared = {(CLEAN, CLEAN, "all")}
     for (group, part), levels_of_each in by_group.items():
-        kept |= {(group, level, part) for level in set.intersection(*levels_of_each)}
-    unasked = {key for key in known if (key[0], key[2]) not in by_group}
-    dropped = tuple(condition for key, condition in known.items() if key not in kept | unasked)
-    return frozenset(kept), dropped
+        shared |= {(group, level, part) for level in set.intersection(*levels_of_each)}
+    unasked = {key for key in by_key if (key[0], key[2]) not in by_group}
+    dropped = tuple(condition for key, condition in by_key.items() if key not in shared | unasked)
+    return frozenset(shared), dropped
 
 
 ALL: Final = "all data sets"
@@ -311,11 +315,11 @@ def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
             group=group,
             level=level,
             part=part,
-            outcome=mean_over(parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))),
-            signature=mine[0].grid.signature("", metric),
+            outcome=mean_over(parts, clusters, rng=rng, of=measure, levels=level or _strengths(members, (group, part))),
+            signature=members[0].grid.signature("", metric),
         )
-        for name, mine in series.items()
-        for (measure, group, level, part), parts in _columns(mine, metric)
+        for name, members in series.items()
+        for (measure, group, level, part), parts in _columns(members, metric)
     )
 
 
@@ -326,17 +330,19 @@ def _columns(
     for key in dict.fromkeys(condition.key for part in sets for condition in part.grid.conditions):
         levels = {part.name: _levels(part.view, key, metric) for part in sets}
         if any(levels.values()):
-            yield ("level", *key), {name: found for name, found in levels.items() if found}
+            yield ("level", *key), {name: columns for name, columns in levels.items() if columns}
     for group in dict.fromkeys(group for part in sets for group in part.grid.groups()):
         changes = {part.name: list(changes_by_model(part.view, group, metric).values()) for part in sets}
         if any(changes.values()):
-            yield ("apc", group[0], "", group[1]), {name: found for name, found in changes.items() if found}
+            yield ("apc", group[0], "", group[1]), {name: columns for name, columns in changes.items() if columns}
 
 
 def _strengths(sets: Sequence[DataSet], group: tuple[str, str]) -> str:
     """The strengths that a mean change is over, mildest first."""
-    every = (one for part in sets for model in part.grid.models for one in static_of(part.view, model, group))
-    return ",".join(one.level for one in sorted(dict.fromkeys(every), key=lambda one: one.strength or 0.0))
+    conditions = (
+        condition for part in sets for model in part.grid.models for condition in static_of(part.view, model, group)
+    )
+    return ",".join(one.level for one in sorted(dict.fromkeys(conditions), key=lambda one: one.strength or 0.0))
 
 
 def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[SampleValues]:
@@ -359,18 +365,18 @@ def mean_over(
     replicates: int = 1000,
 ) -> Outcome[float]:
     """The mean of the means of every model on every data set; whole clusters are drawn within each data set."""
-    columns = {name: [common([values]) for values in many] for name, many in parts.items()}
-    counts = added([one.counts for many in columns.values() for one in many])
-    scored = {name: [one for one in many if one.samples] for name, many in columns.items()}
-    means = [math.fsum(one.values[0]) / len(one.samples) for many in scored.values() for one in many]
+    columns = {name: [common([values]) for values in members] for name, members in parts.items()}
+    counts = added([column.counts for members in columns.values() for column in members])
+    scored = {name: [column for column in members if column.samples] for name, members in columns.items()}
+    means = [math.fsum(column.values[0]) / len(column.samples) for members in scored.values() for column in members]
     if not means:
         return counts.none("no sample is scored")
     totals, draws = [], []
     for name, many in scored.items():
         if many:
-            found, again = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
-            totals.append(found)
-            draws.append(again)
+            total, replicas = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
+            totals.append(total)
+            draws.append(replicas)
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
         "metric": f"mean {of}",
@@ -378,13 +384,13 @@ def mean_over(
         "over": f"{len(means)} pairs of model and data set, each alike",
         "data_sets": len(draws),
     }
-    known = [draw for draw in draws if draw is not None]
+    valid = [draw for draw in draws if draw is not None]
     return with_draws(
         value,
         counts,
         fields=fields,
         # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
-        values=np.nanmean(np.hstack(known), axis=1) if len(known) == len(draws) else None,
+        values=np.nanmean(np.hstack(valid), axis=1) if len(valid) == len(draws) else None,
         clusters=sum(totals),
         fewest=min(totals),
         level=_LEVEL,
@@ -401,9 +407,9 @@ def _means_drawn(
     rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
     row_of = {sample: row for row, sample in enumerate(samples)}
     for column, scored in enumerate(many):
-        mine = [row_of[sample] for sample in scored.samples]
-        rows[mine, 2 * column] = scored.values[0]
-        rows[mine, 2 * column + 1] = 1.0
+        indices = [row_of[sample] for sample in scored.samples]
+        rows[indices, 2 * column] = scored.values[0]
+        rows[indices, 2 * column + 1] = 1.0
     return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=replicates)
 
 
@@ -434,13 +440,13 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
         return Overall()
     views = {data.name: data.view for data in sets}
     models, task = asked_clean(views), sets[0].grid.task
-    every = dict.fromkeys(model for data in sets for model in data.grid.models)
+    all_models = dict.fromkeys(model for data in sets for model in data.grid.models)
     ranked = ranked_models(views, metric)
     return Overall(
         numbers=tuple(_numbers_over(views, models, metric)),
         ranks=tuple(rankings_of(views, metric)),
-        apart=tuple(model for model in every if model not in models and not task.is_baseline(model)),
-        without=tuple(dict.fromkeys(model for one in ranked for model in one.without)),
+        apart=tuple(model for model in all_models if model not in models and not task.is_baseline(model)),
+        without=tuple(dict.fromkeys(model for ranking in ranked for model in ranking.without)),
         lone=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
     )
 
@@ -449,31 +455,31 @@ def _numbers_over(views: Mapping[str, GridColumns], models: Sequence[str], metri
     """The levels and changes of every model, then of every two the differences of these."""
     first = next(iter(views.values()))
     columns: Mapping[str, Sequence[Sequence[SampleValues]]]
-    for mine in (*((model,) for model in models), *combinations(models, 2)):
-        alone = len(mine) == 1
-        signed = [view.grid.signature(model, metric) for view in views.values() for model in mine]
-        made = partial(first.number, model=" - ".join(mine), metric=metric, signature=joined_signature(signed))
+    for members in (*((model,) for model in models), *combinations(models, 2)):
+        alone = len(members) == 1
+        signed = [view.grid.signature(model, metric) for view in views.values() for model in members]
+        number = partial(first.number, model=" - ".join(members), metric=metric, signature=joined_signature(signed))
         for condition in first.grid.conditions:
-            if all(view.grid.is_complete(model, condition.name) for view in views.values() for model in mine):
+            if all(view.grid.is_complete(model, condition.name) for view in views.values() for model in members):
                 measure, within = ("level", SHARE) if alone else ("difference", CORRELATION)
                 columns = {
-                    name: [[view.values(model, condition.name, metric)] for model in mine]
+                    name: [[view.values(model, condition.name, metric)] for model in members]
                     for name, view in views.items()
                 }
                 outcome = _mean_over(views, columns, fields={"metric": f"mean {measure}"}, within=within)
-                yield made(measure, condition, outcome=outcome)
+                yield number(measure, condition, outcome=outcome)
         for group in first.grid.groups():
-            levels = levels_asked(views.values(), mine, group)
+            levels = levels_asked(views.values(), members, group)
             if levels:
                 measure, within = ("apc", CORRELATION) if alone else ("apc_difference", GAP)
                 scores = {
-                    name: [scores_at(view, model, metric, group=group, levels=levels) for model in mine]
+                    name: [scores_at(view, model, metric, group=group, levels=levels) for model in members]
                     for name, view in views.items()
                 }
                 fields = change_fields(next(iter(scores.values()))[0], "difference")
                 fields |= {} if alone else {"metric": "apc difference"}
-                columns = {name: [one.columns for one in many] for name, many in scores.items()}
-                yield made(measure, group, outcome=_mean_over(views, columns, fields=fields, within=within))
+                columns = {name: [score.columns for score in model_scores] for name, model_scores in scores.items()}
+                yield number(measure, group, outcome=_mean_over(views, columns, fields=fields, within=within))
 
 
 def _mean_over(
@@ -489,23 +495,23 @@ def _mean_over(
     """
     strata = {}
     for name, view in views.items():
-        kept = common([column for mine in columns[name] for column in mine])
-        parts = np.split(kept.values, len(columns[name]))
-        each = [part[0] if len(part) == 1 else change_sums(part)[:, 0] for part in parts]
-        values = each[0] if len(each) == 1 else each[0] - each[1]
+        shared = common([column for model_columns in columns[name] for column in model_columns])
+        parts = np.split(shared.values, len(columns[name]))
+        series = [part[0] if len(part) == 1 else change_sums(part)[:, 0] for part in parts]
+        values = series[0] if len(series) == 1 else series[0] - series[1]
         strata[name] = Stratum(
-            samples=kept.samples,
+            samples=shared.samples,
             columns=np.stack([values, np.ones_like(values)], axis=1),
             clusters=view.grid.cases,
             rng=view.rng("joined", name),
-            counts=kept.counts,
+            counts=shared.counts,
         )
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return added([stratum.counts for stratum in strata.values()]).none(f"no sample is scored on {empty[0]}")
     totals = [  # what each clip adds to the mean over the samples of its data set
-        cluster_totals(one.columns[:, 0], memberships(one.samples, one.clusters)) / len(one.samples)
-        for one in strata.values()
+        cluster_totals(stratum.columns[:, 0], memberships(stratum.samples, stratum.clusters)) / len(stratum.samples)
+        for stratum in strata.values()
     ]
     return interval_over(
         strata, lambda sums: sums[:, :1] / sums[:, 1:], fields=fields, within=within, totals=np.concatenate(totals)

@@ -116,8 +116,8 @@ class Grid:
         return scored or (model, condition) in self.failed
 
     def _behind(self, model: str, condition: str) -> bool:
-        mine = self.waiting.get((model, condition))
-        return mine is not None and not mine <= self.waiting.get((model, self.conditions[0].name), frozenset())
+        waiting = self.waiting.get((model, condition))
+        return waiting is not None and not waiting <= self.waiting.get((model, self.conditions[0].name), frozenset())
 
     def groups(self) -> tuple[tuple[str, str], ...]:
         """The groups of conditions as (group, part), without ``clean``, in order."""
@@ -130,8 +130,8 @@ class Grid:
 
     def of_group(self, group: str, part: str = "all") -> tuple[Condition, ...]:
         """The conditions of a group, mildest first, dynamic last."""
-        mine = [condition for condition in self.conditions if condition.group == group and condition.part == part]
-        return tuple(sorted(mine, key=lambda one: 99.0 if one.strength is None else one.strength))
+        conditions = [condition for condition in self.conditions if condition.group == group and condition.part == part]
+        return tuple(sorted(conditions, key=lambda one: 99.0 if one.strength is None else one.strength))
 
 
 def grid_of(
@@ -150,7 +150,7 @@ def grid_of(
     """Read the rows of ``scores.jsonl`` of these keys and true masks; the last row of a cell counts."""
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    more: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {"classes": {}, "sums": {}, "answer": {}}
+    extras: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {"classes": {}, "sums": {}, "answer": {}}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["outcome"] == "failed" or not is_valid(row, valid, truths):
@@ -166,8 +166,8 @@ def grid_of(
             cell.values.pop(case, None)
         if "both_px" in row:
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
-        for name in more.keys() & row.keys():
-            more[name].setdefault((model, condition), {})[case] = row[name]
+        for name in extras.keys() & row.keys():
+            extras[name].setdefault((model, condition), {})[case] = row[name]
     left: dict[tuple[str, str], set[str]] = {}
     for model, condition, case in waiting:
         left.setdefault((model, condition), set()).add(case)
@@ -183,9 +183,9 @@ def grid_of(
         conditions=tuple(conditions),
         cells=cells,
         pixels=pixels,
-        classes=more["classes"],
-        sums=more["sums"],
-        answers=more["answer"],
+        classes=extras["classes"],
+        sums=extras["sums"],
+        answers=extras["answer"],
         failed=frozenset((model, condition) for model, condition, _ in failed),
         waiting={pair: frozenset(ids) for pair, ids in left.items()},
         signatures={metric: joined_signature(signatures) for metric, signatures in by_metric.items()},
@@ -195,13 +195,13 @@ def grid_of(
 
 def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Several signatures as one: what differs has each of its values, ``none`` where a field is missing."""
-    each = list(many)
-    found: dict[str, Any] = {}
-    for key in dict.fromkeys(key for signature in each for key in signature):
-        values = {str(signature.get(key, "none")): signature.get(key, "none") for signature in each}
+    signatures = list(many)
+    joined: dict[str, Any] = {}
+    for key in dict.fromkeys(key for signature in signatures for key in signature):
+        values = {str(signature.get(key, "none")): signature.get(key, "none") for signature in signatures}
         parts = dict.fromkeys(part for value in sorted(values) for part in value.split(_AND))
-        found[key] = next(iter(values.values())) if len(values) == 1 else _AND.join(parts)
-    return found
+        joined[key] = next(iter(values.values())) if len(values) == 1 else _AND.join(parts)
+    return joined
 
 
 def request_counts(grid: Grid) -> tuple[int, int, int]:
@@ -213,10 +213,10 @@ def request_counts(grid: Grid) -> tuple[int, int, int]:
                 continue
             metrics = (*grid.task.metrics, *grid.task.beside)
             cells = [grid.cell(model, condition.name, metric) for metric in metrics]
-            mine = grid.cases.keys() - grid.waiting.get((model, condition.name), frozenset())
-            scored = mine & {case for cell in cells for case in cell.values}
-            without = (mine & {case for cell in cells for case in cell.undefined}) - scored
-            requested += len(mine)
-            failed += len(mine - scored - without)
+            expected = grid.cases.keys() - grid.waiting.get((model, condition.name), frozenset())
+            scored = expected & {case for cell in cells for case in cell.values}
+            without = (expected & {case for cell in cells for case in cell.undefined}) - scored
+            requested += len(expected)
+            failed += len(expected - scored - without)
             undefined += len(without)
     return requested, failed, undefined

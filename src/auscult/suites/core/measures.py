@@ -62,16 +62,16 @@ NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 
 def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     """Every number of a run but correlations and ranks."""
-    found: list[Number] = []
+    numbers: list[Number] = []
     for model in view.grid.models:
         for metric in view.metrics:
-            found += level_numbers(view, model, metric)
+            numbers += level_numbers(view, model, metric)
             for group in view.grid.groups():
-                found += _changes(view, model, metric, group=group)
+                numbers += _changes(view, model, metric, group=group)
         for metric in (*([view.grid.task.pooled] if view.grid.task.pooled else []), *view.grid.task.class_wise):
-            found += _pooled(view, model, metric)
-    found += _differences(view)
-    return tuple(found)
+            numbers += _pooled(view, model, metric)
+    numbers += _differences(view)
+    return tuple(numbers)
 
 
 def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
@@ -96,8 +96,8 @@ def static_of(view: GridColumns, model: str, group: GridCell) -> tuple[Condition
 
 def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
     """All conditions of constant strength that a model was asked under."""
-    found = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
-    return [condition for condition in found if view.grid.is_complete(model, condition.name)]
+    conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
+    return [condition for condition in conditions if view.grid.is_complete(model, condition.name)]
 
 
 def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
@@ -105,50 +105,50 @@ def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> 
     static = static_of(view, model, group)
     get = partial(view.ratios, model, metric=metric)
     behind = {CLEAN: get(CLEAN), **{condition.level: get(condition.name) for condition in static}}
-    found = _ratios(behind)
+    columns = _ratios(behind)
     for condition in _curve(view, model, group):
-        if condition not in static and found:
+        if condition not in static and columns:
             ratios = _ratios({**behind, condition.level: get(condition.name)})
-            found |= {level: value for level, value in ratios.items() if level == condition.level}
-    return found
+            columns |= {level: value for level, value in ratios.items() if level == condition.level}
+    return columns
 
 
 def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
     """Every level over the cases that all levels have; empty where there is none, or where all are over 0."""
-    kept = common([column for part in parts.values() for ratio in part for column in ratio]).values
-    sums = iter(kept.sum(axis=1) if kept.size else np.zeros(len(kept)))
-    found = {}
+    shared = common([column for part in parts.values() for ratio in part for column in ratio]).values
+    sums = iter(shared.sum(axis=1) if shared.size else np.zeros(len(shared)))
+    by_level = {}
     for level, part in parts.items():
-        each = [(next(sums), next(sums)) for _ in part]
-        shares = [float(top / bottom) for top, bottom in each if bottom > 0]
+        pairs = [(next(sums), next(sums)) for _ in part]
+        shares = [float(top / bottom) for top, bottom in pairs if bottom > 0]
         if shares:
-            found[level] = sum(shares) / len(shares)
-    return found
+            by_level[level] = sum(shares) / len(shares)
+    return by_level
 
 
 def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:
     """The dynamic condition of a group, where a model was asked under it."""
-    found = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
-    return next((condition for condition in found if view.grid.is_complete(model, condition.name)), None)
+    conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
+    return next((condition for condition in conditions if view.grid.is_complete(model, condition.name)), None)
 
 
 def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> Iterator[Number]:
     if not view.grid.is_complete(model, CLEAN):
         return
-    made = partial(view.number, condition=group, model=model, metric=metric)
+    number = partial(view.number, condition=group, model=model, metric=metric)
     static, dynamic = static_of(view, model, group), dynamic_of(view, model, group)
     if static:
         scores, columns = view.scores(model, static, metric), _columns(view, model, metric, group=group)
-        yield made("apc", outcome=change_interval(scores, **view.drawn(CORRELATION)), columns=columns)
-        yield made("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
+        yield number("apc", outcome=change_interval(scores, **view.drawn(CORRELATION)), columns=columns)
+        yield number("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
         curve = view.scores(model, _curve(view, model, group), metric)
-        yield made("breaking", outcome=breaking_point(curve, **view.drawn()))
+        yield number("breaking", outcome=breaking_point(curve, **view.drawn()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
-        yield made("apc_dynamic", outcome=change_interval(scores, **view.drawn(CORRELATION)))
+        yield number("apc_dynamic", outcome=change_interval(scores, **view.drawn(CORRELATION)))
         if static:
             for measure, outcome in _gap(view, model, metric, static=static, dynamic=dynamic).items():
-                yield made(measure, outcome=outcome)
+                yield number(measure, outcome=outcome)
 
 
 def _gap(
@@ -160,10 +160,12 @@ def _gap(
     columns = [view.values(model, condition.name, metric) for condition in (view.grid.conditions[0], *static, dynamic)]
     cases = [case for case in view.cases if all(case in column for column in columns)]
     means: ValueMap = {case: mean_value([column[case] for column in columns]) for case in cases}
-    lost = {case: value for case, value in means.items() if isinstance(value, Failed | Undefined)}
-    clean, *levels, last = ({case: column[case] for case in cases} | lost for column in columns)
+    unscored = {case: value for case, value in means.items() if isinstance(value, Failed | Undefined)}
+    clean, *levels, last = ({case: column[case] for case in cases} | unscored for column in columns)
     level: ValueMap = {case: mean_value([column[case] for column in levels]) for case in cases}
-    still = Scores(clean=clean, levels={one.level: column for one, column in zip(static, levels, strict=True)})
+    still = Scores(
+        clean=clean, levels={condition.level: column for condition, column in zip(static, levels, strict=True)}
+    )
     moving = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
     return {
@@ -185,17 +187,19 @@ def _differences(view: GridColumns) -> Iterator[Number]:
 
 def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[Number]:
     name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
-    made = partial(view.number, model=name, metric=metric, signature=signature)
+    number = partial(view.number, model=name, metric=metric, signature=signature)
     for condition in view.grid.conditions:
         if all(view.grid.is_complete(model, condition.name) for model in pair):
             first, second = (view.values(model, condition.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
-            yield made("difference", condition, outcome=mean_ratio(gap, **view.drawn(CORRELATION)))
+            yield number("difference", condition, outcome=mean_ratio(gap, **view.drawn(CORRELATION)))
     for group in view.grid.groups():
-        shared = [one for one in static_of(view, pair[0], group) if view.grid.is_complete(pair[1], one.name)]
+        shared = [
+            condition for condition in static_of(view, pair[0], group) if view.grid.is_complete(pair[1], condition.name)
+        ]
         if shared:
             both = [view.scores(model, shared, metric) for model in pair]
-            yield made("apc_difference", group, outcome=change_difference(*both, **view.drawn(GAP)))
+            yield number("apc_difference", group, outcome=change_difference(*both, **view.drawn(GAP)))
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
@@ -230,9 +234,9 @@ def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str
     changes = _correlations(views, metric, by_model=changes_by_model, of="changes")
     scores = _correlations(views, metric, by_model=_scores_by_model, of=PERFORMANCE)
     return {
-        name: found
+        name: matrix
         for room, change in changes.items()
-        for name, found in ((room, change), (f"{room}_{PERFORMANCE}", scores[room]))
+        for name, matrix in ((room, change), (f"{room}_{PERFORMANCE}", scores[room]))
     }
 
 
@@ -255,40 +259,40 @@ def _correlations(
 
 def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
     """Each model's score of every sample, the mean over the strengths; of the models of ``changes_by_model``."""
-    found: dict[str, SampleValues] = {}
+    by_model: dict[str, SampleValues] = {}
     for model in changes_by_model(view, group, metric):
         columns = [view.values(model, condition.name, metric) for condition in static_of(view, model, group)]
         shared = [case for case in columns[0] if all(case in column for column in columns)]
-        found[model] = {case: mean_value([column[case] for column in columns]) for case in shared}
-    return found
+        by_model[model] = {case: mean_value([column[case] for column in columns]) for case in shared}
+    return by_model
 
 
 def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
     """Each model's change of every sample; baselines and models that were not asked are left out."""
-    found: dict[str, SampleValues] = {}
+    by_model: dict[str, SampleValues] = {}
     for model in view.grid.models:
         static = static_of(view, model, group)
         if static and view.grid.is_complete(model, CLEAN) and not view.grid.task.is_baseline(model):
-            found[model] = sample_changes(view.scores(model, static, metric))
-    return found
+            by_model[model] = sample_changes(view.scores(model, static, metric))
+    return by_model
 
 
 def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: GridCell) -> tuple[str, ...]:
     """The levels of constant strength that count under which each of these models was asked on every data set."""
-    found = [[one.level for one in static_of(view, model, group)] for view in views for model in models]
-    return tuple(level for level in found[0] if all(level in other for other in found)) if found else ()
+    levels = [[condition.level for condition in static_of(view, model, group)] for view in views for model in models]
+    return tuple(level for level in levels[0] if all(level in other for other in levels)) if levels else ()
 
 
 def scores_at(view: GridColumns, model: str, metric: str, *, group: GridCell, levels: Iterable[str]) -> Scores:
     """A model's clean scores and those at some levels of a group."""
-    known = {condition.level: condition for condition in view.grid.of_group(*group)}
-    return view.scores(model, [known[level] for level in levels], metric)
+    by_level = {condition.level: condition for condition in view.grid.of_group(*group)}
+    return view.scores(model, [by_level[level] for level in levels], metric)
 
 
 def asked_clean(views: Mapping[str, GridColumns]) -> list[str]:
     """The models with results of the clean input of every data set."""
     first = next(iter(views.values()))
-    return [model for model in first.grid.models if all(one.grid.is_complete(model, CLEAN) for one in views.values())]
+    return [model for model in first.grid.models if all(view.grid.is_complete(model, CLEAN) for view in views.values())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,21 +310,21 @@ def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[Ran
     groups = next(iter(views.values())).grid.groups()
     for group in (CLEAN_CELL, *(group for group in groups if is_mix(group[0]))):
         # each by its own levels: one that is left out may have been asked at fewer than the others share
-        own = {model: levels_asked(views.values(), [model], group) for model in asked_clean(views)}
-        own = {model: levels for model, levels in own.items() if levels}
+        levels_by_model = {model: levels_asked(views.values(), [model], group) for model in asked_clean(views)}
+        levels_by_model = {model: levels for model, levels in levels_by_model.items() if levels}
         scores = {
             model: [scores_at(view, model, metric, group=group, levels=levels) for view in views.values()]
-            for model, levels in own.items()
+            for model, levels in levels_by_model.items()
         }
-        models = [model for model, mine in scores.items() if all(common(one.columns).samples for one in mine)]
-        without = tuple(model for model in own if model not in models)
+        models = [model for model, parts in scores.items() if all(common(part.columns).samples for part in parts)]
+        without = tuple(model for model in levels_by_model if model not in models)
         levels = levels_asked(views.values(), models, group)
         yield RankedModels(group=group, levels=levels, models=models, without=without)
 
 
 def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
     """Rankings by the clean score and by what is lost under each mix; none of fewer than two models with a score."""
-    task, found = next(iter(views.values())).grid.task, []
+    task, rankings = next(iter(views.values())).grid.task, []
     label = task.metric_name(metric)
     for ranked in ranked_models(views, metric):
         if len(ranked.models) < 2 or not ranked.levels:
@@ -332,29 +336,29 @@ def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
                 for model in ranked.models
             }
             sets[name] = RankedSet(
-                models=scores if by_loss else {model: mine.clean for model, mine in scores.items()},
+                models=scores if by_loss else {model: score.clean for model, score in scores.items()},
                 clusters=view.grid.cases,
                 rng=view.rng("joined", name) if len(views) > 1 else view.rng("levels"),
             )
-        lost = f"least {label} lost, {task.group_name(*ranked.group)}{levels_only(ranked.levels, PAPER_LEVELS)}"
-        found.append(
+        loss_title = f"least {label} lost, {task.group_name(*ranked.group)}{levels_only(ranked.levels, PAPER_LEVELS)}"
+        rankings.append(
             Ranks(
                 name=part_name("loss", *ranked.group) if by_loss else "clean",
-                title=lost if by_loss else f"clean {label}",
+                title=loss_title if by_loss else f"clean {label}",
                 ranking=rank_by_change_over(sets) if by_loss else rank_by_score_over(sets),
                 without=ranked.without,
             )
         )
-    return found
+    return rankings
 
 
 def unranked(ranks: Iterable[Ranks]) -> list[str]:
     """Who is in no ranking and why, and which ranking there is not, in sentences."""
-    found = []
+    notes = []
     for ranked in ranks:
         if ranked.without:
             names = ", ".join(ranked.without)
-            found.append(f"Left out of the ranking by {ranked.title}, without a score to rank: {names}.")
+            notes.append(f"Left out of the ranking by {ranked.title}, without a score to rank: {names}.")
         if isinstance(ranked.ranking, Undefined):
-            found.append(f"No ranking by {ranked.title}: {ranked.ranking.reason}.")
-    return found
+            notes.append(f"No ranking by {ranked.title}: {ranked.ranking.reason}.")
+    return notes

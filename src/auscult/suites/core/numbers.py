@@ -49,14 +49,14 @@ class SuiteNumber:
     @property
     def low(self) -> float | None:
         """The lower end of its interval; of a breaking point that lies beyond every strength too."""
-        found = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
-        return found if isinstance(found, float) else None
+        bound = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
+        return bound if isinstance(bound, float) else None
 
     @property
     def high(self) -> float | None:
         """The upper end; None for none, and where it is open."""
-        found = getattr(self.outcome, "high", None)
-        return found if isinstance(found, float) else None
+        bound = getattr(self.outcome, "high", None)
+        return bound if isinstance(bound, float) else None
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -66,9 +66,9 @@ class SuiteNumber:
     @property
     def clusters(self) -> int | None:
         """The clips or photographs that its interval draws from; None where it has none."""
-        found = getattr(self.outcome, "clusters", getattr(self.outcome, "detail", {}).get("clusters"))
-        drawn = self.low is not None or self.high is not None
-        return found if drawn and isinstance(found, int) else None
+        count = getattr(self.outcome, "clusters", getattr(self.outcome, "detail", {}).get("clusters"))
+        has_interval = self.low is not None or self.high is not None
+        return count if has_interval and isinstance(count, int) else None
 
     def beside(self) -> dict[str, Any]:
         """What was counted, by the names of ``COUNTED``."""
@@ -101,8 +101,8 @@ def metric_json(number: SuiteNumber, *more: str) -> dict[str, Any]:
     """A number as a metric of ``summary.json``, rounded, with the fields in ``more`` that are not empty."""
     row = number.row()
     rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-    beside = {key: row[key] for key in ("clusters", "reason", *more) if row.get(key)}
-    return {**rounded, "n": row["n"], "signature": row["signature"], **beside}
+    extra = {key: row[key] for key in ("clusters", "reason", *more) if row.get(key)}
+    return {**rounded, "n": row["n"], "signature": row["signature"], **extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +164,9 @@ class Number(SuiteNumber):
         if not isinstance(self.outcome, Scored):
             return ""
         scores = {f"score_{name}": value for name, value in self.signature.items() if name != "version"}
-        made = dict(self.outcome.signature.fields)
-        made.pop("version", None)
-        return str(Signature.of(**scores, **made))
+        parameters = dict(self.outcome.signature.fields)
+        parameters.pop("version", None)
+        return str(Signature.of(**scores, **parameters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +193,14 @@ class GridColumns:
         if metric in self.grid.task.means:
             parts = [self.values(model, condition, name) for name in self.grid.task.means[metric]]
             return {case: mean_value([part[case] for part in parts]) for case in parts[0]}
-        cell, mine = self.grid.cell(model, condition, metric), self._requested(model, condition)
-        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in mine}
+        cell, cases = self.grid.cell(model, condition, metric), self._requested(model, condition)
+        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in cases}
 
     def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
         """Pixels of intersection and of union of every case."""
-        found, mine = self.grid.pixels.get((model, condition), {}), self._requested(model, condition)
-        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
-        return both, {case: found[case][1] for case in mine if case in found}
+        found, cases = self.grid.pixels.get((model, condition), {}), self._requested(model, condition)
+        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in cases}
+        return both, {case: found[case][1] for case in cases if case in found}
 
     def ratios(self, model: str, condition: str, metric: str) -> RatioColumns:
         """What a metric is the mean of: each the values of every case, and what they are over."""
@@ -209,14 +209,14 @@ class GridColumns:
             return [(both, dict(either))]
         if metric not in self.grid.task.class_wise:
             return [(self.values(model, condition, metric), dict.fromkeys(self.cases, 1.0))]
-        found, mine = self.grid.classes.get((model, condition), {}), self._requested(model, condition)
-        at = self.grid.task.class_wise.index(metric)
+        classes, cases = self.grid.classes.get((model, condition), {}), self._requested(model, condition)
+        index = self.grid.task.class_wise.index(metric)
         none: Sequence[float] = (0.0,) * (len(self.grid.task.class_wise) + 1)
-        names = sorted({name for case in mine for name in found.get(case, {})}) or [""]
+        names = sorted({name for case in cases for name in classes.get(case, {})}) or [""]
         return [
             (
-                {case: float(found[case].get(name, none)[at]) if case in found else NO_ANSWER for case in mine},
-                {case: float(found[case].get(name, none)[-1]) for case in mine if case in found},
+                {case: float(classes[case].get(name, none)[index]) if case in classes else NO_ANSWER for case in cases},
+                {case: float(classes[case].get(name, none)[-1]) for case in cases if case in classes},
             )
             for name in names
         ]
@@ -243,8 +243,8 @@ class GridColumns:
 
     def drawn(self, within: Range | None = None, *, clusters: Clusters | None = None) -> dict[str, Any]:
         """How the interval of every number is drawn: by whole clips or ``clusters``, the same ones for every model."""
-        drawn = {"clusters": self.grid.cases if clusters is None else clusters, "rng": self.rng("levels")}
-        return drawn if within is None else {**drawn, "within": within}
+        arguments = {"clusters": self.grid.cases if clusters is None else clusters, "rng": self.rng("levels")}
+        return arguments if within is None else {**arguments, "within": within}
 
     def rng(self, *key: str) -> np.random.Generator:
         """The generator of a number's interval; the same for every model, so that all are drawn by the same clips."""
@@ -280,8 +280,8 @@ def mean_value(values: Sequence[Value]) -> Value:
 
 def minus(first: Value, second: Value) -> Value:
     """The difference of two values of one case."""
-    lost = mean_value([first, second])
-    return lost if isinstance(lost, Failed | Undefined) else first - second  # type: ignore[operator]
+    mean = mean_value([first, second])
+    return mean if isinstance(mean, Failed | Undefined) else first - second  # type: ignore[operator]
 
 
 def number_text(
@@ -311,8 +311,8 @@ def significant(numbers: Iterable[Number | None]) -> list[Number]:
 
 def averaged(levels: Iterable[str]) -> tuple[str, ...]:
     """The levels that an average is over: those of the paper, or what there is; mildest first."""
-    found = sorted(set(levels), key=strength_of)
-    return tuple(level for level in found if level in PAPER_LEVELS) or tuple(found)
+    ordered = sorted(set(levels), key=strength_of)
+    return tuple(level for level in ordered if level in PAPER_LEVELS) or tuple(ordered)
 
 
 def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:

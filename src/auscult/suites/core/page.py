@@ -84,14 +84,14 @@ def usual_results(view: GridColumns) -> SuiteResults:
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
     for split in parts:
-        mine = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
-        numbers += tuple(number for number in mine if number.measure in _BY_SPLIT)
+        split_numbers = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
+        numbers += tuple(number for number in split_numbers if number.measure in _BY_SPLIT)
     index, metric = Index(numbers, view.grid.task), view.grid.task.main
     correlations, ranks = correlations_over({"": view}, metric), rankings_of({"": view}, metric)
     tables = tables_of(index, splits=parts)
     tables |= {
-        f"correlation_{room}": shown.correlation_table(room, found, shown.strengths_text([view], room))
-        for room, found in correlations.items()
+        f"correlation_{room}": shown.correlation_table(room, matrix, shown.strengths_text([view], room))
+        for room, matrix in correlations.items()
     }
     ranking = shown.ranking_table(ranks)
     return SuiteResults(
@@ -107,18 +107,18 @@ def usual_results(view: GridColumns) -> SuiteResults:
 
 def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     """The tables of numbers, by file name; empty ones are left out."""
-    found: dict[str, Table | None] = {}
+    tables: dict[str, Table | None] = {}
     for mix in index.mixes():
         name = part_name("general", *mix)
-        found[name] = shown.general_table(index, *mix)
+        tables[name] = shown.general_table(index, *mix)
         for split in splits:
-            found[f"{name}__{split}"] = shown.general_table(index, *mix, split=split)
-    found["floor"] = shown.floor_table(index)
-    found["kinds"] = shown.kinds_table(index)
-    found["breaking"] = shown.breaking_table(index)
-    found["differences"] = shown.difference_table(index)
-    found["dynamic"] = shown.dynamic_table(index)
-    return {name: table for name, table in found.items() if table is not None and table.rows}
+            tables[f"{name}__{split}"] = shown.general_table(index, *mix, split=split)
+    tables["floor"] = shown.floor_table(index)
+    tables["kinds"] = shown.kinds_table(index)
+    tables["breaking"] = shown.breaking_table(index)
+    tables["differences"] = shown.difference_table(index)
+    tables["dynamic"] = shown.dynamic_table(index)
+    return {name: table for name, table in tables.items() if table is not None and table.rows}
 
 
 PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
@@ -128,14 +128,18 @@ PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
 def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: str = "") -> tuple[Section, ...]:
     """The sections of a page; a table goes to the first one whose prefix its name has, after ``before``."""
     left_tables, left_charts = dict(tables), list(results.charts)
-    found = []
+    sections = []
     for name, title, lead, table_names, chart_names in results.parts or _PARTS:
-        mine = [left_tables.pop(one) for one in list(left_tables) if one.removeprefix(before).startswith(table_names)]
-        drawn = [chart for chart in left_charts if chart.name.removeprefix(before).startswith(chart_names)]
-        left_charts = [chart for chart in left_charts if chart not in drawn]
-        if mine or drawn:
-            found.append(Section(name=name, title=title, lead=lead, figures=tuple(drawn), tables=tuple(mine)))
-    return tuple(found)
+        section_tables = [
+            left_tables.pop(key) for key in list(left_tables) if key.removeprefix(before).startswith(table_names)
+        ]
+        figures = [chart for chart in left_charts if chart.name.removeprefix(before).startswith(chart_names)]
+        left_charts = [chart for chart in left_charts if chart not in figures]
+        if section_tables or figures:
+            sections.append(
+                Section(name=name, title=title, lead=lead, figures=tuple(figures), tables=tuple(section_tables))
+            )
+    return tuple(sections)
 
 
 _PARTS: Final[tuple[PagePart, ...]] = (
@@ -188,12 +192,12 @@ def answers_of(
         if row.get("peak_mb") is not None:
             peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
     stored = {valid[key] for key in seen}
-    lost = {model: {request for request in failed if request[0] == model} for model in models}
+    failures = {model: {request for request in failed if request[0] == model} for model in models}
     return {
         model: Answers(
-            requested=len(times[model]) + len(lost[model] - stored),
+            requested=len(times[model]) + len(failures[model] - stored),
             answered=len(times[model]),
-            failed=len(lost[model]),
+            failed=len(failures[model]),
             frames=frames[model],
             times_ms=tuple(map(median, zip(*times[model], strict=True))),
             peak_mb=peaks[model],
@@ -207,7 +211,7 @@ def answers_table(
 ) -> Table:
     """The outcomes of the requests, by model."""
     left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
-    more = any(left.values())
+    any_left = any(left.values())
     in_text = any(answer.answered and not answer.frames for answer in answers.values())
     rows = [
         (
@@ -215,7 +219,7 @@ def answers_table(
             f"{answer.requested:,}",
             f"{answer.answered:,}",
             f"{answer.failed:,}",
-            *((f"{left[model]:,}",) if more else ()),
+            *((f"{left[model]:,}",) if any_left else ()),
             *(() if in_text else (f"{answer.frames:,}",)),
             *([f"{value:.1f}" for value in answer.times_ms] or ["–"] * 3),
             "–" if answer.peak_mb is None else f"{answer.peak_mb:,}",
@@ -225,7 +229,7 @@ def answers_table(
     return Table(
         title="Requests",
         header=(
-            "model", "asked", "answered", "failed", *(("not yet asked",) if more else ()),
+            "model", "asked", "answered", "failed", *(("not yet asked",) if any_left else ()),
             *(() if in_text else ("frames",)), *_OF_TIME,
         ),
         rows=tuple(rows),
@@ -294,13 +298,13 @@ def summary_of(
     """Counts are requests: one per model, case and condition; an instance that cannot be made a case fails for each."""
     requested = sum(answer.requested for answer in answers.values())
     failed = sum(answer.failed for answer in answers.values())
-    lost = unlisted * len(answers)
+    unlisted_requests = unlisted * len(answers)
     _, _, undefined = request_counts(grid)
     return Summary(
         command=command,
-        n=requested + lost,
+        n=requested + unlisted_requests,
         ok=requested - failed - undefined,
-        failed=failed + lost,
+        failed=failed + unlisted_requests,
         undefined=undefined,
         metrics=shown.summary_metrics(numbers),
     )
@@ -312,16 +316,16 @@ _MOST_NAMED: Final = 3
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
     """A sentence for each of the most frequent reasons why answers have no score, with counts of answers and cases."""
-    why = {
+    reasons = {
         (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
         for row in rows
         if row["outcome"] == "undefined"
     }
-    found: dict[str, set[tuple[str, str, str]]] = {}
-    for (model, condition, metric, case), reason in why.items():
+    by_reason: dict[str, set[tuple[str, str, str]]] = {}
+    for (model, condition, metric, case), reason in reasons.items():
         if case in grid.cell(model, condition, metric).undefined:
-            found.setdefault(reason or "unknown", set()).add((model, condition, case))
-    ranked = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+            by_reason.setdefault(reason or "unknown", set()).add((model, condition, case))
+    ranked = sorted(by_reason.items(), key=lambda one: (-len(one[1]), one[0]))
     sentences = [_reason(reason, answers) for reason, answers in ranked[:_MOST_REASONS]]
     left = len(ranked) - _MOST_REASONS
     return sentences + ([f"{left} more reasons why answers have no score: see scores.jsonl."] if left > 0 else [])
@@ -329,8 +333,8 @@ def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str
 
 def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
     cases = sorted({case for _, _, case in answers})
-    named = ", ".join(case[:60] for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
-    return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({named})."
+    names = ", ".join(case[:60] for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
+    return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({names})."
 
 
 def lead_of(results: SuiteResults) -> str:
@@ -339,19 +343,19 @@ def lead_of(results: SuiteResults) -> str:
     index = Index(results.numbers, grid.task)
     tested, kinds = index.tested(), index.kinds()
     clips = len(set(grid.cases.values()))
-    asked = f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked about "
+    opening = f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked about "
     under = f" and under {counted(len(kinds), 'perturbation')}" if kinds else " and perturbed" if index.mixes() else ""
-    sentences = [f"{asked}{counted(len(grid.cases), 'case')} from {clips:,} clips or photographs, clean{under}."]
+    sentences = [f"{opening}{counted(len(grid.cases), 'case')} from {clips:,} clips or photographs, clean{under}."]
     clean = {name: index.get("level", name) for name in index.models()}
     scores = ", ".join(f"{name} {number_text(clean[name], interval=True)}" for name in tested)
     floor = (number.value for name, number in clean.items() if number is not None and name not in tested)
     best = max((value for value in floor if value is not None), default=None)
-    beside = "" if best is None else f"; the best baseline, which hardly looks, has {percent(best)}"
-    sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{beside}.")
+    baseline = "" if best is None else f"; the best baseline, which hardly looks, has {percent(best)}"
+    sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{baseline}.")
     for mix in index.mixes():
         costs = [f"{name} {number_text(index.get('apc', name, mix), points=True, interval=True)}" for name in tested]
         sentences.append(f"Change under {grid.task.group_name(*mix)}, in points: {', '.join(costs)}.")
-    worst = [(name, found) for name in tested if (found := _costliest(index, name)) is not None]
+    worst = [(name, costliest) for name in tested if (costliest := _costliest(index, name)) is not None]
     if worst:
         said = ", ".join(
             f"{name} by {grid.task.group_name(*kind)} ({percent(change, points=True)})"
@@ -426,9 +430,9 @@ def write_run(
     write_page(run, page, tables)
     written = {f"tables/{name}{end}" for name in tables for end in _TABLE}
     written |= {f"figures/{figure.name}{end}" for figure in figures for end in _CHART}
-    shown = [example for section in page.sections for example in section.examples]
-    heard = {sound.file for example in shown for sound in example.sounds}
-    remove_stale(run, written | heard | {example.file for example in shown})
+    examples = [example for section in page.sections for example in section.examples]
+    sounds = {sound.file for example in examples for sound in example.sounds}
+    remove_stale(run, written | sounds | {example.file for example in examples})
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown, remarks=remarks)
 

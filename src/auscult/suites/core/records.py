@@ -50,7 +50,7 @@ def suite_of(command: str, folder: Path) -> ModelSuite | None:
         return None
     name = command.removeprefix(_VERB)
     try:
-        found = load_suite(name)
+        suite = load_suite(name)
     except UnknownName as unknown:
         raise UsageError(
             f"the record is of the suite {name!r}, which is not installed",
@@ -58,7 +58,7 @@ def suite_of(command: str, folder: Path) -> ModelSuite | None:
             hint="install the plug-in that it is from",
             path=folder,
         ) from unknown
-    return found if isinstance(found, ModelSuite) else None
+    return suite if isinstance(suite, ModelSuite) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +242,7 @@ def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
             isinstance(row.get("key"), str)
             and (isinstance(row.get("counts"), list) or isinstance(row.get("reply"), str))
             and all(_is_number(seconds) for seconds in times)
-            and all(one is None or _is_number(one) for one in optional)
+            and all(value is None or _is_number(value) for value in optional)
         )
         if not sound:
             raise RecordError(

@@ -134,14 +134,14 @@ def unasked_remarks(model: ModelSpec, requests: Iterable[Request]) -> Iterator[d
 
 def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
     """The log from the lines of a folder."""
-    every = tuple(rows)
-    withdrawn = {(row["command"], row["model"]) for row in every if "unloaded" in row}
+    all_rows = tuple(rows)
+    withdrawn = {(row["command"], row["model"]) for row in all_rows if "unloaded" in row}
     models: dict[str, str] = {}
     sources: dict[str, str] = {}
     by_model: dict[str, dict[str, None]] = {}
-    known: dict[str, Condition] = {}
+    by_name: dict[str, Condition] = {}
     last: dict[str, tuple[int, int]] = {}
-    for number, row in enumerate(every):
+    for number, row in enumerate(all_rows):
         model = row["model"]
         if (row["command"], model) in withdrawn:
             continue
@@ -149,16 +149,16 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
             by_model[model] = {}  # requests to the old code do not bind changed code
         conditions = [Condition(**entry) for entry in row["conditions"]]
         by_model[model].update(dict.fromkeys(condition.name for condition in conditions))
-        known |= {condition.name: condition for condition in conditions if condition.name not in known}
+        by_name |= {condition.name: condition for condition in conditions if condition.name not in by_name}
         models[model], sources[model] = row["revision"], row["source"]
         last[model] = (-row["command"], number)
     order = sorted(models, key=last.__getitem__)
     return RequestLog(
         models={name: models[name] for name in order},
-        conditions=unique_conditions(known.values()),
+        conditions=unique_conditions(by_name.values()),
         sources=sources,
         conditions_by_model={name: tuple(by_model[name]) for name in order},
-        rows=every,
+        rows=all_rows,
     )
 
 
@@ -219,16 +219,18 @@ def command_rows(
 ) -> list[dict[str, Any]]:
     """The lines of a command: its models, and the baselines, which are asked about clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
-    pairs = [(model, conditions_for(model, conditions, log)) for model in models] + [(one, (NOTHING,)) for one in floor]
+    pairs = [(model, conditions_for(model, conditions, log)) for model in models] + [
+        (spec, (NOTHING,)) for spec in floor
+    ]
     return [
         {
             "command": number,
             "model": model.name,
             "revision": model.revision,
             "source": _source(model),
-            "conditions": [condition.as_json() for condition in mine],
+            "conditions": [condition.as_json() for condition in own_conditions],
         }
-        for model, mine in pairs
+        for model, own_conditions in pairs
     ]
 
 
@@ -241,8 +243,8 @@ def withdrawn_rows(log: RequestLog, names: Mapping[str, AuscultError]) -> list[d
 def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, seed: int) -> str:
     """The key of an answer: a hash of everything that it depends on."""
     # The id also where nothing is drawn: one sentence may refer to two objects of a picture.
-    drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
-    return digest_json([case.digest, drawn, model, revision])
+    identity = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
+    return digest_json([case.digest, identity, model, revision])
 
 
 def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
@@ -251,16 +253,16 @@ def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[M
     A model with the path or the code of an earlier one of its name is that one, changed or not; any other gets a
     number, ``name~2``.
     """
-    found: list[ModelSpec] = []
+    specs: list[ModelSpec] = []
     for model in models:
-        taken = {other.name for other in found}
-        alike = [name for name in log.models if base_name(name) == model.name and name not in taken]
-        same = [name for name in alike if log.sources[name] == _source(model)]
-        same += [name for name in alike if log.models[name] == model.revision]
+        taken = {other.name for other in specs}
+        same_name = [name for name in log.models if base_name(name) == model.name and name not in taken]
+        same = [name for name in same_name if log.sources[name] == _source(model)]
+        same += [name for name in same_name if log.models[name] == model.revision]
         numbered = (model.name if number == 1 else f"{model.name}~{number}" for number in count(1))
         free = (name for name in numbered if name not in taken and name not in log.models)
-        found.append(replace(model, name=same[0] if same else next(free)))
-    return tuple(found)
+        specs.append(replace(model, name=same[0] if same else next(free)))
+    return tuple(specs)
 
 
 def _source(model: ModelSpec) -> str:
@@ -281,6 +283,9 @@ def conditions_for(model: ModelSpec, conditions: Sequence[Condition], log: Reque
     """
     if model.kind != "predictions":
         return tuple(conditions)
-    again = log.conditions_by_model.get(model.name, ())
-    known = {one.name: one for one in (*conditions, *(one for one in log.conditions if one.name in again))}
-    return tuple(known.values())
+    repeated = log.conditions_by_model.get(model.name, ())
+    by_name = {
+        one.name: one
+        for one in (*conditions, *(condition for condition in log.conditions if condition.name in repeated))
+    }
+    return tuple(by_name.values())

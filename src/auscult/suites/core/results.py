@@ -73,7 +73,7 @@ def standing(
     truths: Mapping[str, str] = MappingProxyType({}),
 ) -> Standing:
     """Sort the rows of a record by the outcome of their requests; rows of other data or other truths do not count."""
-    found: dict[str, set[str]] = {}
+    by_key: dict[str, set[str]] = {}
     failed: dict[str, Mapping[str, Any]] = {}
     unread: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -83,9 +83,9 @@ def standing(
         if row["outcome"] == "failed":
             failed[key] = row["error"]
         else:
-            found.setdefault(key, set()).add(str(row["metric"]))
+            by_key.setdefault(key, set()).add(str(row["metric"]))
             unread.update((str(entry), entry) for entry in row.get("unread", ()))
-    scored = frozenset(key for key, mine in found.items() if mine >= set(metrics))
+    scored = frozenset(key for key, present in by_key.items() if present >= set(metrics))
     return Standing(
         scored=scored,
         failed={valid[key]: error for key, error in failed.items() if key not in scored},
@@ -115,15 +115,15 @@ def error_rows(
         identity = tuple(error.get(name) for name in ("id", "path", "line", "stage", "error"))
         _, requests = groups.setdefault((identity, request[0] if error.get("id") is not None else ""), (error, []))
         requests.append(request)
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for error, requests in groups.values():
         requests.sort(key=lambda request: ([order.get(name, len(order)) for name in request[:2]], request[2]))
         of_input = error.get("id") is None
         if of_input or {condition for _, condition, _ in requests} == set(conditions_by_model.get(requests[0][0], ())):
-            found.append(_error_row(error, requests))
+            rows.append(_error_row(error, requests))
         else:
-            found += [_error_row(error, [request]) for request in requests]
-    return found
+            rows += [_error_row(error, [request]) for request in requests]
+    return rows
 
 
 def _error_row(error: Mapping[str, Any], requests: Sequence[ResultKey]) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def _cost(requests: Sequence[ResultKey]) -> str:
 
 def few(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
-    named = ", ".join(name[:60] for name in names[:_NAMED])
-    return named if len(names) <= _NAMED else f"{named} and {len(names) - _NAMED} more"
+    text = ", ".join(name[:60] for name in names[:_NAMED])
+    return text if len(names) <= _NAMED else f"{text} and {len(names) - _NAMED} more"
 
 
 def _blocks(requests: Sequence[ResultKey]) -> Iterator[dict[str, Any]]:

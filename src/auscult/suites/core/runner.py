@@ -76,8 +76,8 @@ class Finished:
 
 def earlier_log(run: RunFolder) -> RequestLog:
     """The requests of earlier commands; an error where the folder has scores but no list of requests."""
-    known = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
-    return load_log(run.path) if known else require_log(run.path)
+    has_log = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
+    return load_log(run.path) if has_log else require_log(run.path)
 
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -178,9 +178,13 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         rows = error_rows(failed, conditions_by_model=log.conditions_by_model, conditions=names)
         # an input file that cannot be written cannot be shown to a model either, which is reported already
         unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
-        beside = [one for one in self.errors if one["stage"] != "frames" or (one["path"], one["error"]) not in unread]
-        write_errors(self.run, (*beside, *(row for row in now.unread if row.get("path") not in reported), *rows))
-        every = tuple(dict.fromkeys((*self.lost, *failed)))
+        other_errors = [
+            error
+            for error in self.errors
+            if error["stage"] != "frames" or (error["path"], error["error"]) not in unread
+        ]
+        write_errors(self.run, (*other_errors, *(row for row in now.unread if row.get("path") not in reported), *rows))
+        all_failed = tuple(dict.fromkeys((*self.lost, *failed)))
         grid = grid_of(
             read_lines(self.run.path / SCORES),
             task=self.task,
@@ -188,12 +192,12 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             cases={case.id: (case.clip, case.split) for case in self.cases},
             models=tuple(log.models),
             conditions=log.conditions,
-            failed=every,
-            waiting=set(log.waiting(requests, now.scored)) - set(every),
+            failed=all_failed,
+            waiting=set(log.waiting(requests, now.scored)) - set(all_failed),
             truths={case.id: case.truth for case in self.cases},
             about={case.id: getattr(case, "about", {}) for case in self.cases},
         )
-        return Finished(grid=grid, requests=requests, failed=every)
+        return Finished(grid=grid, requests=requests, failed=all_failed)
 
     def drawn(
         self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
@@ -202,8 +206,8 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         tasks = [PoolTask(name, order) for name, order in orders.items()]
         workers = min(most_workers, self.how.workers)
         results = run_tasks(make, tasks, workers=workers, stage="figure", kept=self.kept)
-        made = {result.key: result.outcome for result in results}
-        return {name: outcome for name in orders if not isinstance(outcome := made[name], Failed)}
+        outcomes = {result.key: result.outcome for result in results}
+        return {name: outcome for name in orders if not isinstance(outcome := outcomes[name], Failed)}
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, how: job.PredictOptions) -> None:
         """Make the requests whose answers are not stored yet."""
@@ -224,7 +228,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         except job.Stopped as error:  # what is left is asked by the same command
             self._remark(model, error)
         except AuscultError as error:  # this model cannot be loaded: the others go on
-            self._not_loaded(model, error, [one for one in requests if one.key not in replied], known=bool(replied))
+            self._not_loaded(
+                model, error, [request for request in requests if request.key not in replied], known=bool(replied)
+            )
 
     def _not_loaded(
         self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
@@ -249,17 +255,17 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         waiting = self.stored & requests.keys() - self._standing(requests).scored
         self.progress.stage("score", len(waiting))
         tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
-        made: list[dict[str, Any]] = []  # a few rows a write: what a kill loses is scored again
+        rows: list[dict[str, Any]] = []  # a few rows a write: what a kill loses is scored again
         for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score", kept=self.kept):
             if isinstance(result.outcome, Failed):
                 self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")
             else:
-                made += result.outcome
-            if len(made) >= _ROWS_A_WRITE:
-                self.run.append_many(SCORES, made)
-                made.clear()
+                rows += result.outcome
+            if len(rows) >= _ROWS_A_WRITE:
+                self.run.append_many(SCORES, rows)
+                rows.clear()
             self.progress.step()
-        self.run.append_many(SCORES, made)
+        self.run.append_many(SCORES, rows)
 
     def _standing(self, requests: Mapping[str, ResultKey]) -> Standing:
         """The outcome of every request, by the current truth."""

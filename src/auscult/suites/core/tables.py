@@ -47,7 +47,8 @@ class Index:
         self.numbers, self.task = tuple(numbers), task
         self.metric = task.metric_name(task.main)  # the main metric as tables call it
         self._known = {
-            (one.measure, one.model, one.metric, one.group, one.level, one.part, one.split): one for one in self.numbers
+            (number.measure, number.model, number.metric, number.group, number.level, number.part, number.split): number
+            for number in self.numbers
         }
         self._levels: dict[tuple[str, ...], set[str]] = {}
         for number in self.numbers:
@@ -71,8 +72,8 @@ class Index:
 
     def of(self, measure: str) -> tuple[Number, ...]:
         """All of a measure, in their order, but those that are undefined for lack of levels."""
-        found = (number for number in self.numbers if number.measure == measure)
-        return tuple(number for number in found if getattr(number.outcome, "reason", "") != NOT_ALL_LEVELS)
+        numbers = (number for number in self.numbers if number.measure == measure)
+        return tuple(number for number in numbers if getattr(number.outcome, "reason", "") != NOT_ALL_LEVELS)
 
     def models(self) -> tuple[str, ...]:
         """The models, in their order."""
@@ -80,8 +81,8 @@ class Index:
 
     def stressed(self) -> tuple[str, ...]:
         """The models that have a result under a perturbation."""
-        found = {number.model for number in self.of("level") if number.group != "clean"}
-        return tuple(model for model in self.models() if model in found)
+        models = {number.model for number in self.of("level") if number.group != "clean"}
+        return tuple(model for model in self.models() if model in models)
 
     def tested(self) -> list[str]:
         """The models that are no baselines."""
@@ -90,8 +91,10 @@ class Index:
     def above_baselines(self) -> dict[str, list[Number | None]]:
         """Of every model that is none its clean score minus that of each baseline; empty without baselines."""
         floors = [model for model in self.models() if self.task.is_baseline(model)]
-        each = {model: [self.get("difference", f"{model} - {floor}") for floor in floors] for model in self.tested()}
-        return each if floors else {}
+        differences = {
+            model: [self.get("difference", f"{model} - {floor}") for floor in floors] for model in self.tested()
+        }
+        return differences if floors else {}
 
     def metrics(self) -> tuple[str, ...]:
         """The metrics, in their order."""
@@ -132,7 +135,7 @@ def percent_note(numbers: Iterable[Number | None]) -> str:
 
 def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photographs") -> str:
     """Of how many clips or photographs, or what else is drawn, intervals are; empty where a table has none."""
-    counts = sorted({one.clusters for one in numbers if one is not None and one.clusters is not None})
+    counts = sorted({number.clusters for number in numbers if number is not None and number.clusters is not None})
     if not counts:
         return ""
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -142,8 +145,8 @@ def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photo
 
 def starred_note(numbers: Sequence[Number | None]) -> str:
     """What a star in a table means; why there can be none, where that is so."""
-    tested = [one for one in numbers if one is not None and one.p is not None]
-    few = [one for one in tested if one.differing < LEAST_FOR_STAR]
+    tested = [number for number in numbers if number is not None and number.p is not None]
+    few = [number for number in tested if number.differing < LEAST_FOR_STAR]
     note = (
         f"A star: it differs from 0 at {100 * SIGNIFICANT:g} %, by flipping the sign of whole clips, adjusted by Holm "
         f"for the {len(tested)} of this table."
@@ -153,11 +156,13 @@ def starred_note(numbers: Sequence[Number | None]) -> str:
 
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
     """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked for; perturbed models."""
-    mine = [number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)]
-    levels = sorted({number.level for number in mine if number.level != DYNAMIC}, key=strength_of)
-    moves = any(number.level == DYNAMIC for number in mine)
+    selected = [
+        number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)
+    ]
+    levels = sorted({number.level for number in selected if number.level != DYNAMIC}, key=strength_of)
+    moves = any(number.level == DYNAMIC for number in selected)
     over = averaged(levels)
-    rows, shown, apart = [], list[Number | None](), False
+    rows, changes, apart = [], list[Number | None](), False
     for model in index.stressed() or index.models()[:1]:
         only = levels_only(index.levels(model, group, part), over)
         for metric in index.metrics():
@@ -166,16 +171,16 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
                 continue
             get = partial(index.get, model=model, group=(group, part), metric=metric, split=split)
             change, moving, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
-            alike = {} if change is None else change.columns
-            apart = apart or (change is not None and not alike)
+            columns = {} if change is None else change.columns
+            apart = apart or (change is not None and not columns)
             still = [get("level", level=level) for level in levels]
-            shown += [change, gap]
+            changes += [change, gap]
             rows.append(
                 (
                     model,
                     index.task.metric_name(metric),
-                    _column(clean, alike, "clean"),
-                    *(_column(number, alike, level) for number, level in zip(still, levels, strict=True)),
+                    _column(clean, columns, "clean"),
+                    *(_column(number, columns, level) for number, level in zip(still, levels, strict=True)),
                     number_text(change, points=True, interval=True) + (only if change is not None else ""),
                     *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
                     counts_text(change or clean),
@@ -185,7 +190,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
         title=f"Perturbed: {index.task.group_name(group, part)}" + (f"; {split} cases" if split else ""),
         header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
         rows=tuple(rows),
-        note=f"{_general_note(levels, over, moves=moves, apart=apart)} {percent_note(shown)}",
+        note=f"{_general_note(levels, over, moves=moves, apart=apart)} {percent_note(changes)}",
     )
 
 
@@ -197,9 +202,9 @@ def _column(number: Number | None, alike: Mapping[str, float], level: str) -> st
 
 
 def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, apart: bool) -> str:
-    more = ", other strengths of those that have them too" if set(levels) != set(over) else ""
+    suffix = ", other strengths of those that have them too" if set(levels) != set(over) else ""
     average = f"APC: mean over {', '.join(over)} of perturbed minus clean" if over else "APC: none without a strength"
-    parts = [f"{average}; clean, levels and APC of a row are of the cases that have all of them{more}."]
+    parts = [f"{average}; clean, levels and APC of a row are of the cases that have all of them{suffix}."]
     parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if moves else []
     parts += ["Where no case has all, each level is of its own cases."] if apart else []
     return " ".join(parts)
@@ -225,15 +230,15 @@ def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | N
 def difference_table(index: Index) -> Table | None:
     """Differences of every two models: of the clean scores, and of the changes."""
     stressed, mixes = index.stressed(), index.mixes()
-    every = dict.fromkeys(number.model for number in index.of("difference"))
-    pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
+    names = dict.fromkeys(number.model for number in index.of("difference"))
+    pairs = [pair for pair in names if all(model in stressed for model in pair.split(" - "))]
     if not pairs:
         return None
     of_pair = {
         pair: [index.get("difference", pair), *(index.get("apc_difference", pair, mix) for mix in mixes)]
         for pair in pairs
     }
-    cells = [cell for found in of_pair.values() for cell in found]
+    cells = [cell for row in of_pair.values() for cell in row]
     stars, rows = significant(cells), []
     for pair, (clean, *changes) in of_pair.items():
         texts = [signed(clean, stars)]
@@ -251,7 +256,7 @@ def difference_table(index: Index) -> Table | None:
 
 def starred(text: str, number: Number | None, stars: Sequence[Number]) -> str:
     """A number's text, with a star where it is among those that differ from 0."""
-    return f"{text} *" if any(number is one for one in stars) else text
+    return f"{text} *" if any(number is star for star in stars) else text
 
 
 def signed(number: Number | None, stars: Sequence[Number]) -> str:
@@ -264,9 +269,9 @@ def floor_table(index: Index) -> Table | None:
     of_model = index.above_baselines()
     if not of_model:
         return None
-    cells = [cell for found in of_model.values() for cell in found]
+    cells = [cell for row in of_model.values() for cell in row]
     stars = significant(cells)
-    rows = [(model, *(signed(one, stars) for one in found), cases_text(found)) for model, found in of_model.items()]
+    rows = [(model, *(signed(number, stars) for number in row), cases_text(row)) for model, row in of_model.items()]
     return Table(
         title=f"Clean {index.metric} above the baselines",
         header=("model", *filter(index.task.is_baseline, index.models()), "cases"),
@@ -280,13 +285,15 @@ def floor_table(index: Index) -> Table | None:
 def uninformative(index: Index) -> tuple[str, ...]:
     """Models that are not shown to beat every baseline: their changes carry no information."""
     of_model = index.above_baselines()
-    stars = significant(cell for found in of_model.values() for cell in found)
+    stars = significant(cell for row in of_model.values() for cell in row)
     without = unscored(index)
     return tuple(
         model
-        for model, found in of_model.items()
+        for model, row in of_model.items()
         if model not in without
-        and not all(one is not None and (one.value or 0.0) > 0 and any(one is star for star in stars) for one in found)
+        and not all(
+            cell is not None and (cell.value or 0.0) > 0 and any(cell is star for star in stars) for cell in row
+        )
     )
 
 
@@ -322,20 +329,20 @@ def kinds_table(index: Index) -> Table | None:
     over, kinds = kind_changes(index, models)
     if not kinds:
         return None
-    every = [cell for _, cells, _ in kinds for cell in cells]
-    stars, rows, shown = significant(every), [], list(every)
+    all_cells = [cell for _, cells, _ in kinds for cell in cells]
+    stars, rows, numbers = significant(all_cells), [], list(all_cells)
     for kind, cells, texts in kinds:
         marked = [starred(text, cell, stars) for cell, text in zip(cells, texts, strict=True)]
         breaks = [index.get("breaking", model, kind) for model in models]
         rows.append((index.task.group_name(*kind), *marked, *map(_strength, breaks), cases_text(cells)))
-        shown += breaks
+        numbers += breaks
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
         rows=tuple(rows),
-        note=f"Mean over {', '.join(over) or 'no level'}. {starred_note(every)} Half lost: the strength (1 low, 3 "
+        note=f"Mean over {', '.join(over) or 'no level'}. {starred_note(all_cells)} Half lost: the strength (1 low, 3 "
         "medium, 5 high) at which half of the clean score is gone; above: not at the strongest that was asked. "
-        f"{CASES} {percent_note(shown)}",
+        f"{CASES} {percent_note(numbers)}",
     )
 
 
@@ -361,13 +368,14 @@ def breaking_table(index: Index) -> Table | None:
     if not mixes:
         return None
     of_model = {model: [index.get("breaking", model, mix) for mix in mixes] for model in index.stressed()}
-    rows = [(model, *map(_strength, found)) for model, found in of_model.items()]
+    rows = [(model, *map(_strength, breaks)) for model, breaks in of_model.items()]
+    clips = clips_note(number for breaks in of_model.values() for number in breaks)
     return Table(
         title=f"Breaking point: the strength at which half of the clean {index.metric} is lost",
         header=("model", *(index.task.group_name(*mix) for mix in mixes)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
-        f"that was asked. {_curves_text(index, mixes)}{clips_note(one for many in of_model.values() for one in many)}",
+        f"that was asked. {_curves_text(index, mixes)}{clips}",
     )
 
 
@@ -407,47 +415,55 @@ def dynamic_table(index: Index) -> Table | None:
         rows=tuple(rows),
         note="A row is of the cases that have clean, low, medium, high and dynamic. Dynamic - static below 0: what "
         f"changes from frame to frame does more harm. {starred_note([gap for gap, _, _ in gaps])} "
-        f"{percent_note(one for row in gaps for one in row)}",
+        f"{percent_note(number for row in gaps for number in row)}",
     )
 
 
 def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
-    found: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for number in numbers:
         if number.split or is_kind(number.group) or number.measure not in {"level", "apc", "breaking"}:
             continue
         parts = (number.model, number.group, number.level or number.measure, number.metric)
         name = "/".join(part for part in parts if part)
         name = name if number.part == "all" else f"{name}/{number.part}"
-        found[name] = metric_json(number, "beyond")
-    return found
+        metrics[name] = metric_json(number, "beyond")
+    return metrics
 
 
 def _again(conditions: Iterable[Condition]) -> str:
     """What to repeat: what was asked as it is, the command."""
-    perturbed = [one for one in conditions if one.level not in {CLEAN, REMOVED}]
+    perturbed = [condition for condition in conditions if condition.level not in {CLEAN, REMOVED}]
     return f"it: {words_of(perturbed)}" if perturbed else "the command"
 
 
 def waiting_notes(grid: Grid) -> list[str]:
     """A sentence for each model with requests that were never made, with the options that repeat them."""
-    found = []
+    notes = []
     for model in grid.models:
-        mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
-        if not mine:
+        waiting = {
+            condition: grid.waiting[model, condition.name]
+            for condition in grid.conditions
+            if (model, condition.name) in grid.waiting
+        }
+        if not waiting:
             continue
-        number = sum(map(len, mine.values()))
-        about = few(sorted(set().union(*mine.values())))
-        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.is_complete(model, one.name)]
-        named = few([f"{condition.label} {condition.level}" for condition in out])
-        kept_out = f" Until then its answers under {named} are in no table." if out else ""
-        found.append(
-            f"{model}: {counted(number, 'request')} of an earlier command about {about} "
+        number = sum(map(len, waiting.values()))
+        cases = few(sorted(set().union(*waiting.values())))
+        out = [
+            condition
+            for condition in grid.conditions
+            if grid.known(model, condition.name) and not grid.is_complete(model, condition.name)
+        ]
+        names = few([f"{condition.label} {condition.level}" for condition in out])
+        kept_out = f" Until then its answers under {names} are in no table." if out else ""
+        notes.append(
+            f"{model}: {counted(number, 'request')} of an earlier command about {cases} "
             f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
-            f"they are no failures and in no number; repeat {_again(mine)}.{kept_out}"
+            f"they are no failures and in no number; repeat {_again(waiting)}.{kept_out}"
         )
-    return found
+    return notes
 
 
 _RANKED: Final = (
@@ -479,7 +495,7 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
 
 def ranked_clips(ranks: Iterable[Ranks]) -> str:
     """How many clips the rankings are over."""
-    counts = dict.fromkeys(one.ranking.clusters for one in ranks if not isinstance(one.ranking, Undefined))
+    counts = dict.fromkeys(ranked.ranking.clusters for ranked in ranks if not isinstance(ranked.ranking, Undefined))
     return f"Clips or photographs: {', '.join(map(str, counts))}."
 
 
@@ -496,13 +512,13 @@ def strengths_text(views: Iterable[GridColumns], name: str) -> str:
     for view in views:
         for group in view.grid.groups():
             models = view.grid.models if room_of(group[0]) == room else ()
-            for model in (one for one in models if not view.grid.task.is_baseline(one)):
+            for model in (name for name in models if not view.grid.task.is_baseline(name)):
                 levels = ", ".join(condition.level for condition in static_of(view, model, group))
                 by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
-    each = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]
-    if len(each) < 2:
-        return "".join(f"Each is the mean over {levels}." for levels, _ in each)
-    return f"Each is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
+    parts = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]
+    if len(parts) < 2:
+        return "".join(f"Each is the mean over {levels}." for levels, _ in parts)
+    return f"Each is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in parts)}."
 
 
 def correlation_table(name: str, found: Correlation, over: str) -> Table:

@@ -153,7 +153,7 @@ def orders_of(
     images = [order(instance, "image", [index]) for instance in sample.instances for index in taken[instance.id]]
     videos = [order(instance, "video", _annotated(instance)) for chosen in sample.video.values() for instance in chosen]
     by_protocol = {"image": images, "video": videos}
-    return [one for protocol in PROTOCOLS if protocol in options.protocols for one in by_protocol[protocol]]
+    return [order for protocol in PROTOCOLS if protocol in options.protocols for order in by_protocol[protocol]]
 
 
 def _annotated(instance: Instance) -> list[int]:
@@ -195,15 +195,15 @@ _SHAPE: Final = '{"test": ["name", ...], ...}, or such objects by group'
 
 def read_parts(path: Path) -> dict[str, str]:
     """Name to split."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for split, name in _named(fields.load(path, max_bytes=_MOST_BYTES), path):
-        if found.setdefault(name, split) != split:
+        if parts.setdefault(name, split) != split:
             raise UsageError(
-                f"{name!r} stands in the splits {found[name]!r} and {split!r}", path=path, expected="one split a name"
+                f"{name!r} stands in the splits {parts[name]!r} and {split!r}", path=path, expected="one split a name"
             )
-    if not found:
+    if not parts:
         raise UsageError("the file names no photograph or sequence of any split", path=path, expected=_SHAPE)
-    return found
+    return parts
 
 
 def splits_digest(path: Path | None) -> str | None:
@@ -213,10 +213,10 @@ def splits_digest(path: Path | None) -> str | None:
 
 def with_parts(instances: Sequence[Instance], parts: Mapping[str, str]) -> tuple[Instance, ...]:
     """The instances with the split that a file gives them; what it does not name is in ``UNLISTED``."""
-    own = sorted({instance.split for instance in instances if instance.split})
-    if own:
+    splits = sorted({instance.split for instance in instances if instance.split})
+    if splits:
         raise UsageError(
-            f"the source has splits of its own: {', '.join(own[:4])}",
+            f"the source has splits of its own: {', '.join(splits[:4])}",
             expected="a file of splits only for a source that has none",
             hint="leave --splits-file out and name a split with --split",
         )
@@ -270,7 +270,7 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
         writer.errors.keep(error_to_json(name, error) for name, error in listing.errors)
         sample, looked = _sample(writer, instances, options)
         media = media_of(sample.instances)
-        taken = {name: taken_of(found, options) for name, found in looked.items() if found.frame is not None}
+        taken = {name: taken_of(result, options) for name, result in looked.items() if result.frame is not None}
         orders = orders_of(sample, taken, options=options, media=media)
         _make(writer, orders, media=media, options=options)
         remarks = (*listing.notes, *split_remarks(instances))
@@ -279,14 +279,16 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
 
 def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
     """Raise where a source gives no instance, before anything is written."""
-    found = splits_in(instances, [split_of(instance) for instance in instances])
+    splits = splits_in(instances, [split_of(instance) for instance in instances])
     if instances:
-        refuse_unknown_splits(options.splits, found)
+        refuse_unknown_splits(options.splits, splits)
     sample = choose(instances, options, rejected={})
     if sample.instances or broken:
         return
     reasons = sum(map(Counter, sample.left_out.values()), Counter[str]())
-    text = "; left out: " + ", ".join(f"{REASON_WORDS.get(why, why)} ({reasons[why]})" for why in sorted(reasons))
+    text = "; left out: " + ", ".join(
+        f"{REASON_WORDS.get(reason, reason)} ({reasons[reason]})" for reason in sorted(reasons)
+    )
     raise NothingToDo(
         f"the source holds no object with a true mask to build from{text if reasons else ''}",
         path=options.source,
@@ -302,13 +304,13 @@ def _sample(
     path = writer.run.path / SURVEY
     looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
     while True:
-        rejected = {name: found.reason for name, found in looked.items() if found.reason}
+        rejected = {name: result.reason for name, result in looked.items() if result.reason}
         sample = choose(instances, options, rejected=rejected)
         unseen = [instance for instance in sample.instances if instance.id not in looked]
         if not unseen:
-            writer.errors.keep(row for found in looked.values() for row in found.errors)
+            writer.errors.keep(row for result in looked.values() for row in result.errors)
             return sample, looked
-        looked |= {found.id: found for found in _look(writer, unseen, options)}
+        looked |= {result.id: result for result in _look(writer, unseen, options)}
 
 
 def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions) -> Iterator[Looked]:
@@ -316,12 +318,12 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
     find = partial(make_finder, options.key_frame, least_px=options.least_px)
     tasks = (Task(instance.id, instance) for instance in instances)
     for result in run_tasks(find, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage="read"):
-        found = result.outcome
-        if isinstance(found, Failed):
-            row = error_to_json(result.key, found.error)
-            found = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
-        writer.run.append(SURVEY, asdict(found))
-        yield found
+        outcome = result.outcome
+        if isinstance(outcome, Failed):
+            row = error_to_json(result.key, outcome.error)
+            outcome = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
+        writer.run.append(SURVEY, asdict(outcome))
+        yield outcome
         writer.progress.step()
 
 
@@ -334,9 +336,9 @@ def _make(
         if order.key in done:
             same, parts = partial(_is_same, order, done[order.key]), "frames, masks or expression have"
             require_unchanged(order.instance.id, same, path=order.instance.source, made="has masks", parts=parts)
-    wanted = [order for order in orders if order.key not in done]
+    pending = [order for order in orders if order.key not in done]
     writer.progress.stage("making masks", len(orders))
-    writer.progress.step(len(orders) - len(wanted))
+    writer.progress.step(len(orders) - len(pending))
     making, division = options.making, splits_digest(options.splits_file)
     if division is not None:
         making["splits_file"] = division[:_SHORT]
@@ -349,7 +351,7 @@ def _make(
         endpoint=options.endpoint,
     )
     workers = Workers(make=make, count=options.n_workers, stage="stress", timeout_s=options.timeout_s)
-    for order, outcome in workers.results(wanted):
+    for order, outcome in workers.results(pending):
         if isinstance(outcome, Failed):
             writer.errors.keep([error_to_json(order.instance.id, outcome.error)])
         elif outcome.errors or _copied(writer, order.instance, media[order.instance.clip]):
@@ -367,7 +369,10 @@ def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequen
     division = splits_digest(options.splits_file)
     arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
-    listed = [[one.id, one.clip, one.split, one.query.text, len(one.moments)] for one in instances]
+    listed = [
+        [instance.id, instance.clip, instance.split, instance.query.text, len(instance.moments)]
+        for instance in instances
+    ]
     return run_manifest(
         "stress masks",
         replace(options, given=frozenset(given)),
@@ -385,8 +390,8 @@ def _name_of(value: object) -> str:
     """The manifest's name of a proposer or detector: a string as it is, an object by its own name."""
     if isinstance(value, str):
         return value
-    named = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
-    return f"{getattr(value, '__module__', '')}:{named}"
+    name = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
+    return f"{getattr(value, '__module__', '')}:{name}"
 
 
 # --- the end of a build, and the benchmark in MQ-RAVSBench's own files ---
@@ -396,10 +401,10 @@ def layout_files(run: RunFolder, items: Sequence[JsonRow], orders: Sequence[Orde
     """The released files, name to bytes; none for a split and protocol without a mask."""
     if not items:
         return {}
-    found = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
+    frames = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
     table = []
     for name, order in {order.instance.id: order for order in orders}.items():
-        key = found.get(name)
+        key = frames.get(name)
         table.append(
             refavs.MetadataRow(
                 vid=order.instance.clip,

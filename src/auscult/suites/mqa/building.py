@@ -240,18 +240,20 @@ class Builder:
         try:
             opened = [open_moment(order.instance.moments[index]) for index in order.moments]
             digest = digest_of(order.instance, order.moments)
-            found = self._found(order, opened[0])
+            others = self._found(order, opened[0])
             if order.protocol == "image":
-                made, undefined = self._image(order, opened[0], [one.mask for one in found])
+                masks, undefined = self._image(order, opened[0], [other.mask for other in others])
             else:
-                made, undefined = self._video(order, opened)
+                masks, undefined = self._video(order, opened)
         except AuscultError as error:
             return Result(id=order.key, errors=[failed_row(order.instance, error, "read")])
         files = {_truth_name(order, index): encode_mask(_target(moment)) for index, moment in enumerate(opened)}
         items = []
-        for candidate in made:
+        for candidate in masks:
             files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
-            items.append(self._line(order, candidate, opened[candidate.index], phrases=[one.phrase for one in found]))
+            items.append(
+                self._line(order, candidate, opened[candidate.index], phrases=[other.phrase for other in others])
+            )
         target = {
             "id": order.key,
             "uid": order.instance.id,
@@ -279,11 +281,11 @@ class Builder:
         others = named if self.named is not None else self._others(order, opened)
         target = tracks.target_of(_target(opened), others)
         candidates, undefined = [], []
-        made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
-        merges = [outcome for kind, *_, outcome in made if kind == "merge" and isinstance(outcome, Scored)]
+        outcomes = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
+        merges = [outcome for kind, *_, outcome in outcomes if kind == "merge" and isinstance(outcome, Scored)]
         merges.sort(key=lambda merge: -(merge.value.truth.iou or 0.0))  # as in the video protocol and Table 3
         positions = {id(merge): position for position, merge in enumerate(merges)}
-        for kind, difficulty, number, outcome in made:
+        for kind, difficulty, number, outcome in outcomes:
             index = positions.get(id(outcome), number)
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
             if isinstance(outcome, Scored):
@@ -334,8 +336,8 @@ class Builder:
         moment, truth = instance.moments[order.moments[candidate.index]], candidate.made.truth
         name = f"{order.key}/{candidate.name}" + (f"/{frame:05d}" if order.protocol == "video" else "")
         row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.index], "mask": _mask_name(order, candidate)}
-        known = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
-        row |= {key: value for key, value in known.items() if value is not None}
+        optional = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
+        row |= {key: value for key, value in optional.items() if value is not None}
         row["truth"] = {"mask": _truth_name(order, candidate.index)} | {name: getattr(truth, name) for name in TRUTH}
         row["stress"] = {"target": instance.id, "kind": candidate.kind, "params": dict(candidate.made.params)}
         row[KEY] = {
@@ -380,8 +382,8 @@ def make_builder(
         negatives = negative_objects(negatives, endpoint=endpoint)()
     if isinstance(negatives, NamedProposer):
         return Builder(seed=seed, named=negatives, generator=generator, making=making or {})
-    own = None if negatives == OWN else negatives
-    proposer = load_proposer(own) if isinstance(own, str) else own
+    source = None if negatives == OWN else negatives
+    proposer = load_proposer(source) if isinstance(source, str) else source
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})
 
 

@@ -43,16 +43,16 @@ def figures_of(results: BlockResults) -> tuple[Figure, ...]:
 
 
 def _true_ious(block: Block, name: str) -> Figure:
-    known = [candidate.iou for candidate in block.candidates if candidate.iou is not None]
-    counts = Counter(bin_of(iou, _BINS) for iou in known)
+    ious = [candidate.iou for candidate in block.candidates if candidate.iou is not None]
+    counts = Counter(bin_of(iou, _BINS) for iou in ious)
     bars = [(f"IoU {index / _BINS:.2f} to {(index + 1) / _BINS:.2f}", counts[index]) for index in range(_BINS)]
     drawing = bars_drawing(
         bars,
         ticks={edge: f"{edge / _BINS:.1f}" for edge in range(0, _BINS + 1, 4)},
-        title=f"True IoU of {len(known)} masks",
+        title=f"True IoU of {len(ious)} masks",
         unit="masks",
     )
-    return Figure(name=name, caption=f"True IoU of the {len(known):,} masks that are judged.", drawing=drawing)
+    return Figure(name=name, caption=f"True IoU of the {len(ious):,} masks that are judged.", drawing=drawing)
 
 
 def _reliability(results: BlockResults, name: str) -> Figure:
@@ -95,11 +95,11 @@ def _lines(results: BlockResults, points: Mapping[str, SeriesPoints]) -> list[Se
 
 def _sizes(results: BlockResults, name: str) -> Figure:
     lines = _lines(results, {judge: _size_points(cells) for judge, cells in results.sizes.items()})
-    most = max((y for line in lines for _, y, _ in line.points), default=1.0)
+    highest = max((y for line in lines for _, y, _ in line.points), default=1.0)
     columns = [cell.column for cell in next(iter(results.sizes.values()), [])]
     axes = Axes(
         x=(-0.3, len(columns) - 0.7),
-        y=(0.0, max(0.1, round(most + 0.05, 1))),
+        y=(0.0, max(0.1, round(highest + 0.05, 1))),
         ticks=tuple((float(index), words) for index, words in enumerate(columns)),
         across="the object's share of the frame",
         up="RMSE",
@@ -137,12 +137,12 @@ def picks(candidates: Sequence[Candidate], answers: AnswersById) -> list[Pick]:
         if answer is not None and answer.iou is not None and candidate.iou is not None:
             row = abs(answer.iou - candidate.iou), answer.defect != candidate.defect, candidate.id, candidate
             errors.setdefault(candidate.defect, []).append(row)
-    found: list[Pick] = []
+    chosen: list[Pick] = []
     for defect in DEFECTS:
         ranked = sorted(errors.get(defect, ()), key=lambda row: row[:3])
-        found += [(f"{defect}: best case", row[-1]) for row in ranked[:1]]
-        found += [(f"{defect}: worst case", row[-1]) for row in ranked[1:][-1:]]
-    return found
+        chosen += [(f"{defect}: best case", row[-1]) for row in ranked[:1]]
+        chosen += [(f"{defect}: worst case", row[-1]) for row in ranked[1:][-1:]]
+    return chosen
 
 
 def failures(judges: Mapping[str, AnswersById], candidates: Sequence[Candidate], shown: Collection[str]) -> list[Pick]:
@@ -150,19 +150,27 @@ def failures(judges: Mapping[str, AnswersById], candidates: Sequence[Candidate],
 
     A wrong mask that is called perfect, and an object that is named as meant where none of its words is the category's.
     """
-    found: dict[str, Candidate] = {}
+    chosen: dict[str, Candidate] = {}
     for judge, answers in judges.items():
-        used = {*shown, *(one.id for one in found.values())}
-        said = [(one, answers[one.id]) for one in candidates if one.id in answers and one.id not in used]
-        taken = [one for one, answer in said if answer.defect == "perfect" != one.defect and one.iou is not None]
-        if taken:
-            worst = min(taken, key=lambda one: (one.iou, one.id))
-            found[f"{judge}: {worst.defect} taken for perfect"] = worst
-        other = [(one, answer) for one, answer in said if _names_another(one, answer)]
+        used = {*shown, *(candidate.id for candidate in chosen.values())}
+        answered = [
+            (candidate, answers[candidate.id])
+            for candidate in candidates
+            if candidate.id in answers and candidate.id not in used
+        ]
+        mistaken = [
+            candidate
+            for candidate, answer in answered
+            if answer.defect == "perfect" != candidate.defect and candidate.iou is not None
+        ]
+        if mistaken:
+            worst = min(mistaken, key=lambda one: (one.iou, one.id))
+            chosen[f"{judge}: {worst.defect} taken for perfect"] = worst
+        other = [(candidate, answer) for candidate, answer in answered if _names_another(candidate, answer)]
         if other:
-            one, answer = min(other, key=lambda pair: pair[0].id)
-            found[f"{judge}: speaks of {answer.target[:_MOST_TARGET]}, not of {one.category}"] = one
-    return list(found.items())
+            candidate, answer = min(other, key=lambda pair: pair[0].id)
+            chosen[f"{judge}: speaks of {answer.target[:_MOST_TARGET]}, not of {candidate.category}"] = candidate
+    return list(chosen.items())
 
 
 def _names_another(candidate: Candidate, answer: JudgeAnswer) -> bool:
@@ -206,11 +214,11 @@ def _drawn(
     truth = None if item.truth is None or item.truth.mask is None else read_mask(item.truth.mask, size=size).mask
     mask = read_mask(item.mask, size=size).mask
     view = _view(mask, truth)
-    shown = window(view)
-    cells = [StripCell(frame=frame[shown], prediction=mask[shown], truth=None if truth is None else truth[shown])]
+    region = window(view)
+    cells = [StripCell(frame=frame[region], prediction=mask[region], truth=None if truth is None else truth[region])]
     cells = [replace(cells[0], score=true_iou, over="candidate and truth")]
     for judge, words in answer_texts.items():
-        marked = _marked(np.ascontiguousarray(frame[shown]), mask[shown], maps[judge], view=view)
+        marked = _marked(np.ascontiguousarray(frame[region]), mask[region], maps[judge], view=view)
         cells.append(StripCell(frame=marked, prediction=None, why=words, over=judge))
     cells = cells[:MOST_FRAMES]
     return encode_jpeg(strip([StripRow(name="", cells=tuple(cells))], width_px=_CELL_PX * len(cells)), quality=80)
@@ -227,11 +235,11 @@ def _marked(frame: Frame, mask: Mask, found: ErrorMap | None, *, view: Box) -> F
 
 def _view(mask: Mask, truth: Mask | None) -> Box:
     """The part of the frame around candidate and truth, with a margin of half their size."""
-    shown = union_box(box_of(mask), None if truth is None else box_of(truth))
-    if shown is None:
+    box = union_box(box_of(mask), None if truth is None else box_of(truth))
+    if box is None:
         return 0, 0, mask.shape[1], mask.shape[0]
-    margin = max(_LEAST_MARGIN_PX, round(0.5 * max(shown[2] - shown[0], shown[3] - shown[1])))
-    return grown(shown, margin, mask.shape)
+    margin = max(_LEAST_MARGIN_PX, round(0.5 * max(box[2] - box[0], box[3] - box[1])))
+    return grown(box, margin, mask.shape)
 
 
 def _facts(candidate: Candidate, judges: Mapping[str, AnswersById]) -> list[tuple[str, str]]:

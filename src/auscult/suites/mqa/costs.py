@@ -67,19 +67,19 @@ class JudgeCost:
         words = []
         if self.throughput and other.throughput:
             words.append(f"{self.throughput / other.throughput:.2f}x")
-        for name, what in (("latency_s", "latency"), ("peak_gb", "memory")):
+        for name, word in (("latency_s", "latency"), ("peak_gb", "memory")):
             own, its = getattr(self, name), getattr(other, name)
             if own and its:
-                words.append(f"{what} {100 * (own / its - 1):+.0f} %")
+                words.append(f"{word} {100 * (own / its - 1):+.0f} %")
         return ", ".join(words) or _DASH
 
 
 def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
     """The cost of a judge from its record and the times of its commands."""
     rows = [row for _, row in run.verdicts]
-    masks, seconds = sum(one.masks for one in timing), sum(one.seconds for one in timing)
+    masks, seconds = sum(entry.masks for entry in timing), sum(entry.seconds for entry in timing)
     peaks = [[row[name] for row in rows if isinstance(row.get(name), int)] for name in ("peak_mb", "peak_gpu_mb")]
-    peak, gpu = (max(found) / 1000 if found else None for found in peaks)
+    peak, gpu = (max(values) / 1000 if values else None for values in peaks)
     spent = spent_usd(run.path)
     return JudgeCost(
         latency_s=fmean(verdict.seconds for verdict, _ in run.verdicts) if rows else None,
@@ -94,8 +94,8 @@ def spent_usd(folder: Path) -> float | None:
     """What the requests of a judge's record have cost; None where none has a price."""
     usages = (row.get("usage") for row in read_lines(folder / REPLY_CACHE))
     costs = [usage.get("cost") for usage in usages if isinstance(usage, dict)]
-    known = [float(cost) for cost in costs if isinstance(cost, int | float)]
-    return sum(known) if known else None
+    numbers = [float(cost) for cost in costs if isinstance(cost, int | float)]
+    return sum(numbers) if numbers else None
 
 
 def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
@@ -108,10 +108,10 @@ def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
         numbers += [_digits(cost.gpu_gb, 2)] if on_gpu else []
         numbers += [_digits(cost.usd, 3)] if priced else []
         rows.append((judge, *numbers, _DASH if judge == first else cost.against(costs[first])))
-    more = (*(("GPU GB",) if on_gpu else ()), *(("USD/1,000",) if priced else ()))
+    columns = (*(("GPU GB",) if on_gpu else ()), *(("USD/1,000",) if priced else ()))
     return Table(
         title="What a mask costs (form of Table 11)",
-        header=("judge", "latency s", "masks/s", "peak GB", *more, f"against {first}"),
+        header=("judge", "latency s", "masks/s", "peak GB", *columns, f"against {first}"),
         rows=tuple(rows),
         note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together and loading "
         "included. Peak GB: largest process that judged, of a judge behind an endpoint this machine's part alone; with "
@@ -122,10 +122,10 @@ def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
 
 def printed_costs() -> Table:
     """Table 11 as printed, compared with its fastest other model as the paper does."""
-    found = {row.method: tuple(map(float, row.cells)) for row in printed_rows("11")}
+    printed = {row.method: tuple(map(float, row.cells)) for row in printed_rows("11")}
     costs = {
         name: JudgeCost(latency_s=latency, throughput=rate, peak_gb=memory)
-        for name, (latency, rate, memory) in found.items()
+        for name, (latency, rate, memory) in printed.items()
     }
     first, *_, last = costs
     rows = tuple((row.method, *row.cells) for row in printed_rows("11"))
@@ -169,10 +169,10 @@ class JudgePair:
         inside = {candidate.id for candidate in block.candidates}
         order = [name for name in self.order if name in inside]
         opened = sum(name in inside for name in self.order[: self.opened])
-        drawn = generator(0, "mqa", "cascade at random", block.name, self.name).permutation(len(order))
+        permutation = generator(0, "mqa", "cascade at random", block.name, self.name).permutation(len(order))
         counts = {round(share * len(order)): False for share in SHARES} | {opened: True} if order else {}
         return [
-            self._point(block, order, [order[index] for index in drawn[:count]], count=count, rule=counts[count])
+            self._point(block, order, [order[index] for index in permutation[:count]], count=count, rule=counts[count])
             for count in sorted(counts)
         ]
 
@@ -208,20 +208,24 @@ class JudgePair:
 
 def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
     """The judge that takes least a mask with each dearer one that is no cascade itself, three at most."""
-    said = {
+    answers = {
         name: {verdict.id: verdict for verdict, _ in run.verdicts}
         for name, run in runs.items()
         if run.verdicts and not run.verdicts[0][0].judged_by
     }
-    usd = {name: None if (spent := spent_usd(runs[name].path)) is None else spent / len(said[name]) for name in said}
-    cost = {name: (usd[name] or 0.0, fmean(one.seconds for one in mine.values())) for name, mine in said.items()}
+    usd = {
+        name: None if (spent := spent_usd(runs[name].path)) is None else spent / len(answers[name]) for name in answers
+    }
+    cost = {
+        name: (usd[name] or 0.0, fmean(answer.seconds for answer in by_id.values())) for name, by_id in answers.items()
+    }
     if not cost:
         return []
     cheap, *dearer = sorted(cost, key=cost.__getitem__)
     order, opened = asking_order(runs[cheap], policy)
     return [
         JudgePair(
-            name=f"{cheap}, {dear}", cheap=said[cheap], dear=said[dear], usd=usd[dear], order=order, opened=opened
+            name=f"{cheap}, {dear}", cheap=answers[cheap], dear=answers[dear], usd=usd[dear], order=order, opened=opened
         )
         for dear in dearer[:_MOST_PAIRS]
     ]
@@ -267,24 +271,26 @@ def curve_figure(block: Block, points: Sequence[CurvePoint]) -> Figure:
     pairs = list(dict.fromkeys(point.pair for point in points))
     lines = [
         Series(
-            name=f"{way}{pair.partition(', ')[2]}",
+            name=f"{prefix}{pair.partition(', ')[2]}",
             points=tuple(
                 (_cost(point, money=money), value, f"{100 * point.share:.0f} % asked: {value:.3f}")
                 for point in points
                 if point.pair == pair and (value := point.cells[index].value) is not None
             ),
             style=style,
-            quiet=bool(way),
+            quiet=bool(prefix),
         )
-        for style, (pair, way, index) in enumerate((pair, *way) for pair in pairs for way in (("", 0), ("random: ", 2)))
+        for style, (pair, prefix, index) in enumerate(
+            (pair, *variant) for pair in pairs for variant in (("", 0), ("random: ", 2))
+        )
     ]
-    most = max((_cost(point, money=money) for point in points), default=0.0) or 1.0
+    highest = max((_cost(point, money=money) for point in points), default=0.0) or 1.0
     errors = [y for line in lines for _, y, _ in line.points] or [0.0]
     unit = "USD for 1,000 masks" if money else "seconds a mask"
     axes = Axes(
-        x=(0.0, 1.03 * most),
+        x=(0.0, 1.03 * highest),
         y=(max(0.0, round(min(errors) - 0.05, 1)), round(max(errors) + 0.06, 1)),
-        ticks=tuple((most * step / 4, f"{most * step / 4:.2g}") for step in range(5)),
+        ticks=tuple((highest * step / 4, f"{highest * step / 4:.2g}") for step in range(5)),
         across=unit,
         up="RMSE",
     )

@@ -98,8 +98,8 @@ def _columns(rank: int | None) -> tuple[Column, ...]:
         for name in GRADED
         for grade in ("hard", "medium")
     )
-    whole = (Column(key=name, title=name.capitalize(), defect=name, rank=rank) for name in ("merge", "full_neg"))
-    return (Column(key="perfect", title="Perfect", defect="perfect"), *graded, *whole)
+    ungraded = (Column(key=name, title=name.capitalize(), defect=name, rank=rank) for name in ("merge", "full_neg"))
+    return (Column(key="perfect", title="Perfect", defect="perfect"), *graded, *ungraded)
 
 
 TABLE_2 = _columns(None)
@@ -167,9 +167,9 @@ def _f2_of_actions(predicted: JudgeColumns, true: TruthColumns, *, unparsed: Unp
 
 
 def _coverage(predicted: JudgeColumns, true: TruthColumns, **_: Unparsed) -> Measured:
-    found = measures.coverage(predicted, true)
-    silent = len(true) and not found.n
-    return replace(found, outcome=Undefined("the judge gives no interval")) if silent else found
+    measured = measures.coverage(predicted, true)
+    silent = len(true) and not measured.n
+    return replace(measured, outcome=Undefined("the judge gives no interval")) if silent else measured
 
 
 _OF_IMAGES: Final[Mapping[str, Callable[..., Measured]]] = {
@@ -273,14 +273,16 @@ class TableNumber(SuiteNumber):
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
     """Split candidates by protocol, and into seen and unseen where the source does; else all but the training part."""
-    found = []
+    blocks = []
     for protocol in PROTOCOLS:
-        own = [candidate for candidate in candidates if candidate.protocol == protocol]
-        tested = {name: [one for one in own if one.split == split] for split, name in TEST_SPLITS.items()}
+        pool = [candidate for candidate in candidates if candidate.protocol == protocol]
+        tested = {
+            name: [candidate for candidate in pool if candidate.split == split] for split, name in TEST_SPLITS.items()
+        }
         if not any(tested.values()):
-            tested = {ALL: [candidate for candidate in own if candidate.split != TRAIN] or own}
-        found += [_block(protocol, part, members) for part, members in tested.items() if members]
-    return found
+            tested = {ALL: [candidate for candidate in pool if candidate.split != TRAIN] or pool}
+        blocks += [_block(protocol, part, members) for part, members in tested.items() if members]
+    return blocks
 
 
 def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) -> Block:
@@ -310,11 +312,15 @@ class JudgedBlock:
 
         Those that the judge could not judge are in no number of the IoU, and misses in those of types and actions.
         """
-        candidates = [one for one in (self.block.candidates if members is None else members) if is_defined(one, metric)]
-        pairs = [(one, self.answers[one.id]) for one in candidates if one.id in self.answers]
+        candidates = [
+            candidate
+            for candidate in (self.block.candidates if members is None else members)
+            if is_defined(candidate, metric)
+        ]
+        pairs = [(candidate, self.answers[candidate.id]) for candidate in candidates if candidate.id in self.answers]
         if compared_part(metric) != "iou":
             return pairs
-        return [(one, answer) for one, answer in pairs if answer.action != "unjudged"]
+        return [(candidate, answer) for candidate, answer in pairs if answer.action != "unjudged"]
 
     def unanswered(self) -> tuple[int, int, int]:
         """How many replies about masks that are not empty hold no IoU, no type and no action."""
@@ -335,9 +341,9 @@ class JudgedBlock:
     ) -> TableNumber:
         """A quantity of all candidates or of some as a cell; its interval is by the draws of the block or by others."""
         candidates = self.block.candidates if members is None else members
-        drawn = (draws or self.block.draws).values(measured)
+        values = (draws or self.block.draws).values(measured)
         outcome = with_interval(
-            measured.outcome, drawn, clusters=measured.drawn_from, drawn="clips", within=measured.within
+            measured.outcome, values, clusters=measured.drawn_from, drawn="clips", within=measured.within
         )
         exact = _NO_ENDS
         if isinstance(outcome, Interval) and outcome.exact:
@@ -354,7 +360,7 @@ class JudgedBlock:
             failed=len(candidates) - len(answered),
             undefined=sum(not is_defined(candidate, metric) for candidate in answered),
             unparsed=measured.unparsed,
-            draws=drawn,
+            draws=values,
             drawn_from=measured.drawn_from,
             exact=exact,
         )
@@ -407,27 +413,27 @@ def ablation_cells(*parts: Sequence[TableNumber]) -> list[TableNumber]:
 def _average(cells: Sequence[TableNumber]) -> TableNumber:
     """The mean of columns; those with an exact interval do not differ in the draws, so that their ends are added."""
     joined = _joined(cells, column="avg", outcome=plain_mean([cell.outcome for cell in cells]))
-    found = with_interval(joined.outcome, joined.draws, clusters=joined.drawn_from, drawn="clips")
-    if any(joined.exact) and isinstance(found, Scored):
-        low, high = (getattr(found, end, found.value) for end in ("low", "high"))
-        found = Interval(
-            value=found.value,
-            signature=Signature((*found.signature.fields, ("columns", EXACT))),
+    average = with_interval(joined.outcome, joined.draws, clusters=joined.drawn_from, drawn="clips")
+    if any(joined.exact) and isinstance(average, Scored):
+        low, high = (getattr(average, end, average.value) for end in ("low", "high"))
+        average = Interval(
+            value=average.value,
+            signature=Signature((*average.signature.fields, ("columns", EXACT))),
             low=low + joined.exact[0],
             high=high + joined.exact[1],
             clusters=joined.drawn_from,
             replicates=joined.draws.size,
             undefined=int(np.count_nonzero(np.isnan(joined.draws))),
         )
-    return replace(joined, outcome=found, n=sum(isinstance(cell.outcome, Scored) for cell in cells))
+    return replace(joined, outcome=average, n=sum(isinstance(cell.outcome, Scored) for cell in cells))
 
 
 def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float] | Undefined) -> TableNumber:
     """Several cells as one, with the counts of all and draw by draw their mean, undefined where one of them is."""
     counts = {name: sum(getattr(cell, name) for cell in cells) for name in TableNumber.COUNTED}
-    drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
-    whole = drawn and all(draws.size for draws in drawn)  # a part with one clip has no draws, nor has a mean over it
-    draws = np.stack(drawn).mean(axis=0) if whole else np.empty(0)
+    parts = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
+    complete = parts and all(draws.size for draws in parts)  # a part with one clip has no draws, nor has a mean over it
+    draws = np.stack(parts).mean(axis=0) if complete else np.empty(0)
     scored = [cell for cell in cells if isinstance(cell.outcome, Scored)]
     low, high = (fmean(cell.exact[end] for cell in scored) if scored else 0.0 for end in (0, 1))
     fewest = min((cell.drawn_from for cell in scored if cell.drawn_from > 1), default=0)
@@ -501,11 +507,11 @@ def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
         Bin(
             low=index / BINS,
             high=(index + 1) / BINS,
-            n=len(found),
-            estimated=fmean(estimated for estimated, _ in found) if found else None,
-            true=fmean(true for _, true in found) if found else None,
+            n=len(values),
+            estimated=fmean(estimated for estimated, _ in values) if values else None,
+            true=fmean(true for _, true in values) if values else None,
         )
-        for index, found in enumerate(members)
+        for index, values in enumerate(members)
     ]
 
 
@@ -530,8 +536,10 @@ def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) ->
     moves = [move for before, after in steps if (move := _move(before, after)) is not None]
     defects = Counter(answer.defect for _, answer in ordered)
     return {
-        "excess_change": fmean(abs(own) for own, _ in moves) - fmean(abs(true) for _, true in moves) if moves else None,
-        "step_error": fmean(abs(own - true) for own, true in moves) if moves else None,
+        "excess_change": fmean(abs(estimated) for estimated, _ in moves) - fmean(abs(true) for _, true in moves)
+        if moves
+        else None,
+        "step_error": fmean(abs(estimated - true) for estimated, true in moves) if moves else None,
         "agreement": max(defects.values()) / len(ordered) if ordered else None,
         "flicker": fmean(after[1].defect != before[1].defect for before, after in steps) if steps else None,
     }
@@ -551,17 +559,17 @@ def consistency_cells(judged: JudgedBlock) -> list[TableNumber]:
     for candidate in judged.block.candidates:
         if candidate.defect != "empty":
             tracks.setdefault(candidate.track, []).append((candidate, judged.answers.get(candidate.id)))
-    found = [(frames[0][0].clip, track_consistency(frames)) for frames in tracks.values()]
-    return [_consistency_cell(judged, found, metric) for metric in track_consistency([])]
+    values = [(frames[0][0].clip, track_consistency(frames)) for frames in tracks.values()]
+    return [_consistency_cell(judged, values, metric) for metric in track_consistency([])]
 
 
 def _consistency_cell(
     judged: JudgedBlock, tracks: Sequence[tuple[str, Mapping[str, float | None]]], metric: str
 ) -> TableNumber:
-    kept = [(clip, value) for clip, track in tracks if (value := track[metric]) is not None]
+    defined = [(clip, value) for clip, track in tracks if (value := track[metric]) is not None]
     measured = measures.mean_of(
-        np.array([value for _, value in kept]),
-        [clip for clip, _ in kept],
+        np.array([value for _, value in defined]),
+        [clip for clip, _ in defined],
         without="no track has two neighbouring frames with an answer",
         missing=sum(getattr(answer, compared_part(metric)) is None for _, answer in judged.pairs(metric)),
         metric=metric,

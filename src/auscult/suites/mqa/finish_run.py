@@ -86,15 +86,15 @@ def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis)
 def read_candidates(folder: Path) -> tuple[Candidate, ...]:
     """The candidates of a record."""
     path = folder / CANDIDATES
-    found: dict[str, Candidate] = {}
+    candidates: dict[str, Candidate] = {}
     for number, row in numbered_lines(path):
         candidate = from_json(Candidate, row, path=path, line=number, hint=_AGAIN, exact=True)
-        if candidate.id in found:
+        if candidate.id in candidates:
             raise RecordError(f"the id {candidate.id[:80]} stands twice", path=path, line=number, hint=_AGAIN)
-        found[candidate.id] = candidate
-    if not found:
+        candidates[candidate.id] = candidate
+    if not candidates:
         raise RecordError(f"the record holds no {CANDIDATES}, from which it is scored", path=folder, hint=_AGAIN)
-    return tuple(found.values())
+    return tuple(candidates.values())
 
 
 def read_basis(folder: Path) -> Basis:
@@ -171,14 +171,14 @@ def outcome_of(
     timings: Sequence[Timing] = (),
 ) -> RunOutcome:
     """The results of the judges and the baselines; for a judge without a record every candidate failed."""
-    wanted = {candidate.id for candidate in candidates}
+    ids = {candidate.id for candidate in candidates}
     by_judge = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
-    judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in by_judge.items()}
-    verdicts = [verdict for mine in by_judge.values() for verdict in mine]
+    judges = {name: answers_of(verdict for verdict in group if verdict.id in ids) for name, group in by_judge.items()}
+    verdicts = [verdict for group in by_judge.values() for verdict in group]
     rows = {**judges, **baseline_answers(candidates, basis.constant, policy)}
     results = results_of(candidates, rows, remark=f" The {basis.constant.words}.", policy=policy.name)
-    there = {name: run for name, run in runs.items() if run is not None and run.verdicts}
-    pairs = pairs_of(there, policy)
+    recorded = {name: run for name, run in runs.items() if run is not None and run.verdicts}
+    pairs = pairs_of(recorded, policy)
     return RunOutcome(
         command=command,
         candidates=tuple(candidates),
@@ -188,14 +188,16 @@ def outcome_of(
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         results=results,
         error_maps={
-            name: {verdict.id: verdict.error_map for verdict in mine if verdict.error_map is not None}
-            for name, mine in by_judge.items()
+            name: {verdict.id: verdict.error_map for verdict in group if verdict.error_map is not None}
+            for name, group in by_judge.items()
         },
-        costs={name: cost_of(run, [one for one in timings if one.judge == name]) for name, run in there.items()},
+        costs={
+            name: cost_of(run, [timing for timing in timings if timing.judge == name]) for name, run in recorded.items()
+        },
         cascades=[
-            (one.block, points)
-            for one in results.blocks
-            if (points := [point for pair in pairs for point in pair.points(one.block)])
+            (block.block, points)
+            for block in results.blocks
+            if (points := [point for pair in pairs for point in pair.points(block.block)])
         ],
     )
 
@@ -240,7 +242,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
             ("Clips or photographs", f"{clips:,}"),
             *facts_of(run.manifest),
         ),
-        alarms=tuple(f"{name}: {said}" for name in judges for said in alarms_of(run.path / JUDGES / name)),
+        alarms=tuple(f"{name}: {alarm}" for name in judges for alarm in alarms_of(run.path / JUDGES / name)),
         notes=(
             "The truth was opened after each judge's last verdict. Failed cases are in no number and are counted.",
             *_failures(run, outcome),
@@ -267,18 +269,20 @@ def _costs(outcome: RunOutcome) -> list[Section]:
 def _lead(outcome: RunOutcome) -> str:
     """What came out, in one paragraph."""
     judges, clips = list(outcome.judges), len({candidate.clip for candidate in outcome.candidates})
-    named = ", ".join(sorted({candidate.defect for candidate in outcome.candidates}, key=(*DEFECTS, "empty").index))
-    asked = f"{counted(len(judges), 'judge')} judged {len(outcome.candidates):,} masks ({named}) of {clips:,} clips or "
-    sentences = [asked + "photographs without their truth, which was opened afterwards."]
+    defects = ", ".join(sorted({candidate.defect for candidate in outcome.candidates}, key=(*DEFECTS, "empty").index))
+    opening = (
+        f"{counted(len(judges), 'judge')} judged {len(outcome.candidates):,} masks ({defects}) of {clips:,} clips or "
+    )
+    sentences = [opening + "photographs without their truth, which was opened afterwards."]
     for block in outcome.results.blocks:
-        found = {judge: headline(row)["rmse"] for judge, row in block.cells.items() if judge != RANDOM}
-        scores = [f"{name} {number_text(found[name])} {interval_text(found[name])}".rstrip() for name in judges]
-        blind = {name: found[name] for name in found if name not in judges and found[name].value is not None}
+        rmse = {judge: headline(row)["rmse"] for judge, row in block.cells.items() if judge != RANDOM}
+        scores = [f"{name} {number_text(rmse[name])} {interval_text(rmse[name])}".rstrip() for name in judges]
+        blind = {name: rmse[name] for name in rmse if name not in judges and rmse[name].value is not None}
         least = min(blind, key=lambda name: blind[name].value or 0.0, default="")
-        beside = f"; the row {least}, which looks at nothing, has {number_text(blind[least])}" if least else ""
+        baseline = f"; the row {least}, which looks at nothing, has {number_text(blind[least])}" if least else ""
         sentences.append(
             f"{block.block.title}: the error of the estimated IoU (RMSE, 0 is best, with 95 % intervals) is "
-            f"{', '.join(scores)}{beside}."
+            f"{', '.join(scores)}{baseline}."
         )
     return " ".join(sentences)
 
@@ -286,7 +290,7 @@ def _lead(outcome: RunOutcome) -> str:
 def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
     """Best and worst cases of the first judge that has answers, and the failures of all; nothing without answers."""
     chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
-    judge = next((name for name, mine in chosen.items() if mine), "")
+    judge = next((name for name, selection in chosen.items() if selection), "")
     best = chosen.get(judge, [])
     failed = failures(outcome.judges, outcome.candidates, {candidate.id for _, candidate in best})
     lead = (
@@ -302,8 +306,8 @@ def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> li
     parts = (("examples", "All judges side by side", lead, best), ("failures", "How judges fail", wrong, failed))
     sections = []
     for name, title, words, mine in parts:
-        drawn = draw_examples(run, mine, items=items, judges=outcome.judges, error_maps=outcome.error_maps)
-        sections += [Section(name=name, title=title, lead=words, examples=tuple(drawn))] if drawn else []
+        examples = draw_examples(run, mine, items=items, judges=outcome.judges, error_maps=outcome.error_maps)
+        sections += [Section(name=name, title=title, lead=words, examples=tuple(examples))] if examples else []
     return sections
 
 
@@ -312,8 +316,8 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     notes = []
     for judge, answers in outcome.judges.items():
         count = sum(candidate.id not in answers for candidate in outcome.candidates)
-        own = f"{JUDGES}/{judge}/errors.jsonl"
-        path = own if (run.path / own).is_file() else "errors.jsonl"
+        judge_errors = f"{JUDGES}/{judge}/errors.jsonl"
+        path = judge_errors if (run.path / judge_errors).is_file() else "errors.jsonl"
         notes += [f"Failed cases of {judge}: {count:,}; see {path}."] if count else []
     return notes
 

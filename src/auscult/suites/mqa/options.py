@@ -172,8 +172,8 @@ class BuildOptions(InputOptions, Making):
 
     def target(self, split: str) -> Target:
         """How much of a split is wanted."""
-        wanted = ALL_THERE if self.objects == EVERYTHING else TARGETS.get(split, OTHER_TARGET)
-        return wanted.at_most(self.count)
+        amount = ALL_THERE if self.objects == EVERYTHING else TARGETS.get(split, OTHER_TARGET)
+        return amount.at_most(self.count)
 
     def check(self) -> None:
         """Refuse what cannot be built."""

@@ -114,16 +114,16 @@ def candidates_of(
     items: Iterable[Item], *, films: Collection[str] | None = None
 ) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
     """The candidates among items in their order, and id and error of those without a valid position or truth."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     errors: list[tuple[str, ErrorRecord]] = []
-    known = list(items)
-    clusters = clusters_of(known, films=films)
-    for item in known:
+    listed = list(items)
+    clusters = clusters_of(listed, films=films)
+    for item in listed:
         try:
-            found.append(candidate_of(item, cluster=str(clusters[item.id])))
+            candidates.append(candidate_of(item, cluster=str(clusters[item.id])))
         except InputError as error:
             errors.append((item.id, ErrorRecord.of(error, "read")))
-    return found, errors
+    return candidates, errors
 
 
 def candidate_of(item: Item, *, cluster: str) -> Candidate:
@@ -131,7 +131,7 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
     truth = item.truth
     if truth is None or truth.defect is None:
         raise _wrong(item, "the item's truth names no defect", expected='"truth": {"iou", "defect", "action"}')
-    known = Candidate(
+    candidate = Candidate(
         id=item.id,
         uid=item.id,
         clip=cluster,
@@ -142,16 +142,16 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
     )
     payload = item.extra.get(KEY)
     if payload is None:
-        return _unplaced(item, known)
+        return _unplaced(item, candidate)
     if not isinstance(payload, Mapping):
         raise _wrong(item, f"the key mqa is {type(payload).__name__}", expected=_SHOULD)
     position = from_json(_Position, payload, path=item.source, line=item.line, error=InputError, hint=_HINT)
-    uid = position.uid or known.uid
+    uid = position.uid or candidate.uid
     return replace(
-        known,
+        candidate,
         uid=uid,
-        clip=position.vid or known.clip,
-        track=f"{uid}/{position.track or _track_name(known, position.rank)}",
+        clip=position.vid or candidate.clip,
+        track=f"{uid}/{position.track or _track_name(candidate, position.rank)}",
         making=tuple((name, value) for name in MAKING if (value := getattr(position, name))),
         **{name: value for name in _SAME if (value := getattr(position, name)) is not None},
     )
@@ -228,12 +228,16 @@ class Constant:
 
 def constant_of(training: Sequence[Candidate]) -> Constant:
     """The constant of a benchmark, from the training candidates with an IoU that are not empty."""
-    known = [(one.iou, one.defect) for one in training if one.iou is not None and one.defect != "empty"]
-    if not known:
+    pairs = [
+        (candidate.iou, candidate.defect)
+        for candidate in training
+        if candidate.iou is not None and candidate.defect != "empty"
+    ]
+    if not pairs:
         return Constant(iou=_NO_TRAINING[0], defect=_NO_TRAINING[1], trained=0)
-    counts: Counter[Defect] = Counter(defect for _, defect in known)
+    counts: Counter[Defect] = Counter(defect for _, defect in pairs)
     defect = max(DEFECTS, key=lambda name: counts[name])  # of equally frequent ones the first
-    return Constant(iou=fmean(iou for iou, _ in known), defect=defect, trained=len(known))
+    return Constant(iou=fmean(iou for iou, _ in pairs), defect=defect, trained=len(pairs))
 
 
 def baseline_answers(

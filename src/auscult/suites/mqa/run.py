@@ -139,18 +139,21 @@ def with_measured(
     candidates: Sequence[Candidate], items: Mapping[str, Item], ious: Mapping[str, float]
 ) -> list[Candidate]:
     """Candidates with the IoU of their masks and their object's share of the frame; None where it is unknown."""
-    known: dict[tuple[str, int | None], float | None] = {}
+    areas: dict[tuple[str, int | None], float | None] = {}
 
     def area_of(candidate: Candidate) -> float | None:
         truth = items[candidate.id].truth
         if candidate.area is not None or truth is None or truth.mask is None:
             return candidate.area
         key = str(truth.mask.path or candidate.id), truth.mask.index
-        if key not in known:
-            known[key] = _share(truth.mask)
-        return known[key]
+        if key not in areas:
+            areas[key] = _share(truth.mask)
+        return areas[key]
 
-    return [replace(one, iou=ious.get(one.id, one.iou), area=area_of(one)) for one in candidates]
+    return [
+        replace(candidate, iou=ious.get(candidate.id, candidate.iou), area=area_of(candidate))
+        for candidate in candidates
+    ]
 
 
 def _share(ref: MaskRef) -> float | None:
@@ -193,14 +196,14 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
     if item.audio is not None:
         row["audio"] = name(item.audio)
     if item.truth is not None:
-        known = {} if item.truth.mask is None else {"mask": mask(item.truth.mask)}
-        known |= {key: value for key in TRUTH if (value := getattr(item.truth, key)) is not None}
-        row["truth"] = known
-    more = {key: value for key, value in item.extra.items() if key not in row}
-    video = more.get("video")
+        truth = {} if item.truth.mask is None else {"mask": mask(item.truth.mask)}
+        truth |= {key: value for key in TRUTH if (value := getattr(item.truth, key)) is not None}
+        row["truth"] = truth
+    extra = {key: value for key, value in item.extra.items() if key not in row}
+    video = extra.get("video")
     if isinstance(video, str) and item.source is not None and "\0" not in video:
-        more["video"] = name(item.source.parent / video)  # as the new folder has it
-    return row | more
+        extra["video"] = name(item.source.parent / video)  # as the new folder has it
+    return row | extra
 
 
 def _paths(item: Item) -> list[Path]:
@@ -246,18 +249,18 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
 
 def _judges(options: MqaOptions) -> dict[str, JudgeSpec]:
     options.check_protocols()
-    found: dict[str, JudgeSpec] = {}
+    specs: dict[str, JudgeSpec] = {}
     asking = JudgeAsking.of(options, None)
-    for spec in (judge_spec(given, asking=asking) for given in options.judges):
-        if found.setdefault(spec.name, spec).arguments != spec.arguments:
+    for spec in (judge_spec(text, asking=asking) for text in options.judges):
+        if specs.setdefault(spec.name, spec).arguments != spec.arguments:
             raise UsageError(
                 f"two judges are called {spec.name}",
                 expected="judges with names of their own",
                 hint="rename the folder, file or program of one of them",
             )
-    if not found:
+    if not specs:
         raise UsageError("no judge was named", expected="at least one --judge", hint="`auscult list judge` shows them")
-    return found
+    return specs
 
 
 def _manifest(options: MqaOptions, judges: Mapping[str, JudgeSpec], policy: Policy) -> dict[str, Any]:
@@ -269,16 +272,16 @@ def _manifest(options: MqaOptions, judges: Mapping[str, JudgeSpec], policy: Poli
         "timeout": options.limit_s(FRAME_LIMIT_S),
     }
     identity = identity_arguments(options.identity, options.identity_weights)
-    without = frozenset({"identity", "identity_weights", *(one.name for one in fields(ChatJudgeOptions))})
+    without = frozenset({"identity", "identity_weights", *(option.name for option in fields(ChatJudgeOptions))})
     return options.manifest(COMMAND, without=without, **decided, **identity)
 
 
 def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Benchmark) -> list[Candidate]:
     """The candidates of the wanted protocols that are evaluated."""
-    wanted = [candidate for candidate in candidates if candidate.protocol in options.protocols]
+    selected = [candidate for candidate in candidates if candidate.protocol in options.protocols]
     if options.splits and not benchmark.made:
-        wanted = [candidate for candidate in wanted if candidate.split in options.splits]
-    tested = [candidate for block in blocks_of(wanted) for candidate in block.candidates]
+        selected = [candidate for candidate in selected if candidate.split in options.splits]
+    tested = [candidate for block in blocks_of(selected) for candidate in block.candidates]
     if not tested:
         raise NothingToDo(
             "the benchmark holds no candidate of the protocols and splits that were asked for",
@@ -307,7 +310,7 @@ def _judge_all(
     progress: Progress,
 ) -> None:
     root = root_of(run.path, list(items.values()))
-    chat = {one.name: getattr(options, one.name) for one in fields(ChatJudgeOptions)}
+    chat = {option.name: getattr(options, option.name) for option in fields(ChatJudgeOptions)}
     for name, judge in judges.items():
         progress.stage(f"judge {name}", 0)
         others = (path for path in (run.path / JUDGES).glob("*") if path.name != name)
@@ -362,9 +365,9 @@ def _runs(
     folder: Path, names: Iterable[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool
 ) -> dict[str, Run | None]:
     """The records of the judges asked for (None: failed as a whole), and of those that judged the same masks before."""
-    there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).exists()) if folder.is_dir() else []
-    runs = {name: read_run(folder / name) if name in there else None for name in names}
-    for name in there:
+    existing = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).exists()) if folder.is_dir() else []
+    runs = {name: read_run(folder / name) if name in existing else None for name in names}
+    for name in existing:
         if name in runs or overwrite:
             continue
         before = read_run(folder / name)

@@ -49,10 +49,10 @@ def split_of(instance: Instance) -> str:
 
 def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """The splits to take, training first: those wanted, else all that occur but ``val`` and ``test_n``."""
-    found = {split_of(instance) for instance in instances}
-    chosen = found & set(wanted) if wanted else found - LEFT_OUT
-    known = tuple(TARGETS)
-    return tuple(sorted(chosen, key=lambda name: (known.index(name) if name in known else len(known), name)))
+    splits = {split_of(instance) for instance in instances}
+    chosen = splits & set(wanted) if wanted else splits - LEFT_OUT
+    order = tuple(TARGETS)
+    return tuple(sorted(chosen, key=lambda name: (order.index(name) if name in order else len(order), name)))
 
 
 def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> SampledInstances:
@@ -69,11 +69,11 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
             pools[split].append(instance)
     image, video = {}, {}
     for split in splits:
-        target, drawn = options.target(split), _BalancedDraw(pools[split], options.seed)
+        target, draw = options.target(split), _BalancedDraw(pools[split], options.seed)
         if options.objects == EVERYTHING:
-            image[split] = drawn.first(target.instances)
+            image[split] = draw.first(target.instances)
         else:
-            image[split] = drawn.with_seconds(target)
+            image[split] = draw.with_seconds(target)
         if target.videos:
             clips = _BalancedDraw([instance for instance in image[split] if is_clip(instance)], options.seed)
             video[split] = clips.in_order(clips.balanced(clips.pool, target.videos))
@@ -124,7 +124,9 @@ class _BalancedDraw:
 
     def __init__(self, pool: Sequence[Instance], seed: int) -> None:
         self.pool = pool
-        self._ranks = {one.id: float(randomness.generator(seed, "mqa", "sample", one.id).random()) for one in pool}
+        self._ranks = {
+            instance.id: float(randomness.generator(seed, "mqa", "sample", instance.id).random()) for instance in pool
+        }
         # in shares of what an even spread would give
         self._categories = dict.fromkeys((instance.category for instance in pool), 0)
         self._templates = dict.fromkeys((instance.template for instance in pool), 0)

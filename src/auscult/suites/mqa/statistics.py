@@ -82,8 +82,8 @@ def types_table(items: Sequence[JsonRow]) -> Table:
     rows = []
     for (protocol, split), members in by_cell(items).items():
         counts = Counter(row["truth"]["defect"] for row in members)
-        each = (f"{counts[kind]:,}" for kind in DEFECTS)
-        rows.append((protocol, split_words(split), f"{len(members):,}", *each))
+        cells = (f"{counts[kind]:,}" for kind in DEFECTS)
+        rows.append((protocol, split_words(split), f"{len(members):,}", *cells))
     return Table(
         title="benchmark: masks of each type",
         header=("protocol", "split", "total", *DEFECTS),
@@ -110,13 +110,15 @@ def iou_table(items: Sequence[JsonRow]) -> Table:
 def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
     """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
     grouped = by_cell(items)
-    shown = next((protocol for protocol, _ in grouped), "")  # the first one is that of images, where there is any
-    found: list[tuple[TableCell, str, list[float]]] = []
+    main_protocol = next(
+        (protocol for protocol, _ in grouped), ""
+    )  # the first one is that of images, where there is any
+    cells: list[tuple[TableCell, str, list[float]]] = []
     for cell, rows in grouped.items():
-        for kind in DEFECTS if cell[0] == shown else ():
+        for kind in DEFECTS if cell[0] == main_protocol else ():
             ious = [float(row["truth"]["iou"]) for row in rows if row["truth"]["defect"] == kind]
-            found += [(cell, kind, ious)] if ious else []
-    return found
+            cells += [(cell, kind, ious)] if ious else []
+    return cells
 
 
 def histogram(ious: Iterable[float]) -> list[int]:

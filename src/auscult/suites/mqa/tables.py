@@ -93,11 +93,11 @@ def paper_table(block: Block, metric: str, cells: CellRows) -> Table:
     """One block of Table 2 or 3."""
     columns = COLUMNS[block.protocol]
     rows = [(judge, *_average_texts(row)) for judge, row in cells.items()]
-    held = [column.of(block) for column in columns]
-    counts = {"n masks": [len(members) for members in held]}
+    by_column = [column.of(block) for column in columns]
+    counts = {"n masks": [len(members) for members in by_column]}
     if block.protocol == "video":
-        counts["n tracks"] = [_tracks(members) for members in held]
-    rows += [(words, *map(str, (*each, sum(each))), "") for words, each in counts.items()]
+        counts["n tracks"] = [_tracks(members) for members in by_column]
+    rows += [(words, *map(str, (*numbers, sum(numbers))), "") for words, numbers in counts.items()]
     return Table(
         title=f"{block.title}: {TITLES[metric]} ({_FORM[block.protocol]})",
         header=("judge", *(column.title for column in columns), "Avg.", "95 %"),
@@ -113,8 +113,8 @@ def _tracks(candidates: Sequence[Candidate]) -> int:
 def _columns_note(block: Block, metric: str) -> str:
     note = f"H: hard, M: medium; Avg. is the plain mean of the columns, 95 % its interval over {block.clips_text}."
     if block.protocol == "video":
-        each = "Each number is over tracks: the frames of a track come to one value first"
-        note = f"{each}; of Merge and Full_neg the rank 1 tracks only. {note}"
+        per_track = "Each number is over tracks: the frames of a track come to one value first"
+        note = f"{per_track}; of Merge and Full_neg the rank 1 tracks only. {note}"
     return note if metric == "rmse" else f"F2-tables: one true type at a time, so no false alarm shows. {note}"
 
 
@@ -123,8 +123,10 @@ def _left_out(cells: CellRows) -> str:
     empty = [cell.column for cell in rows[0][:-1] if getattr(cell.outcome, "reason", "") == NO_ITEMS] if rows else []
     notes = [f"No masks, so left out of Avg.: {', '.join(empty)}."] if empty else []
     for judge, row in cells.items():
-        lost = [cell.column for cell in row[:-1] if not isinstance(cell.outcome, Scored) and cell.column not in empty]
-        notes += [f"No answer, so left out of the Avg. of {judge}: {', '.join(lost)}."] if lost else []
+        missing = [
+            cell.column for cell in row[:-1] if not isinstance(cell.outcome, Scored) and cell.column not in empty
+        ]
+        notes += [f"No answer, so left out of the Avg. of {judge}: {', '.join(missing)}."] if missing else []
     notes.append(_failed({judge: row[-1].failed for judge, row in cells.items() if row}))
     return " ".join(filter(None, notes))
 
@@ -184,11 +186,11 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], 
 
 
 def _counted(row: Mapping[str, TableNumber]) -> tuple[str, str]:
-    whole = row["rmse"]
+    cell = row["rmse"]
     silent = [row[metric].unparsed for metric in ("rmse", "f2_confusion_m", "f2_confusion_a")]
     unparsed = "/".join(map(str, silent)) if any(silent) else "0"
-    counts = {"failed": str(whole.failed), "undefined": str(whole.undefined), "unparsed": unparsed}
-    return str(whole.n), _left_words(counts)
+    counts = {"failed": str(cell.failed), "undefined": str(cell.undefined), "unparsed": unparsed}
+    return str(cell.n), _left_words(counts)
 
 
 def _left_words(counts: Mapping[str, str]) -> str:
@@ -219,10 +221,10 @@ def _answer_counts(judged: JudgedBlock) -> tuple[int, ...]:
 
 def size_table(block: Block, cells: CellRows) -> Table:
     """RMSE by size of the object."""
-    held = [[candidate for candidate in of_size(block, bounds) if candidate.defect != "empty"] for bounds in SIZES]
-    counts, over = [len(members) for members in held], "masks"
+    by_size = [[candidate for candidate in of_size(block, bounds) if candidate.defect != "empty"] for bounds in SIZES]
+    counts, over = [len(members) for members in by_size], "masks"
     if block.protocol == "video":
-        counts = [_tracks(members) for members in held]
+        counts = [_tracks(members) for members in by_size]
         over = "tracks, and a track whose object changes size is in several columns"
     unknown = sum(candidate.area is None for candidate in block.candidates)
     notes = [f"Of unknown size and in no column: {unknown}."] if unknown else []
@@ -324,11 +326,11 @@ def results_of(
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
     """The generator of the defects and the choice of instances and frames, where not as in the paper."""
-    found: dict[str, set[str]] = {"generator": {candidate.generator for candidate in candidates} - {""}}
+    values: dict[str, set[str]] = {"generator": {candidate.generator for candidate in candidates} - {""}}
     for candidate in candidates:
         for name, value in candidate.making:
-            found.setdefault(name, set()).add(value)
-    return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
+            values.setdefault(name, set()).add(value)
+    return tuple((name, ",".join(sorted(values[name]))) for name in ("generator", *MAKING) if values.get(name))
 
 
 def _decided_by(cell: TableNumber, policy: str) -> tuple[tuple[str, str], ...]:
@@ -358,27 +360,29 @@ def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
 
 def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
     """One metric of each judge that has it: a cell per column of the paper, then their average."""
-    found = {judge: [one for one in row if one.metric == metric and one.column != ALL] for judge, row in cells.items()}
-    return {judge: row for judge, row in found.items() if row}
+    rows = {
+        judge: [cell for cell in row if cell.metric == metric and cell.column != ALL] for judge, row in cells.items()
+    }
+    return {judge: row for judge, row in rows.items() if row}
 
 
 def _block(block: Block, judges: Mapping[str, AnswersById], remark: str) -> BlockResults:
-    each = [JudgedBlock(block=block, judge=judge, answers=answers) for judge, answers in judges.items()]
-    cells = {judged.judge: [*block_cells(judged), rank_cell(judged)] for judged in each}
-    sizes = {judged.judge: size_cells(judged) for judged in each}
-    curves = {judged.judge: reliability(judged.pairs("rmse")) for judged in each}
+    blocks = [JudgedBlock(block=block, judge=judge, answers=answers) for judge, answers in judges.items()]
+    cells = {judged.judge: [*block_cells(judged), rank_cell(judged)] for judged in blocks}
+    sizes = {judged.judge: size_cells(judged) for judged in blocks}
+    curves = {judged.judge: reliability(judged.pairs("rmse")) for judged in blocks}
     tables = {
         "overall": overall_table(block, {judge: headline(row) for judge, row in cells.items()}, remark),
         **{metric: paper_table(block, metric, rows) for metric in TITLES if (rows := _rows(cells, metric))},
         "printed": printed_table(block),
-        "answers": answers_table(block, each),
-        **_skipped(block, each),
+        "answers": answers_table(block, blocks),
+        **_skipped(block, blocks),
         "size": size_table(block, sizes),
         "reliability": reliability_table(block, curves),
     }
     steady: CellRows = {}
     if block.protocol == "video":
-        steady = {judged.judge: consistency_cells(judged) for judged in each}
+        steady = {judged.judge: consistency_cells(judged) for judged in blocks}
         tables["consistency"] = consistency_table(block, steady)
     return BlockResults(
         block=block,
@@ -438,7 +442,7 @@ def printed_table(block: Block) -> Table:
     """Table 2 or 3 as printed, with the columns of ours: the part of a block, or both where it has all."""
     number = "2" if block.protocol == "image" else "3"
     parts = ("seen", "unseen") if block.part == ALL else (block.part,)
-    found = [
+    rows = [
         row
         for part in parts
         for metric in METRICS
@@ -448,7 +452,7 @@ def printed_table(block: Block) -> Table:
     return Table(
         title=f"{block.title}: the paper's Table {number}, other data",
         header=("part", *_METHODS, *(column.title for column in COLUMNS[block.protocol]), "Avg."),
-        rows=tuple((row.part, _NAMES[row.metric], row.method, *row.cells, row.average) for row in found),
+        rows=tuple((row.part, _NAMES[row.metric], row.method, *row.cells, row.average) for row in rows),
         note=OTHER_DATA,
     )
 
@@ -456,12 +460,12 @@ def printed_table(block: Block) -> Table:
 def printed_ablations() -> Table:
     """Tables 4, 5, 6, 9 and 10 as printed: the paper's auditor, changed in one thing."""
     columns = [f"{part} {defect.capitalize()}" for part in ("S", "U") for defect, _ in GROUPS]
-    rows = [(row, what) for number, what in ABLATIONS.items() for row in printed_rows(number)]
+    rows = [(row, title) for number, title in ABLATIONS.items() for row in printed_rows(number)]
     return Table(
         title="The paper's Tables 4, 5, 6, 9 and 10, other data",
         header=("table", *_METHODS, *columns, "Avg."),
         rows=tuple(
-            (f"{row.table}: {what}", _NAMES[row.metric], row.method, *row.cells, row.average) for row, what in rows
+            (f"{row.table}: {title}", _NAMES[row.metric], row.method, *row.cells, row.average) for row, title in rows
         ),
         note=f"{OTHER_DATA} S: seen, U: unseen.",
     )

@@ -27,8 +27,8 @@ from auscult.types import Metadata
 
 def mix_names(text: str) -> tuple[str, ...]:
     """The mixes in a comma-separated list; the word none stands for no mix."""
-    found = names(text)
-    return () if found == ("none",) else found
+    mixes = names(text)
+    return () if mixes == ("none",) else mixes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -254,18 +254,18 @@ def cases_of(
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList[R2Case]:
     """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
-    found, digests = CaseList[R2Case](), set[str]()
+    case_list, digests = CaseList[R2Case](), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
         try:
             if instance.absent and not task.null:
-                found.absent += 1
+                case_list.absent += 1
             else:
-                found.cases.append(_with_unique_digest(_case(instance, source), digests))
+                case_list.cases.append(_with_unique_digest(_case(instance, source), digests))
         except AuscultError as error:
-            found.errors.append((instance.id, ErrorRecord.of(error, STAGE)))
+            case_list.errors.append((instance.id, ErrorRecord.of(error, STAGE)))
         step()
-    return found
+    return case_list
 
 
 def _with_unique_digest(case: R2Case, digests: set[str]) -> R2Case:
@@ -335,7 +335,7 @@ def cluster_of(instance: Instance) -> str:
 
 def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
     first = target(case, 0) if case.first else None
-    seen = {
+    content = {
         "frames": [hash_of(path) for path in case.frames],
         "text": case.query.text,
         "sound": None if case.sound is None else hash_of(case.sound),
@@ -343,7 +343,7 @@ def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
         "rate": case.rate_fps,
     }
     truth = [None if ref is None else _mask_digest(ref, hash_of) for ref in case.targets]
-    return replace(case, digest=digest_json(seen), truth=digest_json("nothing" if case.absent else truth))
+    return replace(case, digest=digest_json(content), truth=digest_json("nothing" if case.absent else truth))
 
 
 def _mask_digest(ref: MaskRef, hash_of: Callable[[Path], str]) -> list[Any]:
@@ -439,10 +439,10 @@ def _middle(instance: Instance) -> int:
 
 def _rate(times_s: Sequence[float | None]) -> float:
     """Frames per second by the times of first and last frame; 25 where the times are unknown."""
-    known = [time for time in times_s if time is not None]
-    if len(known) < 2 or len(known) < len(times_s) or not known[-1] > known[0]:
+    times = [time for time in times_s if time is not None]
+    if len(times) < 2 or len(times) < len(times_s) or not times[-1] > times[0]:
         return _PHOTO_FPS
-    return (len(known) - 1) / (known[-1] - known[0])
+    return (len(times) - 1) / (times[-1] - times[0])
 
 
 def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> InstanceListing:
@@ -453,8 +453,8 @@ def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> Insta
     if task.guidance == "sentences":
         source = sentences_of(source)
     sounding = task.guidance == "sound" and has_heading(source / TABLE, *COLUMNS)
-    given = ListOptions(images=options.images, texts=options.texts, masks=options.masks)
-    listing = sounding_instances(source) if sounding else list_instances(source, given)
+    list_options = ListOptions(images=options.images, texts=options.texts, masks=options.masks)
+    listing = sounding_instances(source) if sounding else list_instances(source, list_options)
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
     if task.guidance == "masks":
         return replace(listing, instances=_one_per_object(listing.instances))

@@ -50,22 +50,22 @@ def conditions_of(
     """The conditions of a run, ``clean`` first; ``kinds`` may say ``all``: the paper's, of picture and guidance."""
     _check(task, mixes=mixes, levels=levels, parts=parts)
     # where the reference is a mask, mix and picture are the same, so one is enough
-    drawn = ["mix" if mix == "picture" and task.guidance == "masks" else mix for mix in mixes]
-    groups = [*dict.fromkeys(drawn), *dict.fromkeys(_full(task, kinds))]
-    found = {CLEAN: NOTHING}
+    mix_groups = ["mix" if mix == "picture" and task.guidance == "masks" else mix for mix in mixes]
+    groups = [*dict.fromkeys(mix_groups), *dict.fromkeys(_full(task, kinds))]
+    conditions = {CLEAN: NOTHING}
     for group in groups:
         short = _short(task, group)
         for part in _parts_of(group, parts):
             for level in _levels_of(task, group, levels, part=part):
                 name = f"{short}_{level}" if part == "all" else f"{short}_{part}_{level}"
-                found.setdefault(name, Condition(name=name, group=group, level=level, part=part))
-    if groups and len(found) == 1 and any(level == DYNAMIC or level_word(level) != "0" for level in levels):
+                conditions.setdefault(name, Condition(name=name, group=group, level=level, part=part))
+    if groups and len(conditions) == 1 and any(level == DYNAMIC or level_word(level) != "0" for level in levels):
         names = ", ".join(base_of(group) if is_kind(group) else group for group in groups)
         raise UsageError(
             f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {names}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
         )
-    return tuple(found.values())
+    return tuple(conditions.values())
 
 
 def _check(task: TaskRules, *, mixes: Sequence[str], levels: Sequence[str], parts: Sequence[str]) -> None:
@@ -89,8 +89,8 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
         if kind == "all":
             names += [full_name(base, ["vision"]) for base in PAPER["vision"]]
             names += _guiding(task)
-        elif task.guidance == "masks" and (found := _mask_kind(kind)):
-            names.append(found)
+        elif task.guidance == "masks" and (mask_kind := _mask_kind(kind)):
+            names.append(mask_kind)
         else:
             names.append(full_name(kind, rooms))
     if task.still and any(room_of(name) == "timing" for name in names):
@@ -125,18 +125,18 @@ def _parts_of(group: str, parts: Sequence[str]) -> list[FramePart]:
 
 def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: FramePart) -> list[str]:
     masks = group.startswith("masks.") or (group == "guidance" and task.guidance == "masks")
-    found: list[str] = []
+    words: list[str] = []
     for level in dict.fromkeys(levels):
         if level == DYNAMIC:
             # a first frame alone cannot change from frame to frame
             moving = not task.still and not masks and part != "first"
             moving = moving and (group in {"mix", "picture"} or room_of(group) == "vision")
-            found += [DYNAMIC] if moving else []
+            words += [DYNAMIC] if moving else []
             continue
         word = level_word(level)
         if word != "0" and (not masks or word in DIFFICULTY):
-            found.append(word)
-    return list(dict.fromkeys(found))
+            words.append(word)
+    return list(dict.fromkeys(words))
 
 
 def _short(task: TaskRules, group: str) -> str:

@@ -103,11 +103,11 @@ def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
     orders: list[InputOrder] = []
     for case in runner.cases:
         try:
-            found = [order_of(runner.run, runner.prepare(case, condition)) for condition in conditions]
+            new_orders = [order_of(runner.run, runner.prepare(case, condition)) for condition in conditions]
         except OutputError as error:  # its id is not a valid folder name
             runner.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
             continue
-        orders += [order for order in found if order is not None]
+        orders += [order for order in new_orders if order is not None]
     runner.progress.stage("inputs", len(orders))
     tasks = [Task(f"{order.prepared.condition.name}/{order.prepared.case.id}", order) for order in orders]
     for result in run_tasks(InputWriter, tasks, workers=runner.how.workers, stage="frames"):

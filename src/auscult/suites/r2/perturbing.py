@@ -72,11 +72,11 @@ class PerturbedCase:
         plan = self.plan(None)
         if plan is None or not (plan.moves or plan.retimes):
             return list(masks)
-        found: list[Mask | ClassMaps | None] = []
+        moved: list[Mask | ClassMaps | None] = []
         for index in range(len(masks)):
             mask = masks[plan.frame_number(index)]
-            found.append(_moved(plan, mask, index) if mask is not None and self._acts(index) else mask)
-        return found
+            moved.append(_moved(plan, mask, index) if mask is not None and self._acts(index) else mask)
+        return moved
 
     def plan(self, audio: AudioInfo | None) -> Plan | None:
         """The plan of all draws for this case; ``audio`` is None for the truth. None where nothing is perturbed."""
@@ -128,11 +128,11 @@ class PerturbedCase:
         clip = reader.frames(self.case.frames, self.case.size)
         if plan is None or (plan.shot is None and not plan.retimes):
             return clip.copy()
-        made = np.empty_like(clip)
+        frames = np.empty_like(clip)
         for index in range(len(clip)):
             frame: Frame = clip[plan.frame_number(index)]
-            made[index] = plan.frame(frame, index) if plan.shot is not None and self._acts(index) else frame
-        return made
+            frames[index] = plan.frame(frame, index) if plan.shot is not None and self._acts(index) else frame
+        return frames
 
     def _first(self, plan: Plan | None) -> Mask:
         mask = target(self.case, 0)
@@ -154,8 +154,8 @@ class PerturbedCase:
             return (group,)
         if group != "guidance" or self.guidance != "masks":
             return ()
-        drawn = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
-        return tuple(FIRST_MASKS[index] for index in drawn)
+        order = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
+        return tuple(FIRST_MASKS[index] for index in order)
 
     def _spoiled(self, mask: Mask) -> tuple[Mask, str]:
         """The mask with a defect, and its kind: the first that an object of this shape allows."""
@@ -163,15 +163,15 @@ class PerturbedCase:
         if not kinds:
             return mask, ""
         for kind in kinds:
-            made = stress(
+            outcome = stress(
                 kind,
                 MaskTarget(mask=mask),
                 difficulty="hard" if DIFFICULTY[self.condition.level] == "hard" else "medium",
                 seed=self.seed,
                 key=self.case.id,
             )
-            if isinstance(made, Scored):
-                return made.value.output, kind
+            if isinstance(outcome, Scored):
+                return outcome.value.output, kind
         raise InputError(
             "the object in the first frame is too small to spoil its mask so",
             expected=f"an object that allows {' or '.join(kinds)} at {self.condition.level}",
@@ -183,11 +183,11 @@ def _moved(plan: Plan, mask: NDArray[Any], index: int) -> Mask | ClassMaps:
     """A true mask as its pixels were moved; of a class map each class by itself."""
     if mask.dtype == np.bool_:
         return plan.mask(mask, index)
-    found = np.zeros_like(mask)
+    moved = np.zeros_like(mask)
     for number in np.unique(mask).tolist():
         if number:
-            found[plan.mask(mask == number, index)] = number
-    return found
+            moved[plan.mask(mask == number, index)] = number
+    return moved
 
 
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:

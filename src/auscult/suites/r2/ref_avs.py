@@ -39,7 +39,7 @@ def ref_avs_results(view: GridColumns) -> SuiteResults:
 def _null_numbers(view: GridColumns) -> list[Number]:
     """S under every condition; none where no expression is null."""
     null = [case for case in view.cases if view.grid.about.get(case, {}).get(_ABSENT)]
-    found = []
+    numbers = []
     for model in view.grid.models if null else ():
         for condition in view.grid.conditions:
             if view.grid.is_complete(model, condition.name):
@@ -47,8 +47,8 @@ def _null_numbers(view: GridColumns) -> list[Number]:
                 outcome = mean_ratio(
                     {case: values[case] for case in null if case in values}, within=SHARE, **view.drawn()
                 )
-                found.append(view.number("level", condition, outcome=outcome, model=model, metric="S"))
-    return found
+                numbers.append(view.number("level", condition, outcome=outcome, model=model, metric="S"))
+    return numbers
 
 
 def _release_numbers(view: GridColumns) -> list[Number]:
@@ -68,15 +68,17 @@ def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefA
     values = view.values(model, CLEAN, measure)
     cases = [case for case in values if bool(view.grid.about.get(str(case), {}).get(_ABSENT)) == of_null]
     sums = view.grid.sums.get((model, CLEAN), {})
-    known = {case: sums[str(case)] for case in cases if str(case) in sums}
-    outcome: Outcome[float] = pooled_sums(list(known.values()), measure, variant=variant)
+    scored = {case: sums[str(case)] for case in cases if str(case) in sums}
+    outcome: Outcome[float] = pooled_sums(list(scored.values()), measure, variant=variant)
     signature = dict(outcome.signature.fields) if isinstance(outcome, Scored) else {}
     if variant == "tgs-agent":  # its S is frame by frame, as by the plain rules
-        each = {
-            case: values[case] if of_null or case not in known else pooled_sums([known[case]], measure, variant=variant)
+        by_case = {
+            case: values[case]
+            if of_null or case not in scored
+            else pooled_sums([scored[case]], measure, variant=variant)
             for case in cases
         }
-        outcome = mean_ratio(each, within=SHARE, **view.drawn())
+        outcome = mean_ratio(by_case, within=SHARE, **view.drawn())
     clean = view.grid.conditions[0]
     return view.number(variant, clean, outcome=outcome, model=model, metric=measure, signature=signature)
 
@@ -85,11 +87,11 @@ def _table(view: GridColumns, index: Index) -> Table:
     rows: list[tuple[str, ...]] = []
     for model in view.grid.models:
         for variant in ("plain", *_RELEASES):
-            mine = [
+            numbers = [
                 index.get("level" if variant == "plain" else variant, model, metric=measure) for measure in _MEASURES
             ]
-            if any(mine):
-                rows.append((model, variant, *(number_text(one, interval=True) for one in mine)))
+            if any(numbers):
+                rows.append((model, variant, *(number_text(number, interval=True) for number in numbers)))
     return Table(
         title="Clean, by the rules of each evaluation",
         header=("model", "rules", "J", "F (region)", "S"),

@@ -72,15 +72,15 @@ def _command(options: R2Options, progress: Progress) -> SuiteCommand[R2Case]:
 
 def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
     """Options that have no effect with the other ones, and what they belong to."""
-    found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris, rvos or refavs"}
+    idle = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris, rvos or refavs"}
     if not options.mixes and not options.kinds:
-        found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
-    return found
+        idle |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
+    return idle
 
 
 def _cases(command: SuiteCommand[R2Case], options: R2Options, task: TaskRules) -> CaseList[R2Case]:
-    listing, wanted = command.listing, options.splits
-    instances = [instance for instance in listing.instances if not wanted or instance.split in wanted]
+    listing, splits = command.listing, options.splits
+    instances = [instance for instance in listing.instances if not splits or instance.split in splits]
     instances = options.chosen(instances, lambda one: (one.id, cluster_of(one)))
     command.progress.stage("cases", len(instances))
     return cases_of(

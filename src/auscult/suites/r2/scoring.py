@@ -40,30 +40,30 @@ class R2Scorer:
             self._case, self._truths = case.id, truths_of(case)
         truths, unread = given.prepared.truths(self._truths.masks), list(self._truths.errors.values())
         frames = [index for index in scored_frames(case.scored, len(truths)) if truths[index] is not None]
-        about = {name: row[name] for name in ("key", "model", "condition")} | {
+        context = {name: row[name] for name in ("key", "model", "condition")} | {
             "clip": case.clip, "split": case.split, "truth": case.truth
         }  # fmt: skip
         if unread:
-            about["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(error), "truth")) for error in unread]
+            context["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(error), "truth")) for error in unread]
         if not frames and unread:
             return Failed(ErrorRecord.of(unread[0], READ))
         if not frames:
             nothing = Undefined("no frame is left to score", {"rule": case.scored, "frames": len(truths)})
-            return [{**score_to_json(case.id, metric, nothing), **about} for metric in self._task.metrics]
+            return [{**score_to_json(case.id, metric, nothing), **context} for metric in self._task.metrics]
         prediction = np.stack([_predicted(row, index, case) for index in frames])
         truth = np.stack([mask for index in frames if (mask := truths[index]) is not None])
         outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
         if case.absent:
             outcomes = null_scores(self._task, prediction, threshold=row.get("threshold"))
         sums = _sums(self._task, prediction, truth)
-        return [{**score_to_json(case.id, metric, outcome), **about, **sums} for metric, outcome in outcomes.items()]
+        return [{**score_to_json(case.id, metric, outcome), **context, **sums} for metric, outcome in outcomes.items()]
 
 
 def _sums(task: TaskRules, prediction: NDArray[Any], truth: NDArray[Any]) -> dict[str, Any]:
     """What adds up over cases: pixels, or of each class its IoU, its F and the frames in which it occurs."""
     if task.classes:
-        found = class_sums(prediction, truth, classes=task.classes)
-        return {"classes": {str(number): sums for number, sums in found.items()}}
+        by_class = class_sums(prediction, truth, classes=task.classes)
+        return {"classes": {str(number): sums for number, sums in by_class.items()}}
     both, either = np.count_nonzero(prediction & truth), np.count_nonzero(prediction | truth)
     of_releases = {"sums": clip_sums(prediction, truth)} if task.null else {}
     return {"both_px": int(both), "either_px": int(either), **of_releases}
@@ -83,28 +83,33 @@ def scores_of(
     threshold: float | None = None,
 ) -> dict[str, Outcome[float]]:
     """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) or class maps of what is scored."""
-    found: dict[str, Outcome[float]]
+    outcomes: dict[str, Outcome[float]]
     if task.classes:
         by_class = class_wise([class_sums(prediction, truth, classes=task.classes)], classes=task.classes)
-        found = {f"{name}_clip": outcome for name, outcome in by_class.items()}
+        outcomes = {f"{name}_clip": outcome for name, outcome in by_class.items()}
     elif task.name == "avs":
-        found = {str(name): outcome for name, outcome in avs_scores(prediction, truth).items()}
+        outcomes = {str(name): outcome for name, outcome in avs_scores(prediction, truth).items()}
     elif task.name == "refavs":
-        found = {"J": ref_avs_j([prediction], [truth]), "F": ref_avs_f([prediction], [truth])}
+        outcomes = {"J": ref_avs_j([prediction], [truth]), "F": ref_avs_f([prediction], [truth])}
     elif isinstance(both := j_and_f(prediction, truth, protocol="davis2016"), Undefined):
-        found = dict.fromkeys(task.metrics, both)
+        outcomes = dict.fromkeys(task.metrics, both)
     else:
         values = (both.j,) if task.name == "ris" else (both.j, both.f)
-        found = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
-    return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in found.items()}
+        outcomes = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
+    return {
+        name: _signed_for_task(outcome, task, frames=frames, threshold=threshold) for name, outcome in outcomes.items()
+    }
 
 
 def null_scores(
     task: TaskRules, prediction: NDArray[Any], *, threshold: float | None = None
 ) -> dict[str, Outcome[float]]:
     """The scores of an expression that refers to nothing: S, 0..1, lower is better; the others are undefined."""
-    found = _signed_for_task(ref_avs_s([prediction]), task, frames="all", threshold=threshold)
-    return {**dict.fromkeys(task.metrics, Undefined("the expression refers to nothing, and has S instead")), "S": found}
+    outcome = _signed_for_task(ref_avs_s([prediction]), task, frames="all", threshold=threshold)
+    return {
+        **dict.fromkeys(task.metrics, Undefined("the expression refers to nothing, and has S instead")),
+        "S": outcome,
+    }
 
 
 def _plain(metric: str) -> Signature:

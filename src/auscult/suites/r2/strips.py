@@ -59,8 +59,10 @@ def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
     chosen = []
     for _, group in losses:
         conditions = (grid.conditions[0], *static_of(view, first, group))
-        shown = [model for model in models if all(grid.is_complete(model, one.name) for one in conditions)]
-        chosen.append((worst[group][0], group, conditions, tuple(shown[:MOST_FRAMES])))
+        complete = [
+            model for model in models if all(grid.is_complete(model, condition.name) for condition in conditions)
+        ]
+        chosen.append((worst[group][0], group, conditions, tuple(complete[:MOST_FRAMES])))
     strips = tuple(_draw(runner, done, chosen, beside=True))
     return [Section(name="beside", title="All models side by side", lead=_BESIDE, examples=strips)] if strips else []
 
@@ -71,9 +73,16 @@ def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
     first, chosen = _first(grid), []
     for group in grid.groups():
         case, _ = _worst(view, first, group)
-        every = (grid.conditions[0], *grid.of_group(*group))
+        conditions = (grid.conditions[0], *grid.of_group(*group))
         if case:
-            chosen.append((case, group, [one for one in every if grid.is_complete(first, one.name)], (first,)))
+            chosen.append(
+                (
+                    case,
+                    group,
+                    [condition for condition in conditions if grid.is_complete(first, condition.name)],
+                    (first,),
+                )
+            )
     strips = tuple(_draw(runner, done, chosen, beside=False))
     section = Section(name="strips", title="The first model through its clips", lead=_THROUGH, examples=strips)
     return [section] if strips else []
@@ -94,12 +103,16 @@ def _draw(
 ) -> list[Example]:
     """Draw cases under the conditions of a group, as models segment them, into the record."""
     grid, cases, orders = done.grid, {case.id: case for case in runner.cases}, dict[str, StripOrder]()
-    wanted = {(model, one.name, case) for case, _, under, models in chosen for one in under for model in models}
-    stored = stored_rows(runner.run.path, done.requests, wanted)
+    keys = {
+        (model, condition.name, case) for case, _, under, models in chosen for condition in under for model in models
+    }
+    stored = stored_rows(runner.run.path, done.requests, keys)
     for case, group, conditions, models in chosen:
-        scores = [grid.cell(models[0], one.name, grid.task.metrics[0]).values.get(case) for one in conditions]
-        rows = [tuple(stored.get((model, one.name, case)) for model in models) for one in conditions]
-        prepared = [runner.prepare(cases[case], one) for one in conditions]
+        scores = [
+            grid.cell(models[0], condition.name, grid.task.metrics[0]).values.get(case) for condition in conditions
+        ]
+        rows = [tuple(stored.get((model, condition.name, case)) for model in models) for condition in conditions]
+        prepared = [runner.prepare(cases[case], condition) for condition in conditions]
         name, words = conditions[-1].name.rpartition("_")[0] or group[0], grid.task.group_name(*group)
         orders[f"models_{name}" if beside else name] = StripOrder(
             title=words if beside else f"{words}: {models[0]}",
@@ -142,8 +155,8 @@ def _worst(view: GridColumns, model: str, group: GridCell) -> tuple[str, float]:
     clean = view.grid.cell(model, CLEAN, metric).values
     strong = view.grid.cell(model, static[-1].name, metric).values
     shared = sorted(clean.keys() & strong.keys())
-    change, found = min(((strong[case] - clean[case], case) for case in shared), default=(0.0, ""))
-    return found, change
+    change, worst = min(((strong[case] - clean[case], case) for case in shared), default=(0.0, ""))
+    return worst, change
 
 
 class _StripDrawer:
@@ -172,8 +185,8 @@ class _StripDrawer:
     def _frame(case: R2Case) -> int:
         """The frame in the middle of those with a true object."""
         truths = truths_of(case).masks
-        known = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
-        return known[len(known) // 2] if known else len(truths) // 2
+        indices = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
+        return indices[len(indices) // 2] if indices else len(truths) // 2
 
     def _note(self, prepared: PerturbedCase) -> str:
         """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
@@ -188,12 +201,12 @@ class _StripDrawer:
         """Frames of a case, each with a stored prediction of it, or None where that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
-        found = []
+        cells = []
         for number, (row, index) in enumerate(wanted):
             # of classes what is no background is shown
             truth = None if (true := truths[index]) is None else true != 0
             mask = None if row is None else stored_answer(row, index) != 0
-            found.append(
+            cells.append(
                 StripCell(
                     frame=frames[index],
                     prediction=mask,
@@ -203,7 +216,7 @@ class _StripDrawer:
                     over=order.models[number] if order.beside else "",
                 )
             )
-        return found
+        return cells
 
 
 def _drawn(prepared: PerturbedCase) -> str:

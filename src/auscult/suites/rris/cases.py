@@ -97,7 +97,7 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
     listing = list_instances(source, ListOptions(images=options.images))
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
     listing = shown_instances(listing, source, splits=options.splits, still=True, null=True)
-    if any(one.reference for one in listing.instances):
+    if any(instance.reference for instance in listing.instances):
         return listing
     note = "The data know no references: the sentences of a picture are taken as those of one."
     return replace(listing, notes=(*listing.notes, note))
@@ -105,15 +105,15 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
 
 def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList[RrisCase]:
     """Make the cases; a sentence without picture, words or true mask is an error and costs itself."""
-    found, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
+    case_list, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
     for instance in instances:
         try:
-            found.cases.append(_case(instance, hash_of, size_of))
+            case_list.cases.append(_case(instance, hash_of, size_of))
         except AuscultError as error:
-            found.errors.append((instance.id, ErrorRecord.of(error, _STAGE)))
+            case_list.errors.append((instance.id, ErrorRecord.of(error, _STAGE)))
         step()
-    found.cases.sort(key=lambda case: (case.clip, str(case.frame)))  # a worker keeps the picture of the last one
-    return found
+    case_list.cases.sort(key=lambda case: (case.clip, str(case.frame)))  # a worker keeps the picture of the last one
+    return case_list
 
 
 def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[[Path], tuple[int, int]]) -> RrisCase:
@@ -126,7 +126,7 @@ def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[
         )
     moment = _moment(instance)
     size, target = size_of(moment.frame), None if instance.absent else moment.target
-    seen = hash_of(moment.frame)
+    frame_digest = hash_of(moment.frame)
     truth = "" if target is None else repr(target.segmentation)
     if target is not None and target.path is not None:
         truth = repr([hash_of(target.path) if target.path.is_file() else None, target.index])
@@ -141,7 +141,7 @@ def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[
         reference=instance.reference or f"{instance.clip}/{moment.frame.stem}",
         kind=(instance.negation or NO_KIND) if instance.absent else "",
         category="" if instance.absent else instance.category,
-        digest=digest_json([seen, text]),
+        digest=digest_json([frame_digest, text]),
         truth=digest_json([instance.absent, truth]),
     )
 

@@ -76,21 +76,25 @@ def worst_sections(
     ``specs`` are the models of this command: of one that says which words it never learned, the sentences with such.
     """
     grid = done.grid
-    models = sorted((one for one in grid.models if grid.known(one, CLEAN)), key=grid.task.is_baseline)[:MOST_FRAMES]
+    models = sorted((model for model in grid.models if grid.known(model, CLEAN)), key=grid.task.is_baseline)[
+        :MOST_FRAMES
+    ]
     if not models or grid.task.is_baseline(models[0]):
         return []
     parts = _parts(runner, grid, model=models[0], spec=specs.get(models[0]))
-    drawn = _drawn(runner, _orders(runner, done, models, cases=[case for part in parts for case in part.cases]))
+    drawings = _drawn(runner, _orders(runner, done, models, cases=[case for part in parts for case in part.cases]))
     sections = []
     for part in parts:
-        shown = [drawn[one.id] for one in part.cases if one.id in drawn]
-        shown = [
-            replace(one, facts=((part.label, part.told[one.id]), *one.facts)) if one.id in part.told else one
-            for one in shown
+        examples = [drawings[case.id] for case in part.cases if case.id in drawings]
+        examples = [
+            replace(example, facts=((part.label, part.told[example.id]), *example.facts))
+            if example.id in part.told
+            else example
+            for example in examples
         ]
-        if shown:
+        if examples:
             lead = f"{part.lead} {_KEY}"
-            sections.append(Section(name=part.name, title=part.title, lead=lead, examples=tuple(shown)))
+            sections.append(Section(name=part.name, title=part.title, lead=lead, examples=tuple(examples)))
     return sections
 
 
@@ -100,8 +104,8 @@ def _parts(
     """What is drawn; what is near and what was never learned are the failures of the paper's Fig. 11."""
     painted = grid.cell(model, CLEAN, PAINTED).values
     wrong = {case: 1 - iou for case, iou in grid.cell(model, CLEAN, IOU).values.items()}
-    near = near_categories(runner.cases)
-    missed = [one for one in runner.cases if one.target is not None and wrong.get(one.id, 0.0) > _MISSED]
+    similar = near_categories(runner.cases)
+    missed = [case for case in runner.cases if case.target is not None and wrong.get(case.id, 0.0) > _MISSED]
     unknown = _unknown_words(missed, spec, runner.how)
     return (
         _Part(
@@ -114,8 +118,8 @@ def _parts(
             name="near",
             title="Invented masks for what is like something there",
             lead=f"The largest masks of {model} for a category that is not there beside one of the same group that is.",
-            cases=_ranked([one for one in runner.cases if one.id in near], painted, exists=False),
-            told=near,
+            cases=_ranked([case for case in runner.cases if case.id in similar], painted, exists=False),
+            told=similar,
             label="near",
         ),
         _Part(
@@ -128,7 +132,7 @@ def _parts(
             name="rare",
             title="Missed objects of rare words",
             lead=f"The sentences that {model} answered with an IoU below .5 and that hold words that it never learned.",
-            cases=_ranked([one for one in missed if one.id in unknown], wrong, exists=True),
+            cases=_ranked([case for case in missed if case.id in unknown], wrong, exists=True),
             told=unknown,
             label="never learned",
         ),
@@ -137,20 +141,20 @@ def _parts(
 
 def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
     """Negative sentences that name a category of the same group as one that their picture holds: by case, which."""
-    known = coco_categories()
-    groups = [group.members for name, group in known.table.groups.items() if name not in _WIDE]
-    there: dict[Path, set[str]] = {}
+    coco = coco_categories()
+    groups = [group.members for name, group in coco.table.groups.items() if name not in _WIDE]
+    present: dict[Path, set[str]] = {}
     for case in cases:
-        there.setdefault(case.frame, set()).update(known.meant(case.category))
-    found = {}
-    for case in (one for one in cases if one.target is None):
-        named = [name for one in known.mentions(case.text) if one.closed for name in one.categories]
-        absent = [name for name in named if name not in known.related(there[case.frame])]
-        pairs = [f"{name} and {other}" for name in absent for other in sorted(there[case.frame])
+        present.setdefault(case.frame, set()).update(coco.meant(case.category))
+    similar = {}
+    for case in (case for case in cases if case.target is None):
+        mentioned = [name for mention in coco.mentions(case.text) if mention.closed for name in mention.categories]
+        absent = [name for name in mentioned if name not in coco.related(present[case.frame])]
+        pairs = [f"{name} and {other}" for name in absent for other in sorted(present[case.frame])
                  if any(name in group and other in group for group in groups)]  # fmt: skip
         if pairs:
-            found[case.id] = ", ".join(dict.fromkeys(pairs))
-    return found
+            similar[case.id] = ", ".join(dict.fromkeys(pairs))
+    return similar
 
 
 def asked_again(
@@ -171,7 +175,7 @@ def _words_of(spec: ModelSpec) -> Callable[[Sequence[str]], list[str]]:
     """Of sentences, the words that a model never learned, joined."""
     model = spec.registered()
     return lambda texts: (
-        [", ".join(model.unknown_words(one)) for one in texts] if isinstance(model, AttentiveModel) else []
+        [", ".join(model.unknown_words(text)) for text in texts] if isinstance(model, AttentiveModel) else []
     )
 
 
@@ -179,9 +183,9 @@ def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, how: Predi
     """By case, what a model never learned of its sentence."""
     if spec is None or not spec.attends or not cases:
         return {}
-    tasks = [Task("words", [one.text for one in cases])]
-    words = [found for _, row in asked_again(partial(_words_of, spec), tasks, how) for found in row]
-    return {one.id: found for one, found in zip(cases, words, strict=False) if found}
+    tasks = [Task("words", [case.text for case in cases])]
+    words = [text for _, row in asked_again(partial(_words_of, spec), tasks, how) for text in row]
+    return {case.id: unknown for case, unknown in zip(cases, words, strict=False) if unknown}
 
 
 _KEY: Final = (
@@ -192,18 +196,18 @@ _KEY: Final = (
 
 def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: bool) -> list[RrisCase]:
     """The worst, one a picture."""
-    mine = [one for one in cases if (one.target is not None) == exists and badness.get(one.id, 0.0) > 0]
+    selected = [case for case in cases if (case.target is not None) == exists and badness.get(case.id, 0.0) > 0]
     worst: dict[str, RrisCase] = {}
-    for one in sorted(mine, key=lambda one: (-badness[one.id], one.id)):
-        worst.setdefault(one.clip, one)
+    for case in sorted(selected, key=lambda one: (-badness[one.id], one.id)):
+        worst.setdefault(case.clip, case)
     return list(worst.values())[:MOST]
 
 
 def _orders(
     runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
 ) -> Iterator[_Order]:
-    wanted = {(model, CLEAN, case.id) for model in models for case in cases}
-    stored = stored_rows(runner.run.path, done.requests, wanted)
+    keys = {(model, CLEAN, case.id) for model in models for case in cases}
+    stored = stored_rows(runner.run.path, done.requests, keys)
     for case in cases:
         metric = PAINTED if case.kind else IOU
         yield _Order(
@@ -216,24 +220,26 @@ def _orders(
 
 def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]) -> dict[str, Example]:
     """Draw into the record; a picture that cannot be drawn is left out."""
-    known = {order.case.id: order for order in orders}
-    found: dict[str, Example] = {}
-    for name, jpeg in runner.drawn(_WorstDrawer, known).items():
-        order = known[name]
+    by_id = {order.case.id: order for order in orders}
+    examples: dict[str, Example] = {}
+    for name, jpeg in runner.drawn(_WorstDrawer, by_id).items():
+        order = by_id[name]
         case = order.case
         runner.run.write_bytes(order.file, jpeg, durable=False)
-        told = ", ".join(f"{model} {_percent(one)}" for model, one in zip(order.models, order.values, strict=True))
-        facts = (("kind", case.kind), ("painted", told), ("should be", "nothing"))
-        found[case.id] = Example(
+        scores = ", ".join(
+            f"{model} {_percent(value)}" for model, value in zip(order.models, order.values, strict=True)
+        )
+        facts = (("kind", case.kind), ("painted", scores), ("should be", "nothing"))
+        examples[case.id] = Example(
             title=case.kind or "it is there",
             jpeg=jpeg,
             text=case.text,
             id=case.id,
-            facts=facts if case.kind else (("IoU", told),),
+            facts=facts if case.kind else (("IoU", scores),),
             broad=True,
             file=order.file,
         )
-    return found
+    return examples
 
 
 def _percent(share: float | None) -> str:
@@ -277,25 +283,25 @@ _LEAD: Final = (
 
 def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mapping[str, ModelSpec]) -> list[Section]:
     """Draw the attention of each model of this command that has some; what cannot be drawn is left out."""
-    found: list[Section] = []
+    sections: list[Section] = []
     cases = _chosen(runner.cases)
-    for spec in (one for one in specs.values() if one.attends):
-        drawn: dict[str, Example] = {}
+    for spec in (spec for spec in specs.values() if spec.attends):
+        by_id: dict[str, Example] = {}
         tasks = [Task(case.id, case) for case in cases]
         for key, jpeg in asked_again(partial(_AttentionDrawer, spec), tasks, runner.how):
             if jpeg:
-                case = next(one for one in cases if one.id == key)
-                file = f"figures/attention/{case.digest[:16]}-{len(found)}.jpg"
+                case = next(case for case in cases if case.id == key)
+                file = f"figures/attention/{case.digest[:16]}-{len(sections)}.jpg"
                 runner.run.write_bytes(file, jpeg, durable=False)
-                drawn[case.id] = Example(
+                by_id[case.id] = Example(
                     title=case.kind or "it is there", jpeg=jpeg, text=case.text, id=case.id, facts=(),
                     shows=f"the mask of {spec.name} and maps of its attention", broad=True, file=file,
                 )  # fmt: skip
-        if drawn:
-            examples = tuple(drawn[case.id] for case in cases if case.id in drawn)
-            name = f"attention-{len(found) + 1}"
-            found.append(Section(name=name, title="Attention", lead=_LEAD.format(spec.name), examples=examples))
-    return found
+        if by_id:
+            examples = tuple(by_id[case.id] for case in cases if case.id in by_id)
+            name = f"attention-{len(sections) + 1}"
+            sections.append(Section(name=name, title="Attention", lead=_LEAD.format(spec.name), examples=examples))
+    return sections
 
 
 def _chosen(cases: Sequence[RrisCase]) -> list[RrisCase]:
@@ -306,7 +312,7 @@ def _chosen(cases: Sequence[RrisCase]) -> list[RrisCase]:
     both = [pair for pair in pairs.values() if len(pair) == 2]
     by_frame = {pair[True].frame: pair for pair in reversed(both)}
     first = sorted(by_frame.values(), key=lambda pair: pair[True].digest)[:PICTURES]
-    return [pair[there] for pair in first for there in (True, False)]
+    return [pair[exists] for pair in first for exists in (True, False)]
 
 
 class _AttentionDrawer:
@@ -323,15 +329,18 @@ class _AttentionDrawer:
         maps = self._model.attention(frame, case.text)
         mask = masks_of(self._model.predict(frame[None], Query(case.text)), shape=(1, *case.size))[0][0]
         score = None if truth is None else iou(mask, truth)
-        why = f"{100 * mask.mean():.1f} % of the picture" if truth is None else ""
-        first = StripCell(frame=frame, prediction=mask, truth=truth, score=score, why=why, over="answer")
+        caption = f"{100 * mask.mean():.1f} % of the picture" if truth is None else ""
+        first = StripCell(frame=frame, prediction=mask, truth=truth, score=score, why=caption, over="answer")
         rows = []
         for name, layers in maps.items():
             cells = [
                 StripCell(
-                    frame=heated(frame, one), prediction=None, over=layer, why=f"{one.min():.2f} to {one.max():.2f}"
+                    frame=heated(frame, heatmap),
+                    prediction=None,
+                    over=layer,
+                    why=f"{heatmap.min():.2f} to {heatmap.max():.2f}",
                 )
-                for layer, one in layers.items()
+                for layer, heatmap in layers.items()
             ]
             rows.append(StripRow(name=name, cells=(first, *cells)))
             first = StripCell(frame=frame, prediction=None, why="picture")

@@ -62,8 +62,10 @@ class _Metric:
 
     def units(self, sentences: Iterable[_Sentence]) -> dict[Hashable, None]:
         """The references or sentences that it is of, by the keys of a score's ratio."""
-        mine = (one for one in sentences if one.exists in self.of)
-        return dict.fromkeys(one.reference if self.by_reference else (one.reference, one.id) for one in mine)
+        selected = (sentence for sentence in sentences if sentence.exists in self.of)
+        return dict.fromkeys(
+            sentence.reference if self.by_reference else (sentence.reference, sentence.id) for sentence in selected
+        )
 
 
 _POSITIVE: Final = (True,)
@@ -121,16 +123,16 @@ def _results(view: GridColumns) -> SuiteResults:
     numbers, tables = [*_numbers(view)], dict[str, Table]()
     tables["general"] = _general(view, numbers)
     for split in splits if len(splits) > 1 else ():
-        mine = replace(view, split=split)
-        found = [*_numbers(mine)]
-        tables[f"general__{split}"] = _general(mine, found)
-        numbers += found
+        part_view = replace(view, split=split)
+        split_numbers = [*_numbers(part_view)]
+        tables[f"general__{split}"] = _general(part_view, split_numbers)
+        numbers += split_numbers
     tables |= {
         "general_kinds": _kinds(view, numbers),
         "more": _more(view, numbers),
         "differences": _differences(view, numbers),
     }
-    level = {(one.model, one.metric): one for one in numbers if (one.group, one.split) == (CLEAN, "")}
+    level = {(number.model, number.metric): number for number in numbers if (number.group, number.split) == (CLEAN, "")}
     return SuiteResults(
         view=view,
         numbers=tuple(numbers),
@@ -160,7 +162,7 @@ def _asked(view: GridColumns) -> list[str]:
 
 def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
     """What a model was asked, without what is still to be asked."""
-    grid, found = view.grid, []
+    grid, sentences = view.grid, []
     pixels = grid.pixels.get((model, CLEAN), {})
     shares = grid.cell(model, CLEAN, PAINTED).values
     waiting = grid.waiting.get((model, CLEAN), frozenset())
@@ -177,8 +179,8 @@ def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
                 reference=reference, id=case, picture=grid.cases[case], kind=kind, both_px=both,
                 predicted_px=predicted, truth_px=either - predicted + both, picture_px=picture_px,
             )  # fmt: skip
-        found.append(_Sentence(reference=reference, id=case, kind=kind, areas=areas))
-    return found
+        sentences.append(_Sentence(reference=reference, id=case, kind=kind, areas=areas))
+    return sentences
 
 
 def _emptied(one: _Sentence) -> _Sentence:
@@ -196,14 +198,14 @@ def _pictures(view: GridColumns) -> dict[Hashable, Hashable]:
 
 
 def _numbers(view: GridColumns) -> Iterable[Number]:
-    pictures, kinds, made = _pictures(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
+    pictures, kinds, by_key = _pictures(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
     models = _asked(view)
     for model in models:
         sentences = _sentences(view, model)
         by_kind = {"": sentences} | {kind: _of_kind(sentences, kind) for kind in kinds}
-        for kind, mine in by_kind.items():
+        for kind, members in by_kind.items():
             for metric in BY_KIND if kind else _SCORES:
-                columns = made[model, metric, kind] = _columns(_SCORES[metric], mine)
+                columns = by_key[model, metric, kind] = _columns(_SCORES[metric], members)
                 yield _level(view, model, metric, columns=columns, pictures=pictures, kind=kind)
         columns = _columns(_ORIGIN, sentences)
         yield _level(view, model, "mask ratio", columns=columns, pictures=pictures, kind=ORIGIN)
@@ -215,7 +217,7 @@ def _numbers(view: GridColumns) -> Iterable[Number]:
     for pair in combinations(sorted(models, key=view.grid.task.is_baseline), 2):
         for kind in ("", *kinds):
             for metric in ("mRR", "rIoU") if kind else PAPER:
-                first, second = (made[model, metric, kind] for model in pair)
+                first, second = (by_key[model, metric, kind] for model in pair)
                 shared = [unit for unit in first.values if unit in second.values]
                 gap = {unit: minus(first.values[unit], second.values[unit]) for unit in shared}
                 yield view.number(
@@ -235,8 +237,12 @@ def _kinds_of(view: GridColumns) -> tuple[str, ...]:
 
 def _of_kind(sentences: Sequence[_Sentence], kind: str) -> list[_Sentence]:
     """The references that have negative sentences of a kind, with these and their positive ones."""
-    mine = {one.reference for one in sentences if one.kind == kind}
-    return [one for one in sentences if one.reference in mine and (one.exists or one.kind == kind)]
+    references = {sentence.reference for sentence in sentences if sentence.kind == kind}
+    return [
+        sentence
+        for sentence in sentences
+        if sentence.reference in references and (sentence.exists or sentence.kind == kind)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,12 +255,14 @@ class _Columns:
 
 
 def _columns(how: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
-    unanswered = [one for one in sentences if one.areas is None]
+    unanswered = [sentence for sentence in sentences if sentence.areas is None]
     failed = how.units(unanswered)
-    known = [
-        one.areas for one in sentences if one.areas is not None and not (how.by_reference and one.reference in failed)
+    areas = [
+        sentence.areas
+        for sentence in sentences
+        if sentence.areas is not None and not (how.by_reference and sentence.reference in failed)
     ]
-    score = how.score(known)
+    score = how.score(areas)
     values: dict[Hashable, Value] = dict.fromkeys(how.units(sentences), _NO_UNIT)
     over: dict[Hashable, float] = {}
     if isinstance(score, ReferringScore):
@@ -293,17 +301,17 @@ def _level(
 
 def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
     """How masks were compared, then how the score was made."""
-    made = score.signature.as_dict() if isinstance(score, Scored) else {}
+    parameters = score.signature.as_dict() if isinstance(score, Scored) else {}
     pixels = {key: value for key, value in view.grid.signature(model, IOU).items() if key not in ("metric", "negative")}
-    return {**pixels, **made}
+    return {**pixels, **parameters}
 
 
 # --- tables
 
 
 def _by(numbers: Iterable[Number], view: GridColumns, measure: str) -> dict[tuple[str, str, str], Number]:
-    mine = (one for one in numbers if (one.measure, one.split) == (measure, view.split))
-    return {(one.model, one.metric, one.group): one for one in mine}
+    selected = (number for number in numbers if (number.measure, number.split) == (measure, view.split))
+    return {(number.model, number.metric, number.group): number for number in selected}
 
 
 def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
@@ -311,8 +319,8 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
     level = _by(numbers, view, "level")
     rows = []
     for model in dict.fromkeys(model for model, _, group in level if group == CLEAN):
-        mine = [level[model, metric, CLEAN] for metric in PAPER]
-        rows.append((model, *(number_text(one, interval=True) for one in mine), counts_text(mine[-1])))
+        cells = [level[model, metric, CLEAN] for metric in PAPER]
+        rows.append((model, *(number_text(cell, interval=True) for cell in cells), counts_text(cells[-1])))
     return Table(
         title="Right masks, invented masks, and both together" + (f"; {view.split} objects" if view.split else ""),
         header=("model", *PAPER, "references of rIoU"),
@@ -329,7 +337,7 @@ def _without(view: GridColumns) -> str:
     for case in view.cases:
         about = view.grid.about[case]
         sides.setdefault(str(about["reference"]), set()).add(not about["kind"])
-    negative, positive = (sum(side not in mine for mine in sides.values()) for side in (False, True))
+    negative, positive = (sum(side not in present for present in sides.values()) for side in (False, True))
     return (
         f"Of {counted(len(sides), 'reference')} {negative} have no negative sentence, so no mRR, and {positive} no "
         "positive one, so no mIoU and no rIoU."
@@ -341,8 +349,8 @@ def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
     level, rows = _by(numbers, view, "level"), []
     for model in _asked(view):
         for kind in _kinds_of(view):
-            mine = [level[model, metric, kind] for metric in BY_KIND]
-            rows.append((model, kind, *(number_text(one, interval=True) for one in mine), counts_text(mine[-1])))
+            cells = [level[model, metric, kind] for metric in BY_KIND]
+            rows.append((model, kind, *(number_text(cell, interval=True) for cell in cells), counts_text(cells[-1])))
         origin = level[model, "mask ratio", ORIGIN]
         rows.append((model, "origin (positive)", "–", "–", number_text(origin, interval=True), counts_text(origin)))
     return Table(
@@ -360,7 +368,9 @@ def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
     return Table(
         title="Other scores",
         header=("model", *metrics),
-        rows=tuple((model, *(number_text(level[model, one, CLEAN]) for one in metrics)) for model in _asked(view)),
+        rows=tuple(
+            (model, *(number_text(level[model, metric, CLEAN]) for metric in metrics)) for model in _asked(view)
+        ),
         note="Percent; intervals are in cells.csv. oIoU and P@X are of positive sentences; gIoU, cIoU, N-acc and T-acc "
         "those of generalized referring segmentation; R, of R2VOS, rises with any pixel on a positive sentence. "
         f"{_without(view)}",
@@ -368,21 +378,21 @@ def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
 
 
 def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
-    found = _by(numbers, view, "difference")
-    pairs = dict.fromkeys((pair, group) for pair, _, group in found if not _of_baselines(pair, view.grid.task))
-    cells = {key: [found.get((key[0], metric, key[1])) for metric in PAPER] for key in pairs}
-    every = [one for mine in cells.values() for one in mine]
-    stars = significant(every)
+    by_key = _by(numbers, view, "difference")
+    pairs = dict.fromkeys((pair, group) for pair, _, group in by_key if not _of_baselines(pair, view.grid.task))
+    cells = {key: [by_key.get((key[0], metric, key[1])) for metric in PAPER] for key in pairs}
+    all_cells = [cell for row in cells.values() for cell in row]
+    stars = significant(all_cells)
     rows = [
-        (pair, "all" if group == CLEAN else group, *(signed(one, stars) for one in mine))
-        for (pair, group), mine in cells.items()
+        (pair, "all" if group == CLEAN else group, *(signed(cell, stars) for cell in row))
+        for (pair, group), row in cells.items()
     ]
     return Table(
         title="Differences of models on the same references",
         header=("first - second", "kind", *PAPER),
         rows=tuple(rows),
-        note=f"Percentage points; above 0 the first is better. {starred_note(every)} {_without(view)} "
-        f"{clips_note(every)}",
+        note=f"Percentage points; above 0 the first is better. {starred_note(all_cells)} {_without(view)} "
+        f"{clips_note(all_cells)}",
     )
 
 
@@ -395,8 +405,8 @@ def _lead(view: GridColumns, level: Mapping[tuple[str, str], Number]) -> str:
     grid = view.grid
     negative = sum(bool(grid.about[case]["kind"]) for case in view.cases)
     pictures = len({grid.cases[case] for case in view.cases})
-    asked = f"{counted(len(view.cases), 'sentence')} about {counted(pictures, 'picture')} were asked"
-    sentences = [f"{asked}; {negative:,} of them name nothing that is there."]
+    opening = f"{counted(len(view.cases), 'sentence')} about {counted(pictures, 'picture')} were asked"
+    sentences = [f"{opening}; {negative:,} of them name nothing that is there."]
     for model in _asked(view):
         if not grid.task.is_baseline(model):
             texts = [f"{name} {number_text(level[model, name], interval=True)}" for name in ("rIoU", "mRR", "mIoU")]

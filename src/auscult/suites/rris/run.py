@@ -55,12 +55,16 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
 
 def _chosen(options: RrisOptions, instances: Sequence[Instance]) -> list[Instance]:
     """The instances of ``--only``, and of them the positive ones and those of ``--kind``."""
-    known = dict.fromkeys(one.negation or NO_KIND for one in instances if one.absent)
+    kinds = dict.fromkeys(instance.negation or NO_KIND for instance in instances if instance.absent)
     for kind in options.kinds:
-        if kind not in known:
+        if kind not in kinds:
             raise UsageError(
                 f"the data have no negative sentence of kind {kind[:40]!r}",
-                expected=f"some of: {', '.join(known)}" if known else "no --kind: the data have no negative sentence",
+                expected=f"some of: {', '.join(kinds)}" if kinds else "no --kind: the data have no negative sentence",
             )
-    found = options.chosen(instances, lambda one: (one.id, one.clip))
-    return [one for one in found if not (options.kinds and one.absent) or (one.negation or NO_KIND) in options.kinds]
+    selected = options.chosen(instances, lambda one: (one.id, one.clip))
+    return [
+        instance
+        for instance in selected
+        if not (options.kinds and instance.absent) or (instance.negation or NO_KIND) in options.kinds
+    ]

@@ -37,18 +37,20 @@ class Scorer:
                 expected=f"one of {list(case.size)}",
             )
         areas = self._areas({"size": row["size"], "counts": row["counts"][0]}, case)
-        how: dict[str, Any] = {"task": "rris", "size": "the picture's"}
+        settings: dict[str, Any] = {"task": "rris", "size": "the picture's"}
         if row["threshold"] is not None:
-            how["threshold"] = row["threshold"]
-        about = {name: row[name] for name in ("key", "model", "condition")} | {
+            settings["threshold"] = row["threshold"]
+        context = {name: row[name] for name in ("key", "model", "condition")} | {
             "clip": case.clip, "split": case.split, "truth": case.truth
         }  # fmt: skip
         pixels = {"both_px": areas.both_px, "either_px": areas.either_px}
-        iou = Scored(areas.iou, Signature.of(metric=IOU, negative="1 for an empty mask, else 0", **how))
-        share = Scored(areas.predicted_px / areas.picture_px, Signature.of(metric=PAINTED, over="the picture", **how))
+        iou = Scored(areas.iou, Signature.of(metric=IOU, negative="1 for an empty mask, else 0", **settings))
+        share = Scored(
+            areas.predicted_px / areas.picture_px, Signature.of(metric=PAINTED, over="the picture", **settings)
+        )
         return [
-            {**score_to_json(case.id, IOU, iou), **about, **pixels},
-            {**score_to_json(case.id, PAINTED, share), **about},
+            {**score_to_json(case.id, IOU, iou), **context, **pixels},
+            {**score_to_json(case.id, PAINTED, share), **context},
         ]
 
     def _areas(self, prediction: dict[str, Any], case: RrisCase) -> SentenceAreas:

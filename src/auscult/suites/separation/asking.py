@@ -39,27 +39,27 @@ class _Separating:
 
     def __call__(self, queued: job.QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, write the output, and give the row to store; ``Failed`` where no separator can read the case."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         case: SeparationCase = queued.prepared.case  # type: ignore[attr-defined]
         try:
             sounds: CaseSounds = queued.prepared.ask(self._reader)
         except AuscultError as error:
             return Failed(ErrorRecord.of(error, job.READ))
-        preparing_s = time.perf_counter() - begun
-        found = self._separator.separation(
+        preparing_s = time.perf_counter() - start
+        separation = self._separator.separation(
             sounds.mixture, case.item.query, rate_hz=sounds.rate_hz, stems=sounds.stems, item=case.item
         )
         name = _file_name(queued, self._model)
-        write_bytes(self._home / name, _stored(found.samples, sounds.rate_hz))
-        chosen = found.assignment
-        said = {} if chosen is None else {"track": chosen.track, "by": chosen.by, "margin": chosen.margin}
+        write_bytes(self._home / name, _stored(separation.samples, sounds.rate_hz))
+        chosen = separation.assignment
+        assignment = {} if chosen is None else {"track": chosen.track, "by": chosen.by, "margin": chosen.margin}
         return {
             **job.named_row(queued, self._model),
             "reply": name,
-            **said,
-            "seconds": round(found.seconds, 6),
+            **assignment,
+            "seconds": round(separation.seconds, 6),
             "preparing_s": round(preparing_s, 6),
-            "overhead_s": round(max(0.0, time.perf_counter() - begun - preparing_s - found.seconds), 6),
+            "overhead_s": round(max(0.0, time.perf_counter() - start - preparing_s - separation.seconds), 6),
             "peak_mb": peak_mb(),
         }
 
@@ -84,11 +84,11 @@ def separate(
     progress: Progress,
 ) -> None:
     """Send ``requests`` to one separator, as ``jobs.predict.predict`` does; equal requests are sent once."""
-    alike: dict[str, list[job.QueuedRequest]] = {}
+    by_input: dict[str, list[job.QueuedRequest]] = {}
     for request in requests:
-        one = request.prepared.case.digest if model.kind != "predictions" else request.key  # type: ignore[attr-defined]
-        alike.setdefault(one, []).append(request)
-    sent = {found[0].key: found for found in alike.values()}
+        key = request.prepared.case.digest if model.kind != "predictions" else request.key  # type: ignore[attr-defined]
+        by_input.setdefault(key, []).append(request)
+    sent = {group[0].key: group for group in by_input.values()}
     workers = Workers(
         make=partial(_Separating, model, run.path),
         count=options.workers,
@@ -100,7 +100,7 @@ def separate(
     )
     for first, *_ in sent.values():
         run.claim(_file_name(first, model))
-    for queued, outcome in workers.results(found[0] for found in sent.values()):
+    for queued, outcome in workers.results(group[0] for group in sent.values()):
         for request in sent[queued.key]:
             if isinstance(outcome, Failed):
                 fail(request, outcome.error)

@@ -122,9 +122,9 @@ class Prepared:
                         path=path,
                     )
                 stems.append(stem.samples.mean(axis=0))
-            rest = whole - np.sum(stems, axis=0, dtype=np.float32)
-            if len(stems) == 1 or float(np.vdot(rest, rest)) > _UNNAMED * float(np.vdot(whole, whole)):
-                stems.append(rest)
+            residual = whole - np.sum(stems, axis=0, dtype=np.float32)
+            if len(stems) == 1 or float(np.vdot(residual, residual)) > _UNNAMED * float(np.vdot(whole, whole)):
+                stems.append(residual)
         return CaseSounds(mixture=mixture, stems=tuple(stems), rate_hz=sound.rate_hz)
 
 
@@ -132,8 +132,8 @@ def listing_of(options: SeparationOptions, progress: Progress) -> SoundListing:
     """List the items of the data, which are made first where they are to be."""
     listing = read_sounds(_made(options, progress) if options.data == SCENES else Path(options.data))
     refuse_unknown_splits(options.splits, dict.fromkeys(item.split for item in listing.items))
-    kept = (item for item in listing.items if not options.splits or item.split in options.splits)
-    return replace(listing, items=tuple(kept))
+    items = (item for item in listing.items if not options.splits or item.split in options.splits)
+    return replace(listing, items=tuple(items))
 
 
 def _made(options: SeparationOptions, progress: Progress) -> Path:
@@ -141,25 +141,25 @@ def _made(options: SeparationOptions, progress: Progress) -> Path:
     from auscult.jobs.mixtures import make_mixtures
     from auscult.jobs.options import MixturesOptions
 
-    made = MixturesOptions(count=options.count, assets=options.assets, **options.making("mixtures"))
-    make_mixtures(made, progress)
-    return made.out
+    make_options = MixturesOptions(count=options.count, assets=options.assets, **options.making("mixtures"))
+    make_mixtures(make_options, progress)
+    return make_options.out
 
 
 def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList[SeparationCase]:
     """Make the cases, those of one request one after the other; an item whose files cannot be read costs itself."""
-    found, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
+    case_list, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
     for item in items:
         try:
-            found.cases.append(_case(item, hash_of))
+            case_list.cases.append(_case(item, hash_of))
         except AuscultError as error:
-            found.errors.append((item.id, ErrorRecord.of(error, _STAGE)))
+            case_list.errors.append((item.id, ErrorRecord.of(error, _STAGE)))
         step()
-    found.cases.sort(key=lambda case: (case.clip, str(case.item.mixture), case.digest))
-    for number, case in enumerate(found.cases):
-        found.cases[number] = replace(case, repeated=case.digest in seen)
+    case_list.cases.sort(key=lambda case: (case.clip, str(case.item.mixture), case.digest))
+    for number, case in enumerate(case_list.cases):
+        case_list.cases[number] = replace(case, repeated=case.digest in seen)
         seen.add(case.digest)
-    return found
+    return case_list
 
 
 def _case(item: SoundItem, hash_of: Callable[[Path], str]) -> SeparationCase:
@@ -171,7 +171,7 @@ def _case(item: SoundItem, hash_of: Callable[[Path], str]) -> SeparationCase:
     if picture is not None and picture.is_dir():
         files = sorted(file for file in picture.iterdir() if file.is_file())
     shown = [hash_of(file) for file in files]
-    spans = [[one.sign, one.start_s, one.end_s] for one in query.spans]
+    spans = [[span.sign, span.start_s, span.end_s] for span in query.spans]
     hardness = {} if truth is None else dict(truth.difficulty)
     return SeparationCase(
         item=item,

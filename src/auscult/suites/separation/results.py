@@ -94,19 +94,19 @@ class _Numbers:
 
 
 def _results(view: GridColumns) -> SuiteResults:
-    found = _numbers(view)
-    tables = {"general": _general(view, found)}
-    tables |= {f"by_{group}": _by_group(found, group) for group in _GROUPS}
-    tables |= {"axes": _axes(found), "families": _families(view, found), "differences": _differences(found)}
+    numbers = _numbers(view)
+    tables = {"general": _general(view, numbers)}
+    tables |= {f"by_{group}": _by_group(numbers, group) for group in _GROUPS}
+    tables |= {"axes": _axes(numbers), "families": _families(view, numbers), "differences": _differences(numbers)}
     return SuiteResults(
         view=view,
-        numbers=(*found.level.values(), *found.difference.values()),
+        numbers=(*numbers.level.values(), *numbers.difference.values()),
         tables={name: table for name, table in tables.items() if table.rows},
-        charts=tuple(_charts(found)),
+        charts=tuple(_charts(numbers)),
         ranks=(),
         uninformative=(),
-        unscored=tuple(model for model in found.models if _value(found.of(model, "overall")) is None),
-        lead=_lead(view, found),
+        unscored=tuple(model for model in numbers.models if _value(numbers.of(model, "overall")) is None),
+        lead=_lead(view, numbers),
         parts=_PARTS,
     )
 
@@ -129,7 +129,7 @@ def _numbers(view: GridColumns) -> _Numbers:
         families.pop(_UNKNOWN, None)
         for group, by_level in (groups | {"family": families}).items():
             for name, cases in by_level.items():
-                mine = cases if model.startswith(PUBLISHED) or group == "family" else _once(view, cases)
+                members = cases if model.startswith(PUBLISHED) or group == "family" else _once(view, cases)
                 for metric in METRICS:
                     level[model, metric, group, name] = view.number(
                         "level" if group == CLEAN else "by group",  # summary.json has the first alone
@@ -137,7 +137,7 @@ def _numbers(view: GridColumns) -> _Numbers:
                         model=model,
                         metric=metric,
                         level=name,
-                        outcome=_mean(view, [model], metric, cases=mine),
+                        outcome=_mean(view, [model], metric, cases=members),
                     )
     difference = {}
     for first, second in _pairs(view, models):
@@ -163,37 +163,37 @@ def _numbers(view: GridColumns) -> _Numbers:
 
 def _groups(view: GridColumns) -> dict[str, dict[str, list[str]]]:
     """Every group with the cases of each level; what has but one level is no group."""
-    found = {name: _by(view, name) for name in ("domain", "setting", "prompt")}
-    found["seen"] = {
+    groups = {name: _by(view, name) for name in ("domain", "setting", "prompt")}
+    groups["seen"] = {
         split: [case for case in view.cases if view.grid.splits.get(case) == split] for split in ("seen", "unseen")
     }
     for axis in DIFFICULTY_AXES:
         name = "difficulty" if axis == "overall" else axis
-        found[name] = _banded(view, axis)
-    kept = {group: {name: cases for name, cases in levels.items() if cases} for group, levels in found.items()}
-    return {CLEAN: {CLEAN: list(view.cases)}} | {group: levels for group, levels in kept.items() if len(levels) > 1}
+        groups[name] = _banded(view, axis)
+    filled = {group: {name: cases for name, cases in levels.items() if cases} for group, levels in groups.items()}
+    return {CLEAN: {CLEAN: list(view.cases)}} | {group: levels for group, levels in filled.items() if len(levels) > 1}
 
 
 def _by(view: GridColumns, key: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_value: dict[str, list[str]] = {}
     for case in view.cases:
-        found.setdefault(str(view.grid.about[case][key]) or _UNKNOWN, []).append(case)
-    return dict(sorted(found.items()))
+        by_value.setdefault(str(view.grid.about[case][key]) or _UNKNOWN, []).append(case)
+    return dict(sorted(by_value.items()))
 
 
 def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {band: [] for band in _BANDS}
-    known: dict[str, float] = {}
+    by_band: dict[str, list[str]] = {band: [] for band in _BANDS}
+    values: dict[str, float] = {}
     for answers in view.grid.answers.values():
         for case, answer in answers.items():
             hardness = answer.get("difficulty")  # a record may come from a stranger
             value = hardness.get(axis) if isinstance(hardness, Mapping) else None
             if isinstance(value, int | float) and 1 <= value <= 5:
-                known[case] = value
+                values[case] = value
     for case in view.cases:
-        if case in known:
-            found[_BANDS[min(3, int(known[case]) - 1)]].append(case)
-    return found
+        if case in values:
+            by_band[_BANDS[min(3, int(values[case]) - 1)]].append(case)
+    return by_band
 
 
 def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
@@ -204,17 +204,17 @@ def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
 def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Iterable[str]) -> Outcome[float]:
     """Of a model the mean of some cases; of two that of their differences, item by item."""
     first, *second = (view.values(model, CLEAN, metric) for model in models)
-    known = {case: first[case] for case in cases if case in first}
+    values = {case: first[case] for case in cases if case in first}
     for other in second:
-        known = {case: minus(value, other[case]) for case, value in known.items() if case in other}
-    return mean_ratio(known, **view.drawn(_SCALE if metric in SCALES and not second else None))
+        values = {case: minus(value, other[case]) for case, value in values.items() if case in other}
+    return mean_ratio(values, **view.drawn(_SCALE if metric in SCALES and not second else None))
 
 
 def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
     """Every model against the untouched mixture, and against one another where they are few."""
-    own = [model for model in models if not view.grid.task.is_baseline(model)]
-    against = [(model, FLOOR[0]) for model in own if FLOOR[0] in models]
-    return against + (list(combinations(own, 2)) if len(own) <= _MOST_PAIRED else [])
+    tested = [model for model in models if not view.grid.task.is_baseline(model)]
+    against = [(model, FLOOR[0]) for model in tested if FLOOR[0] in models]
+    return against + (list(combinations(tested, 2)) if len(tested) <= _MOST_PAIRED else [])
 
 
 # --- tables
@@ -243,7 +243,7 @@ def _general(view: GridColumns, found: _Numbers) -> Table:
     rows = []
     for model in found.models:
         numbers = [found.of(model, metric) for metric in _COLUMNS]
-        texts = [_text(one, interval=True) for one in numbers]
+        texts = [_text(number, interval=True) for number in numbers]
         rows.append((named(model), *texts, cases_text([found.of(model, "overall"), found.of(model, SI_SDR)])))
     repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
     twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
@@ -260,21 +260,21 @@ def _general(view: GridColumns, found: _Numbers) -> Table:
 
 def _remarks(view: GridColumns, models: Iterable[str]) -> str:
     """Whose tracks were chosen blindly, and whose outputs lie beside their stems in time."""
-    said, blindly = "", dict[int, list[str]]()
+    remarks, blindly = "", dict[int, list[str]]()
     for model in models:
         answers = view.grid.answers.get((model, CLEAN), {}).values()
-        blindly.setdefault(sum(one.get("by") == "order" for one in answers), []).append(named(model))
-        delays = [delay for one in answers if isinstance(delay := one.get("delay_s"), float)]
+        blindly.setdefault(sum(answer.get("by") == "order" for answer in answers), []).append(named(model))
+        delays = [delay for answer in answers if isinstance(delay := answer.get("delay_s"), float)]
         if delays and not view.grid.task.is_baseline(model):
-            most = f"{1000 * max(delays, key=abs):+.1f} ms"
-            said += (
-                f" {named(model)}: {counted(len(delays), 'output')} up to {most} beside the stem, scored as it lies."
+            largest = f"{1000 * max(delays, key=abs):+.1f} ms"
+            remarks += (
+                f" {named(model)}: {counted(len(delays), 'output')} up to {largest} beside the stem, scored as it lies."
             )
     for count, names in blindly.items():
         if count:
-            of, where = ", ".join(names), counted(count, "item")
-            said += f" Nothing told the tracks of {of} apart for {where}: the first is taken."
-    return said
+            of, items = ", ".join(names), counted(count, "item")
+            remarks += f" Nothing told the tracks of {of} apart for {items}: the first is taken."
+    return remarks
 
 
 def _by_group(found: _Numbers, group: str) -> Table:
@@ -282,7 +282,7 @@ def _by_group(found: _Numbers, group: str) -> Table:
     for level in found.levels.get(group, ()):
         for model in found.grouped():
             numbers = [found.of(model, metric, (group, level)) for metric in _COLUMNS]
-            texts = [_text(one, interval=one is not None and one.metric in _TELLING) for one in numbers]
+            texts = [_text(number, interval=number is not None and number.metric in _TELLING) for number in numbers]
             items = cases_text([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
             rows.append((level, named(model), *texts, items))
     return Table(
@@ -320,12 +320,15 @@ def _families(view: GridColumns, found: _Numbers) -> Table:
             if family == _UNKNOWN:
                 continue
             oracle = any(view.grid.about[case].get("oracle") for case in cases)
-            mine = [found.of(model, metric, ("family", family)) for metric in _COLUMNS]
+            numbers = [found.of(model, metric, ("family", family)) for metric in _COLUMNS]
             floor = [found.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
             mixtures = len({view.grid.cases[case] for case in cases})
-            texts = [_text(one, interval=one is not None and one.metric in (*_TELLING, SI_SDR)) for one in mine]
+            texts = [
+                _text(number, interval=number is not None and number.metric in (*_TELLING, SI_SDR))
+                for number in numbers
+            ]
             name = f"{family} (oracle)" if oracle else family
-            outputs = cases_text([mine[_COLUMNS.index("overall")]])
+            outputs = cases_text([numbers[_COLUMNS.index("overall")]])
             rows.append((name, outputs, str(mixtures), *texts, *map(_text, floor)))
     return Table(
         title="Published outputs by family",
@@ -341,14 +344,14 @@ def _differences(found: _Numbers) -> Table:
     rows = []
     for pair in dict.fromkeys(pair for pair, _ in found.difference):
         numbers = [found.difference[pair, metric] for metric in _COMPARED]
-        texts = [starred(_text(one, interval=True, signed=True), one, stars) for one in numbers]
+        texts = [starred(_text(number, interval=True, signed=True), number, stars) for number in numbers]
         rows.append((" - ".join(map(named, pair.split(" - "))), *texts, cases_text(numbers[::-1])))
-    every = list(found.difference.values())
+    all_numbers = list(found.difference.values())
     return Table(
         title="Differences of models on the same items",
         header=("first - second", *_COMPARED, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"Above 0: the first is better. {starred_note(every)} {clips_note(every, drawn=_DRAWN)}",
+        note=f"Above 0: the first is better. {starred_note(all_numbers)} {clips_note(all_numbers, drawn=_DRAWN)}",
     )
 
 
@@ -375,17 +378,17 @@ def _charts(found: _Numbers) -> Iterable[Figure]:
 
 def _lead(view: GridColumns, found: _Numbers) -> str:
     """What came out, in one paragraph."""
-    own = [model for model in found.models if not view.grid.task.is_baseline(model)]
+    tested = [model for model in found.models if not view.grid.task.is_baseline(model)]
     mixtures = len(set(view.grid.cases.values()))
-    asked = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
-    sentences = [f"{asked} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(own), 'model')}."]
-    for model in own[:_MOST_PAIRED]:
+    opening = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
+    sentences = [f"{opening} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(tested), 'model')}."]
+    for model in tested[:_MOST_PAIRED]:
         texts = [f"{name} {_text(found.of(model, name), interval=True)}" for name in _TELLING]
         sentences.append(f"{named(model)}: {', '.join(texts)}.")
     stars = significant(found.difference.values())
     plain = [
         named(model)
-        for model in own
+        for model in tested
         if (number := found.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
         and not ((number.value or 0.0) > 0 and any(number is star for star in stars))
     ]
