@@ -74,8 +74,8 @@ class Analysis:
 
     def as_json(self) -> dict[str, Any]:
         """The content of ``analysis.json``."""
-        made: dict[str, Any] = to_json(self)
-        return made
+        content: dict[str, Any] = to_json(self)
+        return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,46 +106,46 @@ def analyse(
     written = checked(table, {} if isinstance(reply, str) else reply.sections)
     if written.sections:
         return replace(written, writer=writer)
-    why = reply if isinstance(reply, str) else "nothing of its reply stands"
-    remark = plain(f"{writer} wrote no analysis: {why}", limit=_LONGEST)
+    reason = reply if isinstance(reply, str) else "nothing of its reply stands"
+    remark = plain(f"{writer} wrote no analysis: {reason}", limit=_LONGEST)
     return replace(from_templates, struck=written.struck, remarks=(remark,))
 
 
 def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, ...]]) -> Analysis:
     """What of an analyst's sections the table bears out; a claim without proof becomes ``no difference shown``."""
     checker, cells = SentenceChecker(table), {cell.ref: cell for cell in table.cells}
-    kept: dict[str, list[AnalysedSentence]] = {}
+    by_section: dict[str, list[AnalysedSentence]] = {}
     struck = []
     for name in SECTIONS:
         for sentence in sections.get(name, ()):
             text = plain(sentence.text, limit=_LONGEST)
             refs = tuple(plain(ref, limit=_LONGEST) for ref in sentence.refs[:_MOST_REFS])
-            why = checker.why_not(text, refs, advises=name in ("fix", "advice"))
-            why = why if text == sentence.text.strip() else "it is too long, or no plain text"
-            if not why:
-                kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=refs))
+            reason = checker.why_not(text, refs, advises=name in ("fix", "advice"))
+            reason = reason if text == sentence.text.strip() else "it is too long, or no plain text"
+            if not reason:
+                by_section.setdefault(name, []).append(AnalysedSentence(text=text, refs=refs))
                 continue
-            struck.append(StruckSentence(section=name, text=text, refs=refs, why=why))
-            for cell in (cells[ref] for ref in refs if why == NOT_SHOWN and ref in cells):
+            struck.append(StruckSentence(section=name, text=text, refs=refs, why=reason))
+            for cell in (cells[ref] for ref in refs if reason == NOT_SHOWN and ref in cells):
                 if cell.unit == "points" and not cell.is_shown:
-                    where = ", ".join(filter(None, (cell.model, cell.group, cell.level)))
-                    text = f"No difference shown for {where}: {value_text(cell)}."
-                    kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=(cell.ref,)))
-    made = tuple(
+                    subject = ", ".join(filter(None, (cell.model, cell.group, cell.level)))
+                    text = f"No difference shown for {subject}: {value_text(cell)}."
+                    by_section.setdefault(name, []).append(AnalysedSentence(text=text, refs=(cell.ref,)))
+    accepted = tuple(
         AnalysisSection(name=name, title=SECTIONS[name], sentences=tuple(dict.fromkeys(sentences)))
-        for name, sentences in kept.items()
+        for name, sentences in by_section.items()
     )
-    return Analysis(sections=made, struck=tuple(struck), table=table)
+    return Analysis(sections=accepted, struck=tuple(struck), table=table)
 
 
 def prompt_of(table: ResultTable) -> str:
     """What an analyst is asked: our instructions, then the table."""
-    about = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
+    study = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
     rows = []
     for cell in table.cells:
         further = ([f"n {cell.n}"] if cell.n else []) + ([] if cell.p is None else [f"p {cell.p:.3f}"])
         rows.append(" | ".join((cell.ref, cell.path, value_text(cell), *further)))
-    return f"{prompt('analysis').rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {about}\n\n" + "\n".join(rows)
+    return f"{prompt('analysis').rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {study}\n\n" + "\n".join(rows)
 
 
 def _read(reply: str | Failed) -> _Reply | str:
@@ -187,8 +187,8 @@ def _apart(cell: ResultCell, says: str, *, between: str) -> AnalysedSentence:
 
 
 def _listed(names: Iterable[str]) -> str:
-    *most, last = list(names)
-    return f"{', '.join(most)} and {last}" if most else last
+    *others, last = list(names)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 class _Writer:
@@ -212,30 +212,30 @@ class _Writer:
         def number(what: str) -> str:
             return counted(int(count[what].value or 0), what.removesuffix("s"))
 
-        asked = [count[what] for what in ("models", "cases", "clips")]
+        cells = [count[name] for name in ("models", "cases", "clips")]
         verb = "was" if count["models"].value == 1 else "were"
-        yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *asked)
+        yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *cells)
         yield _said(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
         if table.groups:
             strengths = f", at constant strength {_listed(table.levels)}" if table.levels else ""
-            how = "Perturbed were" if table.suite == "r2" else "Scored by themselves were"
-            yield _said(f"{how}: {', '.join(table.groups)}{strengths}.")
+            lead = "Perturbed were" if table.suite == "r2" else "Scored by themselves were"
+            yield _said(f"{lead}: {', '.join(table.groups)}{strengths}.")
         if count["baselines"].value:
             yield _said(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
         unscored = ("failed requests", "undefined scores", "unasked requests")
-        if lost := [count[what] for what in unscored if count[what].value]:
-            said = f"{_listed(number(cell.case) for cell in lost)}, beside {number('requests')} made"
-            yield _said(f"Left out of every mean: {said}.", *lost, count["requests"])
+        if missing := [count[name] for name in unscored if count[name].value]:
+            text = f"{_listed(number(cell.case) for cell in missing)}, beside {number('requests')} made"
+            yield _said(f"Left out of every mean: {text}.", *missing, count["requests"])
 
     def clean(self) -> Iterator[AnalysedSentence]:
         """Scores without any perturbation, beside baselines and one another."""
         table = self.table
         for model in table.models:
-            mine = table.get("mean", model=model, group=CLEAN)
-            if mine is None:
+            mean = table.get("mean", model=model, group=CLEAN)
+            if mean is None:
                 yield _said(f"{model} has no score on clean input, so nothing is known of it.")
                 continue
-            yield _said(f"{model} has a clean {mine.metric} of {value_text(mine)}.", mine)
+            yield _said(f"{model} has a clean {mean.metric} of {value_text(mean)}.", mean)
         for part in self._by_split("mean"):
             says = f"Of the {part.split} clips, {part.model} has a clean {part.metric}"
             yield _said(f"{says} of {value_text(part)}.", part)
@@ -273,57 +273,57 @@ class _Writer:
             for cell in table.cells:
                 alone = cell.measure == "mean" and cell.model == model and cell.value is not None
                 if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
-                    where = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
-                    yield _said(f"{where} {model} has {cell.metric} of {value_text(cell)}.", cell)
+                    lead = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
+                    yield _said(f"{lead} {model} has {cell.metric} of {value_text(cell)}.", cell)
 
     def _by_split(self, measure: str, **named: str) -> list[ResultCell]:
         """The values of seen and of unseen clips by themselves."""
         splits = dict.fromkeys(cell.split for cell in self.table.cells if cell.split)
-        found = [cell for split in splits for cell in self.table.known(measure, split=split, **named)]
-        return [cell for cell in found if cell.model in self._measured]
+        cells = [cell for split in splits for cell in self.table.known(measure, split=split, **named)]
+        return [cell for cell in cells if cell.model in self._measured]
 
     def _beside_change(self, model: str, change: ResultCell) -> Iterator[AnalysedSentence]:
         """The share that a change is of the clean score, and the change by split."""
         share = self.table.get("relative loss", model=model, group=change.group)
         if share is not None and change.is_shown and (share.value or 0.0) > 0:
-            what = f"What {model} gives up under {share.group}"
-            yield _said(f"{what} is {value_text(share)} of its clean {share.metric}.", share)
+            lead = f"What {model} gives up under {share.group}"
+            yield _said(f"{lead} is {value_text(share)} of its clean {share.metric}.", share)
         for part in self._by_split(change.measure, model=model, group=change.group):
             yield self._change(f"Of the {part.split} clips, under {part.group}", model, part)
 
     def _one_change(self, model: str, change: ResultCell) -> AnalysedSentence:
         """A change, with the scores at its mildest and at its strongest level."""
-        found = [self.table.get("mean", model=model, group=change.group, level=level) for level in self.table.levels]
-        levels = [cell for cell in found if cell is not None]
-        said = self._change(f"Under {change.group}", model, change)
+        cells = [self.table.get("mean", model=model, group=change.group, level=level) for level in self.table.levels]
+        levels = [cell for cell in cells if cell is not None]
+        sentence = self._change(f"Under {change.group}", model, change)
         if len(levels) > 1:
             first, last = levels[0], levels[-1]
             low, high = (f"{value_text(cell).partition(' [')[0]} at {cell.level}" for cell in (first, last))
-            text = f"{said.text[:-1]}; {self.table.metric} goes from {low} to {high}."
+            text = f"{sentence.text[:-1]}; {self.table.metric} goes from {low} to {high}."
             return _said(text, change, first, last)
-        return said
+        return sentence
 
     def _change(self, where: str, model: str, cell: ResultCell) -> AnalysedSentence:
         """A change in words, by whether its interval leaves out zero."""
-        how = "" if cell.level == DYNAMIC else " on average" if cell.level == "average" else f" at {cell.level}"
+        strength = "" if cell.level == DYNAMIC else " on average" if cell.level == "average" else f" at {cell.level}"
         if not cell.is_shown:
             without = "" if cell.low is not None else ", without an interval"
-            return _said(f"{where}, no difference shown for {model}{how}: {value_text(cell)}{without}.", cell)
+            return _said(f"{where}, no difference shown for {model}{strength}: {value_text(cell)}{without}.", cell)
         verb = "loses" if cell.sign < 0 else "gains"
         ends = f"[{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
-        return _said(f"{where}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{how} {ends}.", cell)
+        return _said(f"{where}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{strength} {ends}.", cell)
 
     def overall(self) -> Iterator[AnalysedSentence]:
         """What all perturbations come to, and which model takes them better."""
         table = self.table
         for model in self._measured:
             changes = table.known("average change", model=model)
-            lost = [cell for cell in changes if cell.is_shown and cell.sign < 0]
-            kept = [cell for cell in changes if not cell.is_shown]
-            if lost:
-                yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in lost)}.", *lost)
-            if kept:
-                yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in kept)}.", *kept)
+            losses = [cell for cell in changes if cell.is_shown and cell.sign < 0]
+            unshown = [cell for cell in changes if not cell.is_shown]
+            if losses:
+                yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in losses)}.", *losses)
+            if unshown:
+                yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in unshown)}.", *unshown)
         for cell in table.known("difference of changes"):
             first, _, second = cell.model.partition(PAIR)
             if second in table.baselines:

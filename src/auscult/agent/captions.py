@@ -81,10 +81,10 @@ class SampleClip:
     @property
     def key(self) -> str:
         """Hash of the content of what is measured."""
-        media = [*(self.frames[at] for at in _looked_at(len(self.frames))), self.sound, self.video]
+        media = [*(self.frames[index] for index in _looked_at(len(self.frames))), self.sound, self.video]
         try:
             return digest_json(
-                [_VERSION, len(self.frames), [None if one is None else digest_file(one) for one in media]]
+                [_VERSION, len(self.frames), [None if file is None else digest_file(file) for file in media]]
             )
         except InputError:  # measuring it will say the same
             return f"unreadable {self.name}"
@@ -93,7 +93,7 @@ class SampleClip:
 def _looked_at(count: int) -> tuple[int, ...]:
     """Numbers of the frames that are measured: of a clip the first two of each third."""
     first = [min(part * count // 3, count - 2) for part in range(3)]
-    return (0,)[:count] if count < 2 else tuple(sorted({at + by for at in first for by in (0, 1)}))
+    return (0,)[:count] if count < 2 else tuple(sorted({start + by for start in first for by in (0, 1)}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,10 +139,12 @@ def describe(
     and what it said before stays.
     """
     cache, remarks = ReplyCache(kept), list[str]()
-    plain = [one for one in samples if one.scene is None]
-    found = _measured_samples(plain, cache, workers=workers, remarks=remarks, progress=progress)
-    said = {} if chat is None else _asked(plain, chat, cache=cache, log=log, remarks=remarks)
-    offered = tuple(_offered(one, found.get(one.name, Statistics()), said.get(one.name)) for one in samples)
+    plain = [sample for sample in samples if sample.scene is None]
+    statistics = _measured_samples(plain, cache, workers=workers, remarks=remarks, progress=progress)
+    captions = {} if chat is None else _asked(plain, chat, cache=cache, log=log, remarks=remarks)
+    offered = tuple(
+        _offered(sample, statistics.get(sample.name, Statistics()), captions.get(sample.name)) for sample in samples
+    )
     return offered, tuple(remarks)
 
 
@@ -154,14 +156,17 @@ def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
 def _measured_samples(
     samples: Sequence[SampleClip], cache: ReplyCache, *, workers: int, remarks: list[str], progress: Progress
 ) -> dict[str, Statistics]:
-    keys, failed = {one.name: one.key for one in samples}, list[tuple[str, str]]()
-    wanted = {keys[one.name]: one for one in samples if keys[one.name] not in cache}
-    progress.stage("describing samples", len(wanted))
-    many, tasks = min(workers, -(-len(wanted) // _PER_WORKER)), (Task(key, one) for key, one in wanted.items())
-    for result in run_tasks(_measurer, tasks, workers=many, timeout_s=_LIMIT_S, stage=_STAGE):
+    keys, failed = {sample.name: sample.key for sample in samples}, list[tuple[str, str]]()
+    unmeasured = {keys[sample.name]: sample for sample in samples if keys[sample.name] not in cache}
+    progress.stage("describing samples", len(unmeasured))
+    count, tasks = (
+        min(workers, -(-len(unmeasured) // _PER_WORKER)),
+        (Task(key, sample) for key, sample in unmeasured.items()),
+    )
+    for result in run_tasks(_measurer, tasks, workers=count, timeout_s=_LIMIT_S, stage=_STAGE):
         progress.step()
         if isinstance(result.outcome, Failed):
-            failed.append((wanted[result.key].name, result.outcome.error.error))
+            failed.append((unmeasured[result.key].name, result.outcome.error.error))
         else:
             cache.reply(result.key, partial(str, codec.dump(codec.to_json(result.outcome, digits=4)), "utf-8"))
     remarks += _remark(failed, "measured")
@@ -181,36 +186,36 @@ def measured(sample: SampleClip) -> Statistics:
     over the thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
     in a room reaches, and of the night at 2 and below. Loudness is BS.1770's, -70 LUFS for silence.
     """
-    count, shown, size = len(sample.frames), dict[int, Frame](), None
+    count, frames, size = len(sample.frames), dict[int, Frame](), None
     if count:
-        seen = {at: read_reduced(sample.frames[at], least=240) for at in _looked_at(count)}
-        shown, size = {at: frame for at, (frame, _) in seen.items()}, seen[0][1]
+        reduced = {index: read_reduced(sample.frames[index], least=240) for index in _looked_at(count)}
+        frames, size = {index: frame for index, (frame, _) in reduced.items()}, reduced[0][1]
     elif sample.video is not None:
         count = count_frames(sample.video)
-        shown = {at: timed.frame for at, timed in frames_numbered(sample.video, _looked_at(count))}
-        size = next((frame.shape[:2] for frame in shown.values()), None)
-    looks = [picture_statistics(frame) for frame in shown.values()]
-    moving = [_motion(shown[at], shown[at + 1]) for at in shown if at + 1 in shown]
+        frames = {index: timed.frame for index, timed in frames_numbered(sample.video, _looked_at(count))}
+        size = next((frame.shape[:2] for frame in frames.values()), None)
+    looks = [picture_statistics(frame) for frame in frames.values()]
+    moving = [_motion(frames[index], frames[index + 1]) for index in frames if index + 1 in frames]
     exposure = exposure_value(sample.frames[0]) if len(sample.frames) == 1 else None
     stated: Day = "unknown" if exposure is None or 2 < exposure < 11 else "day" if exposure >= 11 else "night"
-    heard = read_sound(sample.sound) if sample.sound else read_soundtrack(sample.video) if sample.video else None
+    sound = read_sound(sample.sound) if sample.sound else read_soundtrack(sample.video) if sample.video else None
     names = ("brightness", "sharpness", "noise") if looks else ()
     return Statistics(
-        **{name: float(np.mean([getattr(one, name) for one in looks])) for name in names},
+        **{name: float(np.mean([getattr(look, name) for look in looks])) for name in names},
         size=size,
         frames=count,
-        day=stated if stated != "unknown" else _told([one.day for one in looks], "unknown"),
-        indoors=_told([one.indoors for one in looks], None),
+        day=stated if stated != "unknown" else _told([look.day for look in looks], "unknown"),
+        indoors=_told([look.indoors for look in looks], None),
         motion=float(np.median(moving)) if moving else None,
-        loudness_db=None if heard is None else max(SILENT_LUFS, integrated_lufs(heard.samples, rate_hz=heard.rate_hz)),
+        loudness_db=None if sound is None else max(SILENT_LUFS, integrated_lufs(sound.samples, rate_hz=sound.rate_hz)),
         exif=stated != "unknown",
     )
 
 
 def _told(said: Sequence[T], unknown: T) -> T:
     """What half of the frames say, where no other says something else."""
-    known = [one for one in said if one != unknown]
-    return known[0] if len(set(known)) == 1 and 2 * len(known) >= len(said) else unknown
+    stated = [value for value in said if value != unknown]
+    return stated[0] if len(set(stated)) == 1 and 2 * len(stated) >= len(said) else unknown
 
 
 def _motion(earlier: Frame, later: Frame) -> float:
@@ -266,7 +271,7 @@ def _asked(
 ) -> dict[str, _ChatCaption]:
     """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
     text = prompt("caption").format(places=", ".join(places()))
-    silent, failed, found = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
+    silent, failed, captions = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
 
     def ask(sample: SampleClip) -> _ChatCaption:
         images = sample.frames[len(sample.frames) // 2 :][:1]
@@ -281,16 +286,16 @@ def _asked(
             silent.append(error)
             raise
 
-    seen = (Task(one.name, one) for one in samples if one.frames or one.video)
-    for result in run_threads(lambda: ask, seen, threads=chat.connections, stage=_STAGE):
+    tasks = (Task(sample.name, sample) for sample in samples if sample.frames or sample.video)
+    for result in run_threads(lambda: ask, tasks, threads=chat.connections, stage=_STAGE):
         if silent:
             raise silent[0]
         if isinstance(result.outcome, Failed):
             failed.append((result.key, result.outcome.error.error))
         else:
-            found[result.key] = result.outcome
+            captions[result.key] = result.outcome
     remarks += _remark(failed, "captioned by the language model")
-    return found
+    return captions
 
 
 def _words(texts: Iterable[str], most: int = _MOST_WORDS, length: int = _MOST_WORD) -> list[str]:
@@ -306,9 +311,12 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
     """
     kind = plan.background.partition("-")[0] if plan.background in GENERATED.backgrounds() else ""
     place, times, (height, width) = _PLACES.get(kind, ()), plan.key_times_s, plan.size
-    ways = [[(pose.x * width, pose.y * height) for pose in map(path.pose, times)] for path in plan.layout.paths]
-    steps = [float(np.mean(np.hypot(*np.diff(way, axis=0).T))) for way in ways]
-    words = [*(one.look.category for one in plan.objects), *(one.source.noun for one in plan.tracks)]
+    trajectories = [[(pose.x * width, pose.y * height) for pose in map(path.pose, times)] for path in plan.layout.paths]
+    steps = [float(np.mean(np.hypot(*np.diff(trajectory, axis=0).T))) for trajectory in trajectories]
+    words = [
+        *(scene_object.look.category for scene_object in plan.objects),
+        *(track.source.noun for track in plan.tracks),
+    ]
     return {
         "place": list(place), "day": "day" if "outdoors" in place else "unknown",
         "indoors": "indoors" in place if place else None, "motion": round(max(steps) / math.hypot(height, width), 4),

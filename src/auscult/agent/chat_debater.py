@@ -69,20 +69,20 @@ class ChatDebater:
         if other is not None:
             self._memory.append(("the other", other))
         self.remarks, self._turn_number = (), self._turn_number + 1
-        found: dict[str, tuple[Choice, ...]] = {} if other is None else {"metrics": other.metrics}
+        choices: dict[str, tuple[Choice, ...]] = {} if other is None else {"metrics": other.metrics}
         try:
             for choice_set in CHOICE_SETS if other is None else CHOICE_SETS[:2]:
                 read = self._choices(offer, choice_set)
                 chosen = self._instead(choice_set, other) if read is None else read
                 if isinstance(chosen, Failed):
                     return chosen
-                found[choice_set] = chosen
+                choices[choice_set] = chosen
         except AuscultError as error:
             spent = isinstance(error, BudgetSpent) or isinstance(error.__cause__, BudgetSpent)
             return Failed(ErrorRecord.of(error, "limit" if spent else "ask"))
-        said = Proposal(**found)
-        self._memory.append(("you", said))
-        return said
+        proposal = Proposal(**choices)
+        self._memory.append(("you", proposal))
+        return proposal
 
     def close(self) -> None:
         """Close the model's connections."""
@@ -90,72 +90,75 @@ class ChatDebater:
 
     def _choices(self, offer: Offer, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
         """A choice for everything in a set; None where no reply to a batch could be read."""
-        entries = {f"{choice_set[0]}{number}": one for number, one in enumerate(offer.of(choice_set), start=1)}
+        entries = {f"{choice_set[0]}{number}": offered for number, offered in enumerate(offer.of(choice_set), start=1)}
         keys, step, hopeless = list(entries), self._at_once, threading.Event()
-        parts = [{key: entries[key] for key in keys[at : at + step]} for at in range(0, len(keys), step)]
+        parts = [{key: entries[key] for key in keys[start : start + step]} for start in range(0, len(keys), step)]
 
         def ask(part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
-            found = ({}, 0) if hopeless.is_set() else self._asked(choice_set, part)
-            if not found[0]:
+            result = ({}, 0) if hopeless.is_set() else self._asked(choice_set, part)
+            if not result[0]:
                 hopeless.set()
-            return found
+            return result
 
         with ThreadPoolExecutor(max_workers=self._model.connections) as pool:
             batches = list(pool.map(ask, parts))
         if hopeless.is_set():
             return None
-        answers = {key: answer for found, _ in batches for key, answer in found.items()}
+        answers = {key: answer for read, _ in batches for key, answer in read.items()}
         missing, unasked = len(entries) - len(answers), sum(count for _, count in batches)
-        told_of = ((missing, "without an answer, not selected"), (unasked, "answers nobody asked for, dropped"))
-        self.remarks += tuple(f"{choice_set}: {count} {what}" for count, what in told_of if count)
-        told = [(one.name, answers.get(key, _UNANSWERED)) for key, one in entries.items()]
+        problems = ((missing, "without an answer, not selected"), (unasked, "answers nobody asked for, dropped"))
+        self.remarks += tuple(f"{choice_set}: {count} {problem}" for count, problem in problems if count)
+        outcomes = [(offered.name, answers.get(key, _UNANSWERED)) for key, offered in entries.items()]
         clean = self._model.without_key
-        return tuple(Choice(type=name, reason=clean(one.reason), selected=one.selected) for name, one in told)
+        return tuple(
+            Choice(type=name, reason=clean(answer.reason), selected=answer.selected) for name, answer in outcomes
+        )
 
     def _asked(self, choice_set: ChoiceSet, part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
         """Ask about a batch, and once more about what has no answer then; also how many answers nobody asked for."""
-        about: dict[str, Any] = {"role": self._role, "turn": self._turn_number, "set": choice_set}
+        context: dict[str, Any] = {"role": self._role, "turn": self._turn_number, "set": choice_set}
         answers, unasked, repair = dict[str, Answer](), 0, ""
         for attempt in ("question", "repair"):
-            missing = {key: one for key, one in part.items() if key not in answers}
+            missing = {key: offered for key, offered in part.items() if key not in answers}
             if missing:
                 text = self._text(choice_set, missing, repair=repair)
                 key = key_of(self._model.name, self._model.revision, text=text, media=())
                 ask = partial(_answer, self._model, text)
-                reply = self._log.reply(key, ask, kind="message", **about, sent=text)
-                read = read_answers(reply, {key: one.name for key, one in missing.items()})
+                reply = self._log.reply(key, ask, kind="message", **context, sent=text)
+                read = read_answers(reply, {key: offered.name for key, offered in missing.items()})
                 counts = {"answered": len(read.of), "unasked": read.unasked, "unreadable": read.unreadable}
-                self._log.add("parse", **about, attempt=attempt, asked=list(missing), **counts)
+                self._log.add("parse", **context, attempt=attempt, asked=list(missing), **counts)
                 answers, unasked, repair = {**answers, **read.of}, unasked + read.unasked, reply or "nothing"
         return answers, unasked
 
     def _text(self, choice_set: ChoiceSet, entries: Mapping[str, Offered], *, repair: str) -> str:
         """The prompt about some entries; ``repair`` is the reply in which they were not found."""
         instruction, offer = self._about
-        asked = {"sentence": printable(instruction, _MOST_INSTRUCTION), "suite": offer.suite, "task": offer.task}
-        about = MIDDLE.get(offer.suite, choice_set) if choice_set == "perturbations" else choice_set
-        again = ""
+        study = {"sentence": printable(instruction, _MOST_INSTRUCTION), "suite": offer.suite, "task": offer.task}
+        topic = MIDDLE.get(offer.suite, choice_set) if choice_set == "perturbations" else choice_set
+        note = ""
         if repair:
-            begun = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
-            again = f"\nYour last reply had no readable answer about them; it began {begun}, which is of no use."
+            beginning = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
+            note = f"\nYour last reply had no readable answer about them; it began {beginning}, which is of no use."
         return Template(prompt("verify" if self._memory else "propose")).substitute(
             role=prompt(self._role).strip(),
-            about=prompt(about).strip(),
-            data="\n".join(json.dumps(row, ensure_ascii=False) for row in (asked, *self._rows(choice_set, entries))),
+            about=prompt(topic).strip(),
+            data="\n".join(json.dumps(row, ensure_ascii=False) for row in (study, *self._rows(choice_set, entries))),
             count=len(entries),
-            repair=again,
+            repair=note,
         )
 
     def _rows(self, choice_set: ChoiceSet, entries: Mapping[str, Offered]) -> Iterator[dict[str, Any]]:
         """What is asked about, and what both have said of it so far."""
-        history = [(by, {choice.type: choice for choice in one.of(choice_set)}) for by, one in self._memory]
+        history = [(by, {choice.type: choice for choice in proposal.of(choice_set)}) for by, proposal in self._memory]
         for key, offered in entries.items():
-            known = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
-            said = [
-                {"by": by, "selected": one.selected, "reason": printable(one.reason, MOST_REASON)} for by, one in known
+            earlier = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
+            opinions = [
+                {"by": by, "selected": choice.selected, "reason": printable(choice.reason, MOST_REASON)}
+                for by, choice in earlier
             ]
             name, summary = printable(offered.name, _MOST_NAME), printable(offered.summary, _MOST_SUMMARY)
-            yield {"id": key, "name": name, "is": summary, **({"said": said} if said else {})}
+            yield {"id": key, "name": name, "is": summary, **({"said": opinions} if opinions else {})}
 
     def _instead(self, choice_set: ChoiceSet, other: Proposal | None) -> tuple[Choice, ...] | Failed:
         """What the fallback chooses where no reply can be read."""
@@ -165,11 +168,11 @@ class ChatDebater:
             expected = 'a list of {"type", "reason", "selected"}'
             return Failed(ErrorRecord(stage="reply", error=error, expected=expected, hint=hint))
         instruction, offer = self._about
-        found = self._fallback.propose(instruction, offer, other)
-        if isinstance(found, Failed):
-            return found
+        proposal = self._fallback.propose(instruction, offer, other)
+        if isinstance(proposal, Failed):
+            return proposal
         self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {self._fallback.name} chose instead",)
-        return found.of(choice_set)
+        return proposal.of(choice_set)
 
 
 def _answer(model: ChatModel, text: str) -> CountedText:

@@ -124,10 +124,10 @@ class AgentLog(ReplyCache):
         with self._adding:
             if self._written is None:
                 self._written = set(self._old())
-            made = to_json({"kind": kind, **row})
-            key = digest_bytes(dump(made))
+            content = to_json({"kind": kind, **row})
+            key = digest_bytes(dump(content))
             if key not in self._written:
-                self._append(made)
+                self._append(content)
                 self._written.add(key)
 
     def _old(self) -> Iterator[str]:
@@ -176,13 +176,13 @@ class Debate:
     @property
     def remarks(self) -> tuple[str, ...]:
         """All remarks on turns, each with the one whose turn it was; and that a guardian has failed."""
-        found = []
+        texts = []
         for turn in self.turns:
             who = f"{turn.role}, round {turn.round}"
-            found += [f"{who}: {remark}" for remark in turn.remarks]
+            texts += [f"{who}: {remark}" for remark in turn.remarks]
             if turn.failed is not None:
-                found.append(f"{who}: no verification, the operator's proposal stands: {turn.failed.error}")
-        return tuple(dict.fromkeys(found))
+                texts.append(f"{who}: no verification, the operator's proposal stands: {turn.failed.error}")
+        return tuple(dict.fromkeys(texts))
 
 
 def debate(
@@ -203,21 +203,23 @@ def debate(
     log.add("debate", debate=key, instruction=instruction, rounds=rounds, **names)
     turns, last = list[Turn](), dict[Role, Proposal]()
     for number, role in _order(rounds):
-        one, other = (operator, last.get("guardian")) if role == "operator" else (guardian, last["operator"])
-        said = one.propose(instruction, offer, other)
-        how: dict[str, Any] = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
-        turns.append(Turn(round=number, role=role, name=one.name, **how, remarks=tuple(getattr(one, "remarks", ()))))
+        speaker, other = (operator, last.get("guardian")) if role == "operator" else (guardian, last["operator"])
+        answer = speaker.propose(instruction, offer, other)
+        outcome: dict[str, Any] = {"failed": answer.error} if isinstance(answer, Failed) else {"proposal": answer}
+        turns.append(
+            Turn(round=number, role=role, name=speaker.name, **outcome, remarks=tuple(getattr(speaker, "remarks", ())))
+        )
         log.add("turn", debate=key, **to_json(turns[-1]))
-        if isinstance(said, Failed):
-            if role == "operator" or said.error.stage in UNANSWERED:
-                return said
+        if isinstance(answer, Failed):
+            if role == "operator" or answer.error.stage in UNANSWERED:
+                return answer
             break
-        last[role] = said
+        last[role] = answer
         if len(last) > 1 and not any(_disputes(last["operator"], last["guardian"])):
             break
-    proposal, heard = last["operator"], last.get("guardian")
-    disputes = () if heard is None else tuple(_disputes(proposal, heard))
-    agreed = None if heard is None else not disputes
+    proposal, verification = last["operator"], last.get("guardian")
+    disputes = () if verification is None else tuple(_disputes(proposal, verification))
+    agreed = None if verification is None else not disputes
     for dispute in disputes:
         log.add("dispute", debate=key, **to_json(dispute))
     log.add("decision", debate=key, agreed=agreed, selected={of: proposal.selected(of) for of in CHOICE_SETS})
@@ -232,7 +234,7 @@ def _order(rounds: int) -> Iterator[tuple[int, Role]]:
 
 def _key(instruction: str, offer: Offer) -> str:
     """Of a debate: the sentence, and the names of what was offered."""
-    names = [[one.name for one in offer.of(choice_set)] for choice_set in CHOICE_SETS]
+    names = [[offered.name for offered in offer.of(choice_set)] for choice_set in CHOICE_SETS]
     return digest_json([instruction, offer.suite, offer.task, names])[:12]
 
 
@@ -265,13 +267,13 @@ class ReplayedDebater:
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
         """What it said first, or in the next round; the other's proposal is in the log too."""
         self._round = 0 if other is None else self._round + 1
-        found = self._turns.get((_key(instruction, offer), self._role, self._round))
-        self.remarks = () if found is None else found.remarks
-        if found is not None and found.proposal is not None:
-            return found.proposal
+        turn = self._turns.get((_key(instruction, offer), self._role, self._round))
+        self.remarks = () if turn is None else turn.remarks
+        if turn is not None and turn.proposal is not None:
+            return turn.proposal
         error = f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer"
         missing = ErrorRecord(stage="replay", error=error, expected="the sentence, task, data and rounds of the log")
-        return Failed(missing if found is None or found.failed is None else found.failed)
+        return Failed(missing if turn is None or turn.failed is None else turn.failed)
 
 
 def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:

@@ -109,38 +109,42 @@ def _r2(options: R2Options, progress: Progress) -> _Found:
     if options.data == SCENES:
         return _scenes_to_make(options), (), middle
     listing = listing_of(options, task, progress)
-    mine = [one for one in listing.instances if one.split in (options.splits or (one.split,))]
-    found = cases_of(mine, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
-    words = {one.id: one.category for one in mine}
-    words |= {one.id: _noun(one.query.text or "") for one in found.cases if not words[one.id] and not one.absent}
-    rows = ((one.clip, one.frames, one.sound, one.query.text or "", words[one.id]) for one in found.cases)
-    return _by_clip(rows, options), (*listing.errors, *found.errors), middle
+    instances = [instance for instance in listing.instances if instance.split in (options.splits or (instance.split,))]
+    result = cases_of(instances, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
+    words = {instance.id: instance.category for instance in instances}
+    words |= {case.id: _noun(case.query.text or "") for case in result.cases if not words[case.id] and not case.absent}
+    rows = ((case.clip, case.frames, case.sound, case.query.text or "", words[case.id]) for case in result.cases)
+    return _by_clip(rows, options), (*listing.errors, *result.errors), middle
 
 
 def _rris(options: RrisOptions, progress: Progress) -> _Found:
     if options.data == SCENES:
         return _scenes_to_make(options), (), {rris.NO_KIND: _negative("")}
     listing = rris.listing_of(options, progress)
-    found = rris.cases_of(one for one in listing.instances if one.split in (options.splits or (one.split,)))
-    words = {one.id: one.category or ("" if one.kind else _noun(one.text)) for one in found.cases}
-    rows = ((one.clip, one.frames, None, one.text, words[one.id]) for one in found.cases)
-    kinds = sorted({one.kind for one in found.cases if one.kind})
-    return _by_clip(rows, options), (*listing.errors, *found.errors), {kind: _negative(kind) for kind in kinds}
+    result = rris.cases_of(
+        instance for instance in listing.instances if instance.split in (options.splits or (instance.split,))
+    )
+    words = {case.id: case.category or ("" if case.kind else _noun(case.text)) for case in result.cases}
+    rows = ((case.clip, case.frames, None, case.text, words[case.id]) for case in result.cases)
+    kinds = sorted({case.kind for case in result.cases if case.kind})
+    return _by_clip(rows, options), (*listing.errors, *result.errors), {kind: _negative(kind) for kind in kinds}
 
 
 def _by_clip(
     rows: Iterable[tuple[str, tuple[Path, ...], Path | None, str, str]], options: SuiteOptions
 ) -> list[SampleClip]:
     """Samples of cases, each with clip, frames, sound, text and the word for its object, empty where none is there."""
-    plans, found = _plans(options), dict[str, list[Any]]()
+    plans, by_clip = _plans(options), dict[str, list[Any]]()
     for name, *row in rows:
-        found.setdefault(name, []).append(row)
+        by_clip.setdefault(name, []).append(row)
     samples = []
-    for name, mine in found.items():
-        frames, (sound, *_), texts, words = zip(*mine, strict=True)
+    for name, clip_rows in by_clip.items():
+        frames, (sound, *_), texts, words = zip(*clip_rows, strict=True)
         # of several objects of a clip one may appear late: its frames are the last ones of the others'
-        held = max(frames, key=len)
-        samples.append(SampleClip(name=name, frames=held, sound=sound, texts=texts, words=words, scene=plans.get(name)))
+        longest = max(frames, key=len)
+        samples.append(
+            SampleClip(name=name, frames=longest, sound=sound, texts=texts, words=words, scene=plans.get(name))
+        )
     return samples
 
 
@@ -156,15 +160,19 @@ def _negative(kind: str) -> str:
 
 def _avi(options: AviOptions, progress: Progress) -> _Found:
     listing = avi_data.listing_of(options, progress)
-    asked = [(one, TASK_OF[one.folder]) for one in listing.samples if one.confirms is None]
-    asked = [(one, task) for one, task in asked if task in (options.tasks or TASKS)]
+    pairs = [(sample, TASK_OF[sample.folder]) for sample in listing.samples if sample.confirms is None]
+    pairs = [(sample, task) for sample, task in pairs if task in (options.tasks or TASKS)]
     samples = [
         SampleClip(
-            name=one.id, frames=one.images, sound=next(iter(one.sounds), None), video=one.video, texts=(one.text,)
+            name=sample.id,
+            frames=sample.images,
+            sound=next(iter(sample.sounds), None),
+            video=sample.video,
+            texts=(sample.text,),
         )
-        for one, _ in asked
+        for sample, _ in pairs
     ]
-    tasks = {task: TASKS[task] for _, task in asked}
+    tasks = {task: TASKS[task] for _, task in pairs}
     return samples, listing.errors, {name: f"{task.title}: {task.capability}" for name, task in tasks.items()}
 
 
@@ -180,9 +188,9 @@ def _scenes_to_make(options: SuiteOptions) -> list[SampleClip]:
 
 def _plans(options: SuiteOptions) -> dict[str, ScenePlan]:
     """The plans of scenes that ``auscult make scenes`` left in the data; up to the first line that is none."""
-    found = {}
+    plans = {}
     with suppress(AuscultError):
         for row in read_lines(Path(options.data) / SCENES_FILE):
             plan = ScenePlan.from_json(row.get("plan"))
-            found[plan.vid] = plan
-    return found
+            plans[plan.vid] = plan
+    return plans

@@ -254,8 +254,8 @@ def read_plan(path: Path) -> tuple[Plan, PlanSource]:
 def plan_text(plan: Plan) -> str:
     """The plan as YAML; what is empty is left out."""
     yaml = yaml_module()
-    held, dumper = _without_empty(to_json(plan)), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(held, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110))
+    content, dumper = _without_empty(to_json(plan)), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(content, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110))
 
 
 def yaml_module() -> Any:
@@ -276,8 +276,8 @@ def plan_schema() -> dict[str, Any]:
 
 def _without_empty(value: Any) -> Any:
     if isinstance(value, Mapping):
-        held = {key: _without_empty(part) for key, part in value.items()}
-        return {key: part for key, part in held.items() if part is not False and part not in (None, "", [], {})}
+        parts = {key: _without_empty(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part is not False and part not in (None, "", [], {})}
     return [_without_empty(part) for part in value] if isinstance(value, list) else value
 
 
@@ -305,10 +305,10 @@ class _PlanFile:
             return self._plain(root, ())
         except (self._yaml.YAMLError, ValueError, RecursionError) as error:
             mark = getattr(error, "problem_mark", None)
-            said = " ".join(str(getattr(error, "problem", None) or error).split())
+            problem = " ".join(str(getattr(error, "problem", None) or error).split())
             line = 1 if mark is None else mark.line + 1
             raise UsageError(
-                f"it is no YAML: {said[:160]}", path=self.path, line=line, expected="a plan.yaml"
+                f"it is no YAML: {problem[:160]}", path=self.path, line=line, expected="a plan.yaml"
             ) from error
 
     def _refuse_unplain(self, text: str) -> None:
@@ -317,11 +317,11 @@ class _PlanFile:
         for count, event in enumerate(yaml.parse(text, Loader=self._loader)):
             documents += isinstance(event, yaml.DocumentStartEvent)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            named = getattr(event, "anchor", None) or getattr(event, "tag", None)
-            if named or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
-                what = "it holds several documents" if documents > 1 else "it is too long or too deep"
-                what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else what
-                raise UsageError(what, expected="plain values", path=self.path, line=event.start_mark.line + 1)
+            markup = getattr(event, "anchor", None) or getattr(event, "tag", None)
+            if markup or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
+                problem = "it holds several documents" if documents > 1 else "it is too long or too deep"
+                problem = f"{str(markup)[:40]!r} is an anchor, alias or tag" if markup else problem
+                raise UsageError(problem, expected="plain values", path=self.path, line=event.start_mark.line + 1)
 
     def _plain(self, node: Any, at: Key) -> Any:
         self.lines.setdefault(at, node.start_mark.line + 1)
@@ -329,15 +329,15 @@ class _PlanFile:
             return [self._plain(part, (*at, number)) for number, part in enumerate(node.value)]
         if isinstance(node, self._yaml.ScalarNode):
             return _scalar(node, is_number=at[-1] in _NUMBERS)
-        held: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, part in node.value:
             name = key.value if isinstance(key, self._yaml.ScalarNode) else ""
             place = (*at, name)
             self.lines[place] = key.start_mark.line + 1
-            if not name or name in held:
+            if not name or name in values:
                 raise self.wrong(place, f"key {name[:40]!r} stands twice, or is no text", expected="each key once")
-            held[name] = self._plain(part, place)
-        return held
+            values[name] = self._plain(part, place)
+        return values
 
     def typed(self, kind: Any, value: Any, at: Key = ()) -> Any:
         """A value as a type."""
@@ -351,14 +351,14 @@ class _PlanFile:
                 raise self.wrong(at, f"{label}: {error.message}", expected=error.expected) from error
         if not isinstance(value, Mapping):
             raise self.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
-        types, known = get_type_hints(kind, include_extras=True), {one.name: one for one in fields(kind)}
-        for key in value.keys() - known.keys():
-            hint = no_such("key", key, known).hint
-            raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(known), hint=hint)
-        held = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
+        types, by_name = get_type_hints(kind, include_extras=True), {entry.name: entry for entry in fields(kind)}
+        for key in value.keys() - by_name.keys():
+            hint = no_such("key", key, by_name).hint
+            raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(by_name), hint=hint)
+        values = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
         try:
             with self.source.at(*at):
-                return kind(**held)  # type: ignore[operator]
+                return kind(**values)  # type: ignore[operator]
         except TypeError as error:  # a key that has no default
             raise self.wrong(at, f"{label} lacks a key", expected=str(error).rpartition(": ")[2]) from error
 
@@ -369,10 +369,10 @@ def _scalar(node: Any, *, is_number: bool) -> Any:
     if node.style is None and text.lower() in {"", "~", "null"}:
         return None
     try:
-        found = load(text.lower().encode()) if is_number else text
+        result = load(text.lower().encode()) if is_number else text
     except ValueError:
         return text
-    return found if isinstance(found, int | float | str) else text
+    return result if isinstance(result, int | float | str) else text
 
 
 def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
@@ -385,9 +385,9 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     from auscult.suites.r2.cases import task_rules
 
     def each(key: str, check: Callable[[Any], object]) -> None:
-        for number, one in enumerate(getattr(plan, key)):
+        for number, entry in enumerate(getattr(plan, key)):
             with source.at(key, number, "name"):
-                check(one)
+                check(entry)
 
     of_r2 = plan.suite == "r2"
     for key in ("task", "perturbations", "negatives", "tasks"):
@@ -407,10 +407,10 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     each("perturbations", partial(_group, plan))
     each("tasks", lambda one: _among("task", one.name, TASKS))
     each("metrics", lambda one: _among("metric", one.name, metrics_of(plan.suite, plan.task)))
-    for number, why in conflicts(plan):
+    for number, reason in conflicts(plan):
         with source.at("perturbations", number):
             raise UsageError(
-                f"{plan.perturbations[number].name} {why}",
+                f"{plan.perturbations[number].name} {reason}",
                 expected="perturbations that can occur where the plan is set, and together",
                 hint="leave it out, change `places`, or write `force: true` beside it",
             )
@@ -421,8 +421,8 @@ def data_option(plan: Plan, name: str) -> tuple[str, Any]:
     from auscult.suites.registered import load_suite
 
     specs = {spec.name: spec for spec in specs_of(load_suite(plan.suite).options()) if spec.path[0] not in _OF_PLAN}
-    known = {name for name, spec in specs.items() if spec.flag.read or spec.type in _OF_TEXT}
-    _among("option of the data", name.replace("-", "_"), sorted(known))
+    options = {name for name, spec in specs.items() if spec.flag.read or spec.type in _OF_TEXT}
+    _among("option of the data", name.replace("-", "_"), sorted(options))
     spec, text = specs[name.replace("-", "_")], plan.data.options[name]
     return spec.path[0], spec.flag.read(text) if spec.flag.read else text
 
@@ -442,10 +442,10 @@ def _group(plan: Plan, one: PlanPerturbation) -> str:
     if one.name == "all":
         raise UsageError("a perturbation is called all", expected="the name of one")
     try:
-        found = conditions_of(task_rules(plan.task), mixes=(), kinds=(one.name,), levels=one.levels)
+        conditions = conditions_of(task_rules(plan.task), mixes=(), kinds=(one.name,), levels=one.levels)
     except UsageError as error:
         raise type(error)(f"{one.name}: {error.message}", expected=error.expected, hint=error.hint) from error
-    return found[-1].group
+    return conditions[-1].group
 
 
 def conflicts(plan: Plan) -> Iterator[tuple[int, str]]:
@@ -453,15 +453,15 @@ def conflicts(plan: Plan) -> Iterator[tuple[int, str]]:
 
     What is forced may be anywhere; where the plan has alternative places, two may be of different ones.
     """
-    names = [_group(plan, one) for one in plan.perturbations]
-    for number, (name, one) in enumerate(zip(names, plan.perturbations, strict=True)):
-        if one.force or name.startswith("masks."):
+    names = [_group(plan, entry) for entry in plan.perturbations]
+    for number, (name, perturbation) in enumerate(zip(names, plan.perturbations, strict=True)):
+        if perturbation.force or name.startswith("masks."):
             continue
         barred = [why_not(name, place) for place in plan.places]
         if barred and all(barred):
             yield number, f"cannot occur in {' or '.join(plan.places)}: {barred[0]}"
             continue
         for other in () if len(plan.places) > 1 else names[:number]:
-            if other != name and not other.startswith("masks.") and (why := apart(other, name)):
-                yield number, f"cannot occur together with {base_of(other)}: {why}"
+            if other != name and not other.startswith("masks.") and (reason := apart(other, name)):
+                yield number, f"cannot occur together with {base_of(other)}: {reason}"
                 break

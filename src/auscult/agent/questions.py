@@ -79,8 +79,8 @@ def ask(
     written = _written(views, question, llm=llm, base_url=base_url, profile=profile) if llm else ""
     if isinstance(written, RecordAnswer):
         return written
-    found = _matched(views, question)
-    return replace(found, notes=(written, *found.notes)) if written else found
+    answer = _matched(views, question)
+    return replace(answer, notes=(written, *answer.notes)) if written else answer
 
 
 @dataclass(slots=True)
@@ -96,34 +96,36 @@ class _Read:
 
 
 def _read(views: RecordViews, question: str) -> _Read:
-    read, rest, wanted = _Read(), question, 0
+    read, remaining, which_count = _Read(), question, 0
     # the longest first; ids and clips, of which there may be many, only where the question has them
-    many = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
-    named = views.query(f"FROM names WHERE {many} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
-    models = [one for one in named if one[0] == "model"]
+    clause = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
+    names = views.query(f"FROM names WHERE {clause} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
+    models = [row for row in names if row[0] == "model"]
     for meaning, phrase in _TABLES["phrases"].items():
-        rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
+        remaining, times = re.subn(rf"\b(?:{phrase})\b", " ", remaining, flags=re.IGNORECASE)
         read.words |= set(meaning.split()) if times else set()
     tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
-    begun = Counter(_first_word(name) for (name,) in tested)  # "at full strength" is not about baseline.full_frame
-    held = {tuple(one) for one in named}
-    spelled_ones = [one for one in _TABLES["spelled"] if one[0] != "metric" or tuple(one[:2]) in held]
-    for key, name, *spelled in (*models, *spelled_ones, *named):
+    first_words = Counter(
+        _first_word(name) for (name,) in tested
+    )  # "at full strength" is not about baseline.full_frame
+    known_names = {tuple(row) for row in names}
+    spelled_ones = [entry for entry in _TABLES["spelled"] if entry[0] != "metric" or tuple(entry[:2]) in known_names]
+    for key, name, *spelled in (*models, *spelled_ones, *names):
         # a model also without room and version, or by its first word; words of a name also with spaces or dashes
-        each = {name, *(name.split(".")[1:2] if key == "model" else ())}
-        each |= {_first_word(name)} if key == "model" and begun[_first_word(name)] == 1 else set()
-        spelling = spelled[0] if spelled else "|".join(re.escape(one).replace("_", "[ _-]") for one in each)
-        rest, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", rest, flags=re.IGNORECASE)
+        variants = {name, *(name.split(".")[1:2] if key == "model" else ())}
+        variants |= {_first_word(name)} if key == "model" and first_words[_first_word(name)] == 1 else set()
+        spelling = spelled[0] if spelled else "|".join(re.escape(variant).replace("_", "[ _-]") for variant in variants)
+        remaining, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", remaining, flags=re.IGNORECASE)
         if times and name not in read.only.get(key, ()):
             read.only.setdefault(key, []).append(name)
             read.words |= {f"{key.upper()}{len(read.only[key])}", name.lower()}
-    for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", rest.lower()):
+    for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", remaining.lower()):
         meant = _meanings(word)
         read.words |= meant
-        wanted += "which" in meant
-        noun = next((one for one in _TABLES["entities"] if one in meant), "")
-        if noun and (not read.asked or wanted == 1):  # "for each case, which perturbation" asks for a perturbation
-            read.asked, wanted = noun, 2 * wanted
+        which_count += "which" in meant
+        noun = next((entity for entity in _TABLES["entities"] if entity in meant), "")
+        if noun and (not read.asked or which_count == 1):  # "for each case, which perturbation" asks for a perturbation
+            read.asked, which_count = noun, 2 * which_count
         if word.isdigit() or word in _TABLES["numbers"]:
             read.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
         elif word in _TABLES["negations"].split() or word.endswith("n't"):
@@ -135,9 +137,9 @@ def _read(views: RecordViews, question: str) -> _Read:
 
 def _meanings(word: str) -> set[str]:
     """Of a word as the table has it; where it has it in another form alone, of that."""
-    found = {name for name, words in _TABLES["words"].items() if word in words.split()}
-    known = found or word in f"{_TABLES['ignored']} {_TABLES['negations']}".split() or word in _TABLES["numbers"]
-    return found if known else {name for name, stems in _STEMS.items() if stem(word) in stems}
+    meanings = {name for name, words in _TABLES["words"].items() if word in words.split()}
+    is_known = meanings or word in f"{_TABLES['ignored']} {_TABLES['negations']}".split() or word in _TABLES["numbers"]
+    return meanings if is_known else {name for name, stems in _STEMS.items() if stem(word) in stems}
 
 
 def _first_word(name: str) -> str:
@@ -155,24 +157,26 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
     for_asked = [form for form in forms if read.asked and form.get("by") == entities[read.asked]]
     other = read.words - {*entities, "object"}  # "which perturbation hurts the model" is no question about models
-    whole = [
+    complete = [
         form
         for form, share in zip(forms, met, strict=True)
         if share == 1
         and not (other if form in for_asked else read.words).intersection(form.get("unless", "").split("|"))
     ]
-    if not whole or read.negated or len(read.unknown) >= len(read.words):
-        near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
-        why = "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
-        text = f"This is none of the {len(forms)} questions answered without a model ({why}). Nearest:"
+    if not complete or read.negated or len(read.unknown) >= len(read.words):
+        nearest = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
+        cause = (
+            "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
+        )
+        text = f"This is none of the {len(forms)} questions answered without a model ({cause}). Nearest:"
         return RecordAnswer(
             question=question,
             answered=False,
             columns=("what can be asked",),
-            rows=tuple((one,) for one in near),
-            sentence=f"{text} {' '.join(near[:3])}",
+            rows=tuple((entry,) for entry in nearest),
+            sentence=f"{text} {' '.join(nearest[:3])}",
         )
-    form = max(whole, key=lambda one: (one in for_asked, len(one["words"])))
+    form = max(complete, key=lambda one: (one in for_asked, len(one["words"])))
     usable = set(_TABLES["columns"][form["of"]].split()) - {form.get("drop")}
     idle = [value for key, values in read.only.items() for value in values if key not in {*usable, form.get("drop")}]
     read.only = {key: values for key, values in read.only.items() if key in usable}
@@ -220,12 +224,12 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     for name, key, clip, value in views.query(inner, most_rows=1 << 20)[1]:
         values.setdefault(name, {})[key] = value
         clips[key] = clip
-    how: dict[str, Any] = {"clusters": clips, "rng": generator(views.seed, "ask")}
+    sampling: dict[str, Any] = {"clusters": clips, "rng": generator(views.seed, "ask")}
     table = [(row, values[row[0]]) for row in views.query(sql)[1]]
-    within, apart = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
-    means = (mean_ratio(mine, within=within, **how) for _, mine in table)
+    within, gap_range = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
+    means = (mean_ratio(scores, within=within, **sampling) for _, scores in table)
     rows = tuple((*row[:2], *_ends(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
-    gap = _gap(table[0][1], table[1][1], {**how, "within": apart}) if len(rows) > 1 else None
+    gap = _gap(table[0][1], table[1][1], {**sampling, "within": gap_range}) if len(rows) > 1 else None
     return RecordAnswer(
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
@@ -239,10 +243,9 @@ def _gap(one: Mapping[Any, Value], other: Mapping[Any, Value], how: Mapping[str,
     """The mean of the first minus that of the second, over what both have; over what each has where that is nothing."""
     if paired := {key: minus(one[key], other[key]) for key in one if key in other}:
         return mean_ratio(paired, **how)
-    every = [*one, *other]
+    keys = [*one, *other]
     parts = [
-        ({key: side.get(key, 0.0) for key in every}, {key: float(key in side) for key in every})
-        for side in (other, one)
+        ({key: side.get(key, 0.0) for key in keys}, {key: float(key in side) for key in keys}) for side in (other, one)
     ]
     return ratio_change([[part] for part in parts], **how)
 
@@ -271,9 +274,9 @@ def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, gap: Any) -> str
         text = f"{name} comes first with {size}: it is a gain, and nothing costs."
     if gap is None:
         return f"{text} There is nothing beside it to compare with."
-    shown = "no difference shown, " if gap.low is None or gap.low <= 0 <= gap.high else ""
+    caveat = "no difference shown, " if gap.low is None or gap.low <= 0 <= gap.high else ""
     between = _shown(gap.value, _ends(gap), unit="points" if unit == "%" else unit, sign="+")
-    return f"{text} Against {rows[1][0]}: {shown}{between}."
+    return f"{text} Against {rows[1][0]}: {caveat}{between}."
 
 
 def _notes(views: RecordViews, rows: tuple[Row, ...], metric: str) -> Iterator[str]:
@@ -291,26 +294,30 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
     from auscult.models.chat.loading import named_chat
     from auscult.models.chat.model import Asking
 
-    known = views.query("FROM names WHERE key IN ('model', 'metric', 'kind', 'level')")[1]
-    text = prompt("query").replace("{names}", json.dumps(known)).replace("{question}", json.dumps(question))
-    model, why = named_chat(llm, profile=profile, asking=Asking(base_url=base_url, connections=1)), ""
+    names = views.query("FROM names WHERE key IN ('model', 'metric', 'kind', 'level')")[1]
+    text = prompt("query").replace("{names}", json.dumps(names)).replace("{question}", json.dumps(question))
+    model, problem = named_chat(llm, profile=profile, asking=Asking(base_url=base_url, connections=1)), ""
     try:
         for _ in range(2):
-            reply = str(model.answer(f"{text}\nYour last query was refused: {why}" if why else text))[:_MOST_REPLY]
+            reply = str(model.answer(f"{text}\nYour last query was refused: {problem}" if problem else text))[
+                :_MOST_REPLY
+            ]
             reply = after_thought(reply)
             fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
             sql = (fenced[1] if fenced else reply).strip().rstrip(";")
             try:
                 columns, rows = views.query(sql)
             except UsageError as error:
-                why = error.message
+                problem = error.message
                 continue
             notes = f"{model.name} wrote the query: read it before the table is trusted. There is no interval."
             count = f"{len(rows)} rows." if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} rows of more."
-            kept = tuple(rows[:MOST_ROWS])
-            return RecordAnswer(question=question, sql=sql, columns=columns, rows=kept, sentence=count, notes=(notes,))
+            shown_rows = tuple(rows[:MOST_ROWS])
+            return RecordAnswer(
+                question=question, sql=sql, columns=columns, rows=shown_rows, sentence=count, notes=(notes,)
+            )
     except InputError as error:
-        why = error.message
+        problem = error.message
     finally:
         model.close()
-    return f"{model.name} gave no query that may run ({why}): this is the answer without it."
+    return f"{model.name} gave no query that may run ({problem}): this is the answer without it."

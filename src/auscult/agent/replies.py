@@ -78,20 +78,20 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
         >>> read_answers("x = [{'type': 'p1', 'reason': 'it's outdoors', 'selected': True,}]", {"p1": "fog"}).of
         {'p1': Answer(selected=True, reason="it's outdoors")}
     """
-    known = {name.casefold(): key for key, name in asked.items()} | {key.casefold(): key for key in asked}
-    found, twice, unasked, unreadable = dict[str, Answer](), set[str](), 0, 0
-    for one in _objects(after_thought(text)) if len(text) <= MOST_CHARACTERS else ():
-        selected = _YES_NO.get(one.get("selected", "").strip().casefold())
-        key = known.get(one.get("type", "").strip().casefold())
-        if "type" not in one or selected is None:
+    keys = {name.casefold(): key for key, name in asked.items()} | {key.casefold(): key for key in asked}
+    answers, twice, unasked, unreadable = dict[str, Answer](), set[str](), 0, 0
+    for entry in _objects(after_thought(text)) if len(text) <= MOST_CHARACTERS else ():
+        selected = _YES_NO.get(entry.get("selected", "").strip().casefold())
+        key = keys.get(entry.get("type", "").strip().casefold())
+        if "type" not in entry or selected is None:
             unreadable += 1
         elif key is None:
             unasked += 1
         else:
-            if key in found and found[key].selected != selected:
+            if key in answers and answers[key].selected != selected:
                 twice.add(key)
-            found[key] = Answer(selected=selected, reason=printable(one.get("reason", ""), MOST_REASON))
-    agreed = {key: answer for key, answer in found.items() if key not in twice}
+            answers[key] = Answer(selected=selected, reason=printable(entry.get("reason", ""), MOST_REASON))
+    agreed = {key: answer for key, answer in answers.items() if key not in twice}
     return Answers(of=agreed, unasked=unasked, unreadable=unreadable)
 
 
@@ -114,25 +114,25 @@ def read_object(kind: type[T], text: str, *, hint: str = "") -> T:
 
 def _objects(text: str) -> Iterator[dict[str, str]]:
     """The objects of a text that have a key with a plain value, the inner ones first; numbers and words as texts."""
-    at = 0
+    position = 0
     for _ in range(_MOST_STARTS):
-        at = text.find("{", at)
-        token = None if at < 0 else _TOKEN.match(text, at)
-        held, key, last = list[dict[str, str]](), "", ""
+        position = text.find("{", position)
+        token = None if position < 0 else _TOKEN.match(text, position)
+        stack, key, last = list[dict[str, str]](), "", ""
         while token is not None:
-            at = token.end()
+            position = token.end()
             sign = token["sign"]
             if sign is None:
                 last = _plain(token)
                 if key:
-                    held[-1][key] = last
+                    stack[-1][key] = last
             elif sign == "{":
-                held.append({})
-            elif sign == "}" and (one := held.pop()):
-                yield one
+                stack.append({})
+            elif sign == "}" and (closed := stack.pop()):
+                yield closed
             key = last if sign == ":" else ""
-            token = _TOKEN.match(text, at) if held else None
-        if at < 0:
+            token = _TOKEN.match(text, position) if stack else None
+        if position < 0:
             return
 
 

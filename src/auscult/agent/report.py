@@ -24,7 +24,7 @@ _REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: 
 def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) -> str:
     """The report of a study, whose folder has ``agent.jsonl``, as HTML; ``record`` is the suite's."""
     page = read_page(record)
-    limits = ", ".join(f"{most:g} {name}" for name, most in asdict(plan.limits).items() if most is not None)
+    limits = ", ".join(f"{limit:g} {name}" for name, limit in asdict(plan.limits).items() if limit is not None)
     return render(
         replace(
             page,
@@ -61,13 +61,13 @@ def _text(text: object) -> str:
 
 
 def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
-    for one in analysis.sections:
-        said = tuple((sentence.text, sentence.refs) for sentence in one.sentences)
-        yield Section(name=f"analysis-{one.name}", title=one.title, statements=said)
+    for section in analysis.sections:
+        statements = tuple((sentence.text, sentence.refs) for sentence in section.sentences)
+        yield Section(name=f"analysis-{section.name}", title=section.title, statements=statements)
     if analysis.table.failures:
         lead = "What failed is in no number. The causes, the first few; errors.jsonl has all."
         yield Section(name="failures", title="Failures", lead=lead, notes=analysis.table.failures)
-    rows = tuple((one.section, one.text, one.why) for one in analysis.struck)
+    rows = tuple((sentence.section, sentence.text, sentence.why) for sentence in analysis.struck)
     if rows or analysis.remarks:
         lead = "What the analyst wrote and the record does not bear out. None of it is a finding."
         table = Table(title="Sentences that were struck out", header=("section", "sentence", "why"), rows=rows)
@@ -86,8 +86,8 @@ def choice_tables(plan: Plan, *, most: int = _MOST_ROWS) -> tuple[Table, ...]:
     tables = []
     for of in CHOICE_SETS:
         name = plan.middle if of == "perturbations" else of
-        taken = dict.fromkeys((one.name, "yes", one.reason) for one in plan.taken(of))
-        left = dict.fromkeys((one.name, "no", one.reason) for one in plan.left_out.of(of))
+        taken = dict.fromkeys((choice.name, "yes", choice.reason) for choice in plan.taken(of))
+        left = dict.fromkeys((choice.name, "no", choice.reason) for choice in plan.left_out.of(of))
         title = f"{name}: {len({row[0] for row in taken}):,} taken, {len(left):,} left out"
         tables.append(_table(title, (name, "taken", "reason"), (*taken, *left), most=most))
     return tuple(tables)
@@ -96,32 +96,34 @@ def choice_tables(plan: Plan, *, most: int = _MOST_ROWS) -> tuple[Table, ...]:
 def _plan_sections(plan: Plan) -> Iterator[Section]:
     lead = f"For “{_text(plan.instruction)}”. " if plan.instruction else ""
     notes = tuple(map(_text, plan.remarks))
-    shown = tuple(table for table in choice_tables(plan) if table.rows)
+    tables = tuple(table for table in choice_tables(plan) if table.rows)
     changed = "A person changed the plan after it was proposed." if plan.changed else ""
     yield Section(
-        name="plan", wordy=True, title="What was chosen, and why", lead=lead + changed, tables=shown, notes=notes
+        name="plan", wordy=True, title="What was chosen, and why", lead=lead + changed, tables=tables, notes=notes
     )
 
 
 def _conversation(folder: Path) -> Iterator[Section]:
     """What operator and guardian said: what the first would take, then what each would have otherwise."""
-    said, taken = list[tuple[str, ...]](), dict[tuple[str, str], bool]()
+    rows, taken = list[tuple[str, ...]](), dict[tuple[str, str], bool]()
     for _, turn in logged(folder, "turn", Turn):
         who = (str(turn.round), turn.name if turn.role in turn.name else f"{turn.role} ({turn.name})")
         proposal = turn.proposal
-        now = {} if proposal is None else {(one.type, of): one for of in CHOICE_SETS for one in proposal.of(of)}
+        now = (
+            {} if proposal is None else {(choice.type, of): choice for of in CHOICE_SETS for choice in proposal.of(of)}
+        )
         other = [key for key, choice in now.items() if choice.selected != taken.get(key, False)]
         for key in other:
             verb = "take" if now[key].selected else "leave out"
-            said.append((*who, verb, f"{_text(key[0])} ({key[1]})", now[key].reason))
+            rows.append((*who, verb, f"{_text(key[0])} ({key[1]})", now[key].reason))
         if not other:
             nothing = (("agree", "–") if taken else ("take", "nothing")) if now else ("–", "–")
-            said.append((*who, *nothing, "" if now else "no answer that could be used"))
+            rows.append((*who, *nothing, "" if now else "no answer that could be used"))
         taken |= {key: choice.selected for key, choice in now.items()}
     disputes = logged(folder, "dispute", Dispute)
-    open_ones = [(one.type, one.operator_reason, one.guardian_reason) for _, one in disputes]
-    if said:
-        talk = _table("What was said", ("round", "who", "would", "what", "why"), said)
+    open_ones = [(dispute.type, dispute.operator_reason, dispute.guardian_reason) for _, dispute in disputes]
+    if rows:
+        talk = _table("What was said", ("round", "who", "would", "what", "why"), rows)
         left = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), open_ones)
         tables = (talk, *((left,) if open_ones else ()))
         yield Section(name="conversation", wordy=True, title="Operator and guardian", tables=tables)
@@ -129,8 +131,8 @@ def _conversation(folder: Path) -> Iterator[Section]:
 
 def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, most: int = _MOST_ROWS) -> Table:
     left = len(rows) - most
-    shown = tuple(tuple(map(_text, row)) for row in rows[:most])
-    return Table(title=title, header=header, rows=shown, note=f"{left:,} more are not shown." if left > 0 else "")
+    cells = tuple(tuple(map(_text, row)) for row in rows[:most])
+    return Table(title=title, header=header, rows=cells, note=f"{left:,} more are not shown." if left > 0 else "")
 
 
 def _cells(analysis: Analysis) -> Section:

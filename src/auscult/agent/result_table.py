@@ -86,10 +86,10 @@ class ResultCell:
     @property
     def path(self) -> str:
         """What it is, in words."""
-        named = {
+        parts = {
             name: getattr(self, name) for name in ("measure", "model", "metric", "group", "level", "split", "case")
         }
-        return " ".join(f"{name}/{text}" for name, text in named.items() if text)
+        return " ".join(f"{name}/{text}" for name, text in parts.items() if text)
 
     @property
     def is_shown(self) -> bool:
@@ -124,9 +124,9 @@ class ResultTable:
 
     def of(self, measure: str, **named: str) -> list[ResultCell]:
         """The cells of a measure with these fields, in their order; of the main metric where it has one."""
-        wanted = {"metric": self.metric, "split": "", **named} if measure not in ("count", "case") else named
-        mine = (cell for cell in self.cells if cell.measure == measure)
-        return [cell for cell in mine if all(getattr(cell, name) == value for name, value in wanted.items())]
+        criteria = {"metric": self.metric, "split": "", **named} if measure not in ("count", "case") else named
+        cells = (cell for cell in self.cells if cell.measure == measure)
+        return [cell for cell in cells if all(getattr(cell, name) == value for name, value in criteria.items())]
 
     def known(self, measure: str, **named: str) -> list[ResultCell]:
         """Those of these that have a value."""
@@ -147,12 +147,12 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
     results = results_of(view)
     index, task = Index(results.numbers, record.task), record.task
     scored = [number.metric for number in index.of("level") if number.value is not None]
-    wished = () if task.main in metrics else [one for one in metrics if one in view.metrics]
-    main = next((one for one in (*wished, task.main, *_MAIN, *scored) if one in scored), index.metrics()[0])
+    wished = () if task.main in metrics else [metric for metric in metrics if metric in view.metrics]
+    main = next((metric for metric in (*wished, task.main, *_MAIN, *scored) if metric in scored), index.metrics()[0])
     maker = _CellMaker(view, index, main)
     errors = [plain(str(row.get("error", "")), limit=300) for row in read_lines(folder / ERRORS)]
     tested = tuple(name for name in record.grid.models if not task.is_baseline(name))
-    strengths = [(one.strength, one.level) for one in record.grid.conditions if one.strength]
+    strengths = [(condition.strength, condition.level) for condition in record.grid.conditions if condition.strength]
     return ResultTable(
         suite=task.suite,
         task=task.title,
@@ -161,7 +161,9 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
         metric=task.metric_name(maker.main),
         models=tested,
         baselines=tuple(name for name in record.grid.models if task.is_baseline(name)),
-        groups=tuple(dict.fromkeys(maker.words(one.grid_cell) for one in index.of("level") if one.group != CLEAN)),
+        groups=tuple(
+            dict.fromkeys(maker.words(number.grid_cell) for number in index.of("level") if number.group != CLEAN)
+        ),
         mixes=tuple(task.group_name(*mix) for mix in index.mixes()) if task.suite == "r2" else (),
         levels=tuple(dict.fromkeys(level for _, level in sorted(strengths))),
         floor=results.uninformative,
@@ -183,20 +185,20 @@ def _record(folder: Path) -> SuiteRecord:
 def charts_by(folder: Path, metric: str) -> list[Figure]:
     """The charts of a record by a metric, as tables call it, that is not its main one; none by that."""
     record = _record(folder)
-    found = [one for one in record.task.metrics if record.task.metric_name(one) == metric]
-    if not found or record.task.main in found or record.task.suite != "r2":
+    metrics = [name for name in record.task.metrics if record.task.metric_name(name) == metric]
+    if not metrics or record.task.main in metrics or record.task.suite != "r2":
         return []
     results = results_of(GridColumns(grid=record.grid, seed=record.seed))
-    task = replace(record.task, metrics=(*found, *record.task.metrics), means={})
+    task = replace(record.task, metrics=(*metrics, *record.task.metrics), means={})
     return charts_of(Index(results.numbers, task), correlations={}, ranks=(), splits=())
 
 
 def _numbered(made: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
     """The cells with references, and p adjusted for all changes and differences."""
     cells = list(made)
-    tested = [at for at, cell in enumerate(cells) if cell.p is not None]
-    adjusted = dict(zip(tested, holm([cells[at].p or 0.0 for at in tested]), strict=True)) if tested else {}
-    return tuple(replace(cell, ref=f"c{at + 1}", p=adjusted.get(at)) for at, cell in enumerate(cells))
+    tested = [index for index, cell in enumerate(cells) if cell.p is not None]
+    adjusted = dict(zip(tested, holm([cells[index].p or 0.0 for index in tested]), strict=True)) if tested else {}
+    return tuple(replace(cell, ref=f"c{index + 1}", p=adjusted.get(index)) for index, cell in enumerate(cells))
 
 
 class _CellMaker:
@@ -232,7 +234,7 @@ class _CellMaker:
         (name, unit), beyond = _KINDS[number.measure], number.beyond
         reason = str(getattr(number.outcome, "reason", "")) if beyond is None else f"above {beyond:g}"
         counts = number.counts
-        made = ResultCell(
+        cell = ResultCell(
             measure=name,
             model=number.model,
             metric=self.view.grid.task.metric_name(number.metric),
@@ -249,7 +251,7 @@ class _CellMaker:
             lower_is_better=number.metric in _LOWER or name == "relative loss",
             reason=reason,
         )
-        return replace(made, **changes)
+        return replace(cell, **changes)
 
     def _over(self, number: Number) -> str:
         """The level of a number over levels: the one that it is over, else average."""
@@ -262,7 +264,7 @@ class _CellMaker:
         """The change at each level that is not the only one of its average."""
         for group in self.view.grid.groups():
             static = static_of(self.view, model, group)
-            moving = [one for one in self.view.grid.of_group(*group) if one.level == DYNAMIC]
+            moving = [condition for condition in self.view.grid.of_group(*group) if condition.level == DYNAMIC]
             for condition in (*(static if len(static) > 1 else ()), *moving):
                 if self.view.grid.is_complete(model, condition.name):
                     scores = self.view.scores(model, [condition], self.main)
@@ -272,18 +274,22 @@ class _CellMaker:
 
     def _kinds(self, model: str) -> Iterator[ResultCell]:
         """What costs most beside each of the others, at the levels that both have."""
-        found = {kind: self.index.get("apc", model, kind, metric=self.main) for kind in self.index.kinds()}
-        values = {kind: one.value for kind, one in found.items() if one is not None and one.value is not None}
+        changes = {kind: self.index.get("apc", model, kind, metric=self.main) for kind in self.index.kinds()}
+        values = {
+            kind: number.value for kind, number in changes.items() if number is not None and number.value is not None
+        }
         if len(values) < 2:
             return
         worst = min(values, key=lambda kind: values[kind])
-        mine = {one.level: one for one in static_of(self.view, model, worst)}
+        by_level = {condition.level: condition for condition in static_of(self.view, model, worst)}
         for kind in values:
-            other = {one.level: one for one in static_of(self.view, model, kind)}
-            shared = [level for level in mine if level in other]
+            other = {condition.level: condition for condition in static_of(self.view, model, kind)}
+            shared = [level for level in by_level if level in other]
             if kind != worst and shared:
-                both = [self.view.scores(model, [part[level] for level in shared], self.main) for part in (mine, other)]
-                outcome = change_difference(*both, **self.view.drawn(CORRELATION))
+                scores = [
+                    self.view.scores(model, [part[level] for level in shared], self.main) for part in (by_level, other)
+                ]
+                outcome = change_difference(*scores, **self.view.drawn(CORRELATION))
                 number = self.view.number("apc_difference", worst, model=model, metric=self.main, outcome=outcome)
                 pair = PAIR.join(map(self.words, (worst, kind)))
                 yield self._cell(number, measure="difference of kinds", group=pair)
@@ -300,9 +306,9 @@ class _CellMaker:
             for group in grid.groups() if by_level else ():
                 static = static_of(self.view, model, group)
                 strong = _scored(self.view, model, static[-1].name, metric=metric) if static else {}
-                lost = sorted((strong[case] - clean[case], case) for case in clean.keys() & strong.keys())
-                if lost and lost[0][0] < 0 and not is_mix(group[0]):
-                    case = lost[0][1]
+                losses = sorted((strong[case] - clean[case], case) for case in clean.keys() & strong.keys())
+                if losses and losses[0][0] < 0 and not is_mix(group[0]):
+                    case = losses[0][1]
                     yield cell(case=case, group=CLEAN, level=CLEAN, value=clean[case])
                     yield cell(case=case, group=self.words(group), level=static[-1].level, value=strong[case])
             lowest = sorted((value, case) for case, value in clean.items())[:_WORST]
@@ -319,7 +325,7 @@ def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> di
 def _counts(record: SuiteRecord, tested: Sequence[str], errors: int) -> Iterator[ResultCell]:
     grid = record.grid
     asked, failed, undefined = request_counts(grid)
-    found = {
+    counts = {
         "models": len(tested),
         "baselines": len(grid.models) - len(tested),
         "cases": len(grid.cases),
@@ -332,5 +338,5 @@ def _counts(record: SuiteRecord, tested: Sequence[str], errors: int) -> Iterator
         "errors": errors,
         **{f"{split} cases": list(grid.splits.values()).count(split) for split in dict.fromkeys(grid.splits.values())},
     }
-    for what, number in found.items():
-        yield ResultCell(measure="count", unit="count", value=float(number), case=what)
+    for name, number in counts.items():
+        yield ResultCell(measure="count", unit="count", value=float(number), case=name)

@@ -65,13 +65,13 @@ class MadeChoice:
 
 def rate_choices(options: ChoicesOptions) -> Done:
     """Have people say which choices of an agent are reasonable, and read what they said."""
-    made = {one.id: one for folder in options.folders for one in choices_of(folder)}
+    choices = {choice.id: choice for folder in options.folders for choice in choices_of(folder)}
     if options.answers:
-        answers, problems = read_answers(options.answers, made)
-        table, metrics = _rates(made, answers, seed=options.seed)
-        more: dict[str, Any] = {"n": len(answers), "problems": problems.found, "metrics": metrics}
-        return write_record("ratings choices", options, {"rate": table}, files={}, **more)
-    page = _page(made, options)
+        answers, problems = read_answers(options.answers, choices)
+        table, metrics = _rates(choices, answers, seed=options.seed)
+        results: dict[str, Any] = {"n": len(answers), "problems": problems.found, "metrics": metrics}
+        return write_record("ratings choices", options, {"rate": table}, files={}, **results)
+    page = _page(choices, options)
     n = sum(len(section.questions) for section in page.sections)
     table = Table(title="choices.html", header=("sentences", "choices"), rows=((str(len(page.sections)), str(n)),))
     files: dict[str, File] = {"choices.html": render(page).encode()}
@@ -83,14 +83,16 @@ def choices_of(folder: Path) -> Iterator[MadeChoice]:
     path = folder / LOG_FILE
     sentences = {str(row["debate"]): str(row["instruction"]) for row in read_lines(path) if row.get("kind") == "debate"}
     turns = logged(folder, "turn", Turn)
-    said = {debate: turn.proposal for debate, turn in turns if turn.role == "operator" and turn.proposal}
-    if not said:
+    proposals = {debate: turn.proposal for debate, turn in turns if turn.role == "operator" and turn.proposal}
+    if not proposals:
         raise UsageError("there is no debate", expected="a study of `auscult agent`", path=path)
-    for debate, proposal in said.items():
+    for debate, proposal in proposals.items():
         for choice_set in CHOICE_SETS:
-            for one in proposal.of(choice_set):
-                key = digest_json([sentences.get(debate, ""), choice_set, one.type, one.reason, one.selected])
-                yield MadeChoice(id=key[:16], instruction=sentences.get(debate, ""), choice_set=choice_set, choice=one)
+            for choice in proposal.of(choice_set):
+                key = digest_json([sentences.get(debate, ""), choice_set, choice.type, choice.reason, choice.selected])
+                yield MadeChoice(
+                    id=key[:16], instruction=sentences.get(debate, ""), choice_set=choice_set, choice=choice
+                )
 
 
 def read_answers(paths: Sequence[Path], made: Mapping[str, MadeChoice]) -> tuple[dict[tuple[str, str], bool], Problems]:
@@ -116,21 +118,21 @@ def read_answers(paths: Sequence[Path], made: Mapping[str, MadeChoice]) -> tuple
 
 def _page(made: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
     """A page of choices that are drawn by chance, by sentence."""
-    rng, drawn = generator(options.seed, "ratings", "choices"), defaultdict[str, list[Question]](list)
-    captions = {one.name: one.summary for one in pool()}
-    known = {one.instruction for one in labelled()}
+    rng, by_sentence = generator(options.seed, "ratings", "choices"), defaultdict[str, list[Question]](list)
+    captions = {sample.name: sample.summary for sample in pool()}
+    sentences = {example.instruction for example in labelled()}
     for choice_set in CHOICE_SETS:
-        there = [one for one in made.values() if one.choice_set == choice_set]
-        for one in (there[at] for at in rng.permutation(len(there))[: options.count]):
-            choice, about = one.choice, captions.get(one.choice.type, "") if one.instruction in known else ""
+        choices = [item for item in made.values() if item.choice_set == choice_set]
+        for item in (choices[index] for index in rng.permutation(len(choices))[: options.count]):
+            choice, summary = item.choice, captions.get(item.choice.type, "") if item.instruction in sentences else ""
             with suppress(UsageError):  # what is no stressor
-                about = about or registry.load("stressor", choice.type).meta.summary
+                summary = summary or registry.load("stressor", choice.type).meta.summary
             tag = f"{choice_set.removesuffix('s')}, {'taken' if choice.selected else 'left out'}"
-            text = f"{about.removesuffix('.')}{'. ' if about else ''}Reason given: {choice.reason or 'none'}"
-            drawn[one.instruction].append(Question(id=one.id, title=choice.type, text=text, tag=tag))
+            text = f"{summary.removesuffix('.')}{'. ' if summary else ''}Reason given: {choice.reason or 'none'}"
+            by_sentence[item.instruction].append(Question(id=item.id, title=choice.type, text=text, tag=tag))
     sections = tuple(
         Section(name=f"sentence-{number}", title=f"“{sentence}”", questions=tuple(questions))
-        for number, (sentence, questions) in enumerate(drawn.items(), 1)
+        for number, (sentence, questions) in enumerate(by_sentence.items(), 1)
     )
     footer = "Export your answers, then: `auscult ratings choices DIR --answers answers.csv --out RATED`."
     title, command = "Is this choice reasonable?", "ratings choices"
@@ -141,29 +143,29 @@ def _rates(
     made: Mapping[str, MadeChoice], answers: Mapping[tuple[str, str], bool], *, seed: int
 ) -> tuple[Table, dict[str, Any]]:
     """Rate by people and by labels for each set, over the choices that were answered."""
-    labels, rows, metrics = {one.instruction: one for one in labelled()}, [], dict[str, Any]()
+    labels, rows, metrics = {example.instruction: example for example in labelled()}, [], dict[str, Any]()
     for choice_set in CHOICE_SETS:
-        given = [
+        ratings = [
             (made[item], rater, good) for (item, rater), good in answers.items() if made[item].choice_set == choice_set
         ]
         by_choice = defaultdict[MadeChoice, list[float]](list)
-        for one, _, good in given:
+        for one, _, good in ratings:
             by_choice[one].append(good)
-        said = {"people": defaultdict[str, list[float]](list), "labels": defaultdict[str, list[float]](list)}
+        rates = {"people": defaultdict[str, list[float]](list), "labels": defaultdict[str, list[float]](list)}
         for one, goods in by_choice.items():
-            said["people"][one.instruction].append(float(np.mean(goods)))
+            rates["people"][one.instruction].append(float(np.mean(goods)))
             if one.instruction in labels:
                 label, choice = labels[one.instruction].labels[choice_set], one.choice
-                said["labels"][one.instruction].append(label.reasonable(choice.type, selected=choice.selected))
-        counts = (len(said["people"]), len(by_choice), len(given), len({rater for _, rater, _ in given}))
-        means = {who: np.array([np.mean(values) for values in each.values()]) for who, each in said.items()}
-        found = {who: mean_over(each, seed=seed) for who, each in means.items()}
+                rates["labels"][one.instruction].append(label.reasonable(choice.type, selected=choice.selected))
+        counts = (len(rates["people"]), len(by_choice), len(ratings), len({rater for _, rater, _ in ratings}))
+        means = {who: np.array([np.mean(values) for values in rated.values()]) for who, rated in rates.items()}
+        intervals = {who: mean_over(values, seed=seed) for who, values in means.items()}
         metrics |= {
             f"{choice_set}, {who}": metric_row(mean, n=len(means[who]))
-            for who, mean in found.items()
+            for who, mean in intervals.items()
             if mean is not None
         }
-        rows.append((choice_set, *map(str, counts), *map(interval_text, found.values())))
+        rows.append((choice_set, *map(str, counts), *map(interval_text, intervals.values())))
     note = "Mean over raters, choices, sentences; intervals of 95 % draw sentences. Labels: of the same choices."
     header = ("set", "sentences", "choices", "answers", "raters", "Rate by people", "Rate by labels")
     return Table(title="Reasonable choices", header=header, rows=tuple(rows), note=note), metrics

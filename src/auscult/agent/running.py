@@ -55,7 +55,7 @@ def run_plan(
         only = None
         if plan.samples:
             only = Path(folder) / "samples.txt"
-            write_bytes(only, "".join(f"{one.id}\n" for one in plan.samples).encode())
+            write_bytes(only, "".join(f"{sample.id}\n" for sample in plan.samples).encode())
         calls = list(suite_options(plan, out, only=only, **how))
         for number, options in enumerate(calls):
             watch.begin(len(calls) - number - 1)
@@ -64,8 +64,8 @@ def run_plan(
             except UsageError as error:
                 if only is None or error.path != str(only):
                     raise
-                lost = UsageError(error.message, expected="ids of the data", hint=error.hint)
-                raise source.placed(lost, ("samples", (error.line or 1) - 1)) from error
+                missing = UsageError(error.message, expected="ids of the data", hint=error.hint)
+                raise source.placed(missing, ("samples", (error.line or 1) - 1)) from error
             except Stopped:
                 pass  # told below
             watch.refuse()
@@ -109,34 +109,34 @@ def run(suite: str | Plan, *, out: Path | str, progress: Progress | None = None,
 def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any) -> Iterator[SuiteOptions]:
     """The suite's options for each of its calls; as many as there are sets of severities, and at least one."""
     suite, data = load_suite(plan.suite), plan.data
-    given: dict[str, Any] = {"models": plan.models, "seed": plan.seed, "plan_hash": plan.hash, **how}
-    given |= {"splits": data.splits} if data.splits else {}
-    given |= {"data": SCENES, "count": data.scenes} if data.scenes is not None else {"data": data_of(data.path)}
-    given |= {"only": only} if only is not None else {}
-    given |= dict(data_option(plan, name) for name in data.options)
+    values: dict[str, Any] = {"models": plan.models, "seed": plan.seed, "plan_hash": plan.hash, **how}
+    values |= {"splits": data.splits} if data.splits else {}
+    values |= {"data": SCENES, "count": data.scenes} if data.scenes is not None else {"data": data_of(data.path)}
+    values |= {"only": only} if only is not None else {}
+    values |= dict(data_option(plan, name) for name in data.options)
     if plan.suite == "avi":
-        given |= {"tasks": tuple(one.name for one in plan.tasks), "budget": plan.limits.usd}
+        values |= {"tasks": tuple(task.name for task in plan.tasks), "budget": plan.limits.usd}
     if plan.suite == "rris" and plan.negatives:
-        given["kinds"] = tuple(one.name for one in plan.negatives)
+        values["kinds"] = tuple(negative.name for negative in plan.negatives)
     calls: list[dict[str, Any]] = [{}]
     if plan.suite == "r2":
-        given |= {"task": plan.task, "mixes": ()}
+        values |= {"task": plan.task, "mixes": ()}
         calls = [{"kinds": kinds, "levels": levels} for levels, kinds in _by_levels(plan).items()] or calls
     names = option_names(suite.options())
     for call in calls:
-        words = frozenset(names[field] for field in {**given, **call} if field in names)
-        yield options_of(suite, {**given, **call, "out": out, "given": words})
+        words = frozenset(names[field] for field in {**values, **call} if field in names)
+        yield options_of(suite, {**values, **call, "out": out, "given": words})
 
 
 def _by_levels(plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Perturbations by their levels: what has the same ones is one call."""
     levels: dict[str, tuple[str, ...]] = {}
-    for one in plan.perturbations:
-        levels[one.name] = tuple(dict.fromkeys((*levels.get(one.name, ()), *one.levels)))
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for name, each in levels.items():
-        found[each] = (*found.get(each, ()), name)
-    return found
+    for perturbation in plan.perturbations:
+        levels[perturbation.name] = tuple(dict.fromkeys((*levels.get(perturbation.name, ()), *perturbation.levels)))
+    by_levels: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name, severities in levels.items():
+        by_levels[severities] = (*by_levels.get(severities, ()), name)
+    return by_levels
 
 
 class _Watch:
@@ -178,18 +178,18 @@ class _Watch:
             self._looked = now
             spent["disk_mb"] = folder_mb(self._out)
         for name, value in spent.items():
-            most = getattr(limits, name)
-            if most is not None and value >= most:
-                self._reached = (name, most)
-                raise Stopped(f"the plan's limit of {most:g} {name} is reached", hint="the same command goes on")
+            limit = getattr(limits, name)
+            if limit is not None and value >= limit:
+                self._reached = (name, limit)
+                raise Stopped(f"the plan's limit of {limit:g} {name} is reached", hint="the same command goes on")
 
     def refuse(self) -> None:
         """Raise where a limit was reached."""
         if self._reached is None:
             return
-        name, most = self._reached
+        name, limit = self._reached
         error = LimitReached(
-            f"the limit of {most:g} {name} is reached: {self._left:,} requests and {self._calls} more parts are left",
+            f"the limit of {limit:g} {name} is reached: {self._left:,} requests and {self._calls} more parts are left",
             expected=f"a higher limit: --max-{name.replace('_', '-')} of `auscult agent`, or limits.{name} of the plan",
             hint="what was done is kept: the same command with a higher limit goes on and repeats no request",
             path=self._out,

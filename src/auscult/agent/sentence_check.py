@@ -101,38 +101,38 @@ class _Sentence:
     def about(self, dimension: str, place: int) -> str | None:
         """What a place is about: what its clause names, nearest before, else after; else an earlier clause."""
         start, end = next(clause for clause in self.clauses if place < clause[1])
-        mine = [(at, name) for at, one, name in self.names if one == dimension and at < end]
-        near = [name for at, name in mine if start <= at]
-        before = [name for at, name in mine if start <= at < place]
-        earlier = [name for at, name in mine if at < start]
-        found = before[-1:] or near[:1] or [name for name in earlier if name != CLEAN][-1:] or earlier[-1:]
-        return found[0] if found else None
+        named = [(position, name) for position, kind, name in self.names if kind == dimension and position < end]
+        near = [name for position, name in named if start <= position]
+        before = [name for position, name in named if start <= position < place]
+        earlier = [name for position, name in named if position < start]
+        nearest = before[-1:] or near[:1] or [name for name in earlier if name != CLEAN][-1:] or earlier[-1:]
+        return nearest[0] if nearest else None
 
     def is_about(self, cell: ResultCell, place: int) -> bool:
         """Whether a cell is of what a place is about."""
         if (self.about("split", place) or "") != cell.split:
             return False
         for dimension in _BOUND:
-            name, mine = self.about(dimension, place), getattr(cell, dimension)
+            name, value = self.about(dimension, place), getattr(cell, dimension)
             if cell.measure in ("breaking point", "relative loss") and dimension == "level":
-                mine = CLEAN  # it is a share of that
-            if name is not None and mine and name not in (mine, *mine.split(PAIR)):
+                value = CLEAN  # it is a share of that
+            if name is not None and value and name not in (value, *value.split(PAIR)):
                 return False
         return True
 
     def directions(self, clause: tuple[int, int]) -> list[tuple[int, int]]:
         """The claims of a clause: their places, and 1 for better, -1 for worse."""
-        bare, found = self.bare[: clause[1]], list[tuple[int, int]]()
-        for one in _DIRECTION.finditer(bare, clause[0]):
-            turned = bool(one["turned"]) != bool(_TURNED.match(bare, one.end()))
-            found.append((one.start(), -1 if bool(one["better"]) == turned else 1))
-        return found
+        bare, claims = self.bare[: clause[1]], list[tuple[int, int]]()
+        for match in _DIRECTION.finditer(bare, clause[0]):
+            turned = bool(match["turned"]) != bool(_TURNED.match(bare, match.end()))
+            claims.append((match.start(), -1 if bool(match["better"]) == turned else 1))
+        return claims
 
     def sign(self, cell: ResultCell) -> int:
         """The sign of a cell as the sentence has it, which may name the second of a pair first."""
         pair = (cell.group if PAIR in cell.group else cell.model).split(PAIR)
-        at, first = next(((at, name) for at, _, name in self.names if name in pair), (0, ""))
-        turned = (first == pair[-1]) != bool(_BESIDE.search(self.bare[:at]))
+        position, first = next(((position, name) for position, _, name in self.names if name in pair), (0, ""))
+        turned = (first == pair[-1]) != bool(_BESIDE.search(self.bare[:position]))
         return -cell.sign if len(pair) > 1 and turned else cell.sign
 
 
@@ -153,53 +153,58 @@ class SentenceChecker:
         missing = [ref for ref in refs if ref not in self._cells]
         if missing:
             return f"it refers to {missing[0][:40]!r}, which is no cell"
-        said, cells = self._read(text), [self._cells[ref] for ref in refs]
-        if not said.numbers and not _CLAIM.search(said.bare):
-            named = {dimension for _, dimension, name in said.names if name != CLEAN}
-            is_finding = not advises and (cells or named >= {"model", "group"})
+        sentence, cells = self._read(text), [self._cells[ref] for ref in refs]
+        if not sentence.numbers and not _CLAIM.search(sentence.bare):
+            dimensions = {dimension for _, dimension, name in sentence.names if name != CLEAN}
+            is_finding = not advises and (cells or dimensions >= {"model", "group"})
             return "it has no number and no claim in words that can be checked" if is_finding else ""
-        if foreign := self._unknown.search(said.bare) or _LETTERS_AND_DIGITS.search(said.bare):
+        if foreign := self._unknown.search(sentence.bare) or _LETTERS_AND_DIGITS.search(sentence.bare):
             return f"it names {foreign[0].strip()[:40]!r}, of which the record has nothing"
         if not cells:
             return "it says something of the results and refers to no cell"
-        return _wrong_number(said, cells) or _wrong_claim(said, cells) or self._wrong_extreme(said, cells)
+        return _wrong_number(sentence, cells) or _wrong_claim(sentence, cells) or self._wrong_extreme(sentence, cells)
 
     def _read(self, text: str) -> _Sentence:
         plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2013", "-")
         plain = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
         names: list[tuple[int, str, str]] = []
-        for found in self._name.finditer(plain):
-            dimension, name = self._names.get(found[0]) or self._names[found[0].casefold()]
-            names += [(found.start(), one, name) for one in (dimension, *(["level"] if name == CLEAN else []))]
+        for match in self._name.finditer(plain):
+            dimension, name = self._names.get(match[0]) or self._names[match[0].casefold()]
+            names += [(match.start(), kind, name) for kind in (dimension, *(["level"] if name == CLEAN else []))]
         bare = _blanked(_HARMLESS, _blanked(self._name, plain))
-        cuts = [found.end() for found in _SEPARATOR.finditer(_blanked(re.compile(r"\[[^]]*\]"), bare))]
+        cuts = [match.end() for match in _SEPARATOR.finditer(_blanked(re.compile(r"\[[^]]*\]"), bare))]
         clauses = tuple(pairwise((0, *cuts, len(plain) + 1)))
         return _Sentence(bare=bare, names=tuple(names), clauses=clauses, numbers=tuple(_numbers(bare)))
 
     def _wrong_extreme(self, said: _Sentence, cells: Sequence[ResultCell]) -> str:
-        for found in _SUPERLATIVE.finditer(said.bare):
-            mine = [cell for cell in cells if cell.measure not in DIFFERENCES and said.is_about(cell, found.start())]
-            if not any(self._is_extreme(cell, said, most=bool(found["most"])) for cell in mine):
-                return f"nothing it refers to is what it calls {found[0]!r}"
-            measured = re.compile(r"\s+(?:\w+\s+)?measured").match(said.bare, found.end())
+        for match in _SUPERLATIVE.finditer(said.bare):
+            candidates = [
+                cell for cell in cells if cell.measure not in DIFFERENCES and said.is_about(cell, match.start())
+            ]
+            if not any(self._is_extreme(cell, said, most=bool(match["most"])) for cell in candidates):
+                return f"nothing it refers to is what it calls {match[0]!r}"
+            measured = re.compile(r"\s+(?:\w+\s+)?measured").match(said.bare, match.end())
             if not measured and not any(cell.measure in DIFFERENCES and cell.is_shown for cell in cells):
                 return NOT_SHOWN
         return ""
 
     def _is_extreme(self, cell: ResultCell, said: _Sentence, *, most: bool) -> bool:
         """Whether no cell beside it is beyond it: of the same model under another kind, else of another model."""
-        alike = [
-            one
-            for one in self.table.cells
-            if one.value is not None
-            and (one.measure, one.metric, one.level, one.split) == (cell.measure, cell.metric, cell.level, cell.split)
+        comparable = [
+            other
+            for other in self.table.cells
+            if other.value is not None
+            and (other.measure, other.metric, other.level, other.split)
+            == (cell.measure, cell.metric, cell.level, cell.split)
         ]
-        kinds = [one.value for one in alike if one.model == cell.model and one.group not in self.table.mixes]
-        models = [one.value for one in alike if one.group == cell.group and one.model in self.table.models]
-        beside = [value for value in (kinds if len(kinds) > 1 else models) if value is not None]
+        kinds = [
+            other.value for other in comparable if other.model == cell.model and other.group not in self.table.mixes
+        ]
+        models = [other.value for other in comparable if other.group == cell.group and other.model in self.table.models]
+        values = [value for value in (kinds if len(kinds) > 1 else models) if value is not None]
         if cell.measure in CHANGES and re.search(r"\bbest\b|\bworst\b|gain|improv", said.bare) is None:
             most = not most  # of a loss
-        return len(beside) > 1 and cell.value == (max if most else min)(beside)
+        return len(values) > 1 and cell.value == (max if most else min)(values)
 
 
 def _wrong_number(said: _Sentence, cells: Sequence[ResultCell]) -> str:
@@ -213,11 +218,11 @@ def _wrong_number(said: _Sentence, cells: Sequence[ResultCell]) -> str:
 
 
 def _wrong_claim(said: _Sentence, cells: Sequence[ResultCell]) -> str:
-    mine = [cell for cell in cells if cell.measure in (*CHANGES, *DIFFERENCES)]
+    changes = [cell for cell in cells if cell.measure in (*CHANGES, *DIFFERENCES)]
     for clause in said.clauses:
         bare = said.bare[slice(*clause)]
         if _OPEN.search(bare):
-            if any(cell.is_shown and said.is_about(cell, clause[1] - 1) for cell in mine):
+            if any(cell.is_shown and said.is_about(cell, clause[1] - 1) for cell in changes):
                 return "the interval of what it refers to leaves out zero"
             continue
         if _SAME.search(bare):
@@ -229,7 +234,7 @@ def _wrong_claim(said: _Sentence, cells: Sequence[ResultCell]) -> str:
         for place, direction in said.directions(clause):
             right = [
                 cell
-                for cell in mine
+                for cell in changes
                 if said.sign(cell) == direction
                 and said.is_about(cell, place)
                 and (cell.measure in DIFFERENCES or not compared)
@@ -243,17 +248,17 @@ def _wrong_claim(said: _Sentence, cells: Sequence[ResultCell]) -> str:
 
 def _numbers(bare: str) -> Iterator[_Number]:
     """The numbers of a text without names, in digits and in words."""
-    for found in _NUMBER.finditer(bare):
-        printed = found["digits"] or found["word"]
-        known = _AMOUNTS.get(printed.casefold(), math.nan)  # nan is no value of anything
-        number = _printed(printed) if found["digits"] else _Number(printed=printed, value=known)
-        unit = next((name for name in ("p", "percent", "points", "ratio") if found[name]), "")
+    for match in _NUMBER.finditer(bare):
+        printed = match["digits"] or match["word"]
+        amount = _AMOUNTS.get(printed.casefold(), math.nan)  # nan is no value of anything
+        number = _printed(printed) if match["digits"] else _Number(printed=printed, value=amount)
+        unit = next((name for name in ("p", "percent", "points", "ratio") if match[name]), "")
         yield replace(
             number,
-            at=found.start(),
+            at=match.start(),
             unit="ratio" if printed.casefold() in _WORDS["ratios"] else unit,
-            nouns=tuple(re.findall("[a-z]+", bare[max(found.end("digits"), found.end("word")) :].lower())[:4]),
-            ends=(_printed(found["low"]), _printed(found["high"])) if found["low"] else None,
+            nouns=tuple(re.findall("[a-z]+", bare[max(match.end("digits"), match.end("word")) :].lower())[:4]),
+            ends=(_printed(match["low"]), _printed(match["high"])) if match["low"] else None,
         )
 
 
@@ -311,38 +316,38 @@ def _is_ratio(ratio: float, cells: Sequence[ResultCell]) -> bool:
 
 def _names_of(table: ResultTable) -> dict[str, tuple[str, str]]:
     """Every spelling of what the table has a name for, in small letters but for metrics."""
-    found: dict[str, tuple[str, str]] = {CLEAN: ("group", CLEAN)}
-    found |= {name: ("", name) for name in (table.suite, table.data) if re.search(r"\d", name)}
+    names: dict[str, tuple[str, str]] = {CLEAN: ("group", CLEAN)}
+    names |= {name: ("", name) for name in (table.suite, table.data) if re.search(r"\d", name)}
     for model in (*table.models, *table.baselines):
         short = model.split(".")[1] if "." in model else model
         for spelled in (model, model.rpartition(".v")[0] or model, short, short.replace("_", " ")):
-            found.setdefault(spelled, ("model", model))
+            names.setdefault(spelled, ("model", model))
     for cell in table.cells:
         groups = cell.group.split(PAIR)
-        named = [*(("group", group) for group in groups), ("metric", cell.metric)]
-        for dimension, name in (*named, *([("case", cell.case)] if cell.measure == "case" else [])):
-            found.setdefault(name, (dimension, name))
+        pairs = [*(("group", group) for group in groups), ("metric", cell.metric)]
+        for dimension, name in (*pairs, *([("case", cell.case)] if cell.measure == "case" else [])):
+            names.setdefault(name, (dimension, name))
             if dimension == "group":
-                found.setdefault(name.replace("_", " "), (dimension, name))
+                names.setdefault(name.replace("_", " "), (dimension, name))
     for level in dict.fromkeys(cell.level for cell in table.cells if cell.level not in ("", CLEAN, AVERAGE)):
         number = {"low": "1", "medium": "3", "high": "5"}.get(level, level)
         starts = ("level", "severity", "strength")
         spellings = [f"{start} {name}" for start in starts for name in (level, number)]
         spellings += [f"at {level}", f"at the {level}", *(f"{level} {end}" for end in starts)]
-        found |= dict.fromkeys([*spellings, *([level] * (level in (DYNAMIC, REMOVED)))], ("level", level))
+        names |= dict.fromkeys([*spellings, *([level] * (level in (DYNAMIC, REMOVED)))], ("level", level))
     for split in {cell.split for cell in table.cells if cell.split}:
-        found |= dict.fromkeys((f"{split} clips", f"{split} cases"), ("split", split))
-    found |= dict.fromkeys(("average", "on average", "averaged", "APC", "mean over"), ("level", AVERAGE))
-    return {name if of[0] == "metric" else name.casefold(): of for name, of in found.items() if name}
+        names |= dict.fromkeys((f"{split} clips", f"{split} cases"), ("split", split))
+    names |= dict.fromkeys(("average", "on average", "averaged", "APC", "mean over"), ("level", AVERAGE))
+    return {name if of[0] == "metric" else name.casefold(): of for name, of in names.items() if name}
 
 
 def _foreign(known: Mapping[str, object]) -> set[str]:
     """Names of models, perturbations and metrics that the record has nothing of."""
-    found = set(_WORDS["further"].split())
+    foreign = set(_WORDS["further"].split())
     for kind in ("stressor", "score", "model"):
         names = {base_of(entry.name) for entry in registry.entries(kind)}
-        found |= names | {name.replace("_", " ") for name in names}
-    return found - {*_WORDS["ordinary"].split(), *map(str.casefold, known)}
+        foreign |= names | {name.replace("_", " ") for name in names}
+    return foreign - {*_WORDS["ordinary"].split(), *map(str.casefold, known)}
 
 
 def _any(names: Iterable[str]) -> str:

@@ -118,19 +118,19 @@ def run_study(
     listener = progress or Silent()
     yaml_module()  # what is not installed is said before anything is asked
     manifest = options.manifest("agent")
-    every = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
+    arguments = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
     planned_before = (options.out / FILE).is_file()
-    ignore = IGNORED | _GROWING | (every if options.plan or not planned_before else frozenset())
+    ignore = IGNORED | _GROWING | (arguments if options.plan or not planned_before else frozenset())
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=ignore) as run:
         if not planned_before:  # what an earlier sentence left is no study
             run.manifest |= {key: manifest[key] for key in ("arguments", "seeds")}
             run.write_json(MANIFEST, run.manifest)
         for name in (LOG_FILE, CAPTIONS, "report.html"):
             run.claim(name)
-        given = _read_given(options) if options.plan else None
-        limits = _limits(options, PlanLimits() if given is None else given[0].limits)
+        given_plan = _read_given(options) if options.plan else None
+        limits = _limits(options, PlanLimits() if given_plan is None else given_plan[0].limits)
         log = AgentLog(options.out, most_requests=limits.requests)
-        how = ChatHow(
+        chat_settings = ChatHow(
             base_url=options.base_url,
             profile=options.profile,
             seed=options.seed,
@@ -139,21 +139,21 @@ def run_study(
             replies=LOG_FILE,
         )
         source = None
-        if given is None:
-            study = _proposed(options, how, log, progress=listener)
+        if given_plan is None:
+            study = _proposed(options, chat_settings, log, progress=listener)
         else:
-            plan, source = given
+            plan, source = given_plan
             study = Study(folder=options.out, plan=replace(_as_changed(plan, options, log), limits=limits))
         log.add("plan", hash=study.plan.hash, changed=study.plan.changed, proposed=study.plan.proposed)
         run.write_text(FILE, plan_text(study.plan))
         planned(study)
         if not options.dry_run:
-            more = {"workers": options.workers, "overwrite": options.overwrite}
+            run_options = {"workers": options.workers, "overwrite": options.overwrite}
             log.add("run", parts=_parts(study))
-            done = run_plan(study.plan, study.record, listener, source=source, **more)
+            done = run_plan(study.plan, study.record, listener, source=source, **run_options)
             study = replace(study, run=done)
             if done.summary.ok:
-                analysis = _analysed(study, options, how, log=log)
+                analysis = _analysed(study, options, chat_settings, log=log)
                 study = replace(study, analysis=analysis)
                 run.write_json("analysis.json", analysis.as_json())
                 report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
@@ -164,15 +164,15 @@ def run_study(
 
 def _parts(study: Study) -> list[str]:
     """Models and conditions of a plan; a record that has others of an earlier plan would report those as well."""
-    levels = [(kind_of(one.name), level) for one in study.plan.perturbations for level in one.levels]
-    tried = [f"{kind} at {level if level == DYNAMIC else level_word(level)}" for kind, level in levels]
-    parts = [*study.plan.models, *tried]
+    levels = [(kind_of(entry.name), level) for entry in study.plan.perturbations for level in entry.levels]
+    conditions = [f"{kind} at {level if level == DYNAMIC else level_word(level)}" for kind, level in levels]
+    parts = [*study.plan.models, *conditions]
     for row in read_lines(study.folder / LOG_FILE):
         before = row.get("parts") if row.get("kind") == "run" else None
-        lost = [part for part in before if part not in parts] if isinstance(before, list) else []
-        if lost:
+        missing = [part for part in before if part not in parts] if isinstance(before, list) else []
+        if missing:
             raise UsageError(
-                f"the record has {', '.join(map(str, lost[:5]))}, which the plan leaves out",
+                f"the record has {', '.join(map(str, missing[:5]))}, which the plan leaves out",
                 expected="a plan that holds what was run before",
                 hint="another --out for this plan, or --overwrite to begin anew",
                 path=study.record,
@@ -182,12 +182,12 @@ def _parts(study: Study) -> list[str]:
 
 def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLog) -> Analysis:
     """The numbers in words, by the language model where there is one; what it wrote is not asked again."""
-    metrics = [one.name for one in study.plan.metrics]
+    metrics = [metric.name for metric in study.plan.metrics]
     if not options.llm or options.replay is not None:
         return analyse(study.record, metrics=metrics)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
-        held.callback(chat.close)
+        stack.callback(chat.close)
 
         def write(text: str) -> str | Failed:
             key = key_of(chat.name, chat.revision, text=text, media=())
@@ -222,8 +222,8 @@ def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
 
 def _limits(options: AgentOptions, known: PlanLimits) -> PlanLimits:
     """The limits of a plan, and those that were given beside it."""
-    given = {one.name: getattr(options, f"max_{one.name}") for one in fields(known)}
-    return replace(known, **{name: most for name, most in given.items() if most is not None})
+    values = {limit.name: getattr(options, f"max_{limit.name}") for limit in fields(known)}
+    return replace(known, **{name: limit for name, limit in values.items() if limit is not None})
 
 
 # --- from a sentence to a plan ---
@@ -253,10 +253,18 @@ def plan(
     """
     if more.get("suite") == "avi" and data == SCENES and not out:
         raise UsageError("suite avi makes its samples in `out`, and there is none", expected="out=FOLDER")
-    own = {"sentence": sentence, "data": data_of(data) if data else "", "task": task, "models": models, "dry_run": True}
+    fixed = {
+        "sentence": sentence,
+        "data": data_of(data) if data else "",
+        "task": task,
+        "models": models,
+        "dry_run": True,
+    }
     given = frozenset({"severity"} if "levels" in more else ())
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
-        return run_study(from_keywords(AgentOptions, {**more, **own, "out": Path(out or folder), "given": given})).plan
+        return run_study(
+            from_keywords(AgentOptions, {**more, **fixed, "out": Path(out or folder), "given": given})
+        ).plan
 
 
 def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
@@ -266,61 +274,61 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
     if options.data == "":
         raise UsageError("there is no data", expected="--data PATH or scenes")
     suite, base = _suite_options(options), _unchosen(options)
-    tried = (PlanPerturbation(name="gaussian_noise", severities=options.levels),)
+    trial = (PlanPerturbation(name="gaussian_noise", severities=options.levels),)
     # what is mistyped is said before anything is measured or asked
-    check_plan(replace(base, perturbations=tried if options.suite == "r2" and "severity" in options.given else ()))
-    built_in, kept = (BuiltInDebater("operator"), BuiltInDebater("guardian")), options.out / CAPTIONS
+    check_plan(replace(base, perturbations=trial if options.suite == "r2" and "severity" in options.given else ()))
+    built_in, captions = (BuiltInDebater("operator"), BuiltInDebater("guardian")), options.out / CAPTIONS
     if options.replay is not None and (options.replay / CAPTIONS).is_file():
-        write_bytes(kept, read_bytes(options.replay / CAPTIONS))
-    with ExitStack() as held:
+        write_bytes(captions, read_bytes(options.replay / CAPTIONS))
+    with ExitStack() as stack:
         chat, debaters = None, tuple[Debater, ...](built_in)
         if options.replay is not None:
             debaters = replay(options.replay)
         elif options.llm:
             chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
             debaters = pair = chat_debaters(options.llm, how=how, log=log, fallbacks=built_in)
-            for one in (chat, *pair):
-                held.callback(one.close)
-        offer = offer_of(suite, kept=kept, chat=chat, log=log, progress=progress)
-        found = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
-    if isinstance(found, Failed):
-        hint = found.error.hint or "the same command goes on; leave --llm out for the built-in planner"
+            for opened in (chat, *pair):
+                stack.callback(opened.close)
+        offer = offer_of(suite, kept=captions, chat=chat, log=log, progress=progress)
+        outcome = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
+    if isinstance(outcome, Failed):
+        hint = outcome.error.hint or "the same command goes on; leave --llm out for the built-in planner"
         hint = hint.replace("--budget", "--max-usd")
-        kind = LimitReached if found.error.stage == "limit" else UsageError
-        raised = kind(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
+        kind = LimitReached if outcome.error.stage == "limit" else UsageError
+        raised = kind(outcome.error.error, expected=outcome.error.expected, hint=hint, path=outcome.error.path)
         if isinstance(raised, LimitReached):
             raised.limit = "requests" if log.is_spent else "usd"
         raise raised
-    plan, path = plan_of(options, offer, found, base=base), options.out / FILE
+    plan, path = plan_of(options, offer, outcome, base=base), options.out / FILE
     if path.is_file() and read_plan(path)[0].hash != plan.hash:
         raise UsageError(
             "the folder has another plan than this command proposes",
             path=path,
             hint=f"--plan {path} goes on from it; --overwrite begins anew",
         )
-    return Study(folder=options.out, plan=plan, debate=found)
+    return Study(folder=options.out, plan=plan, debate=outcome)
 
 
 def _suite_options(options: AgentOptions) -> Any:
     """The options of the suite that say what can be chosen."""
     refuse_unknown((options.suite,), SUITES, "study of suite")
     suite = load_suite(options.suite)
-    asked = {name: value for name in (*_OF_DATA, "task") if (value := getattr(options, name))}
-    refuse_foreign(suite, frozenset(asked))
+    chosen = {name: value for name in (*_OF_DATA, "task") if (value := getattr(options, name))}
+    refuse_foreign(suite, frozenset(chosen))
     common = {name: getattr(options, name) for name in ("out", "data", "count", "seed", "splits", "workers")}
-    return options_of(suite, common | asked)
+    return options_of(suite, common | chosen)
 
 
 def _unchosen(options: AgentOptions) -> Plan:
     """The plan as far as the command says it."""
-    made = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
+    makes_scenes = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
     return Plan(
         instruction=options.sentence[:MOST_TEXT],
         suite=options.suite,  # type: ignore[arg-type] # one of SUITES
         task=options.task,
         data=PlanData(
-            path="" if made else str(options.out / "scenes" if options.data == SCENES else options.data),
-            scenes=options.count if made else None,
+            path="" if makes_scenes else str(options.out / "scenes" if options.data == SCENES else options.data),
+            scenes=options.count if makes_scenes else None,
             splits=options.splits,
             options={name: str(path) for name in _OF_DATA if (path := getattr(options, name)) is not None},
         ),
@@ -331,17 +339,17 @@ def _unchosen(options: AgentOptions) -> Plan:
 
 def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -> Plan:
     """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
-    proposal, told = found.proposal, [*offer.remarks, *found.remarks]
+    proposal, remarks = found.proposal, [*offer.remarks, *found.remarks]
     if not proposal.selected("perturbations"):
         bold = BuiltInDebater("guardian").propose(options.sentence, offer)
         proposal = replace(proposal, perturbations=bold.perturbations)
-        told.append("No perturbation is sure to occur here: the plausible ones are taken.")
+        remarks.append("No perturbation is sure to occur here: the plausible ones are taken.")
     taken, left = (_chosen(proposal, selected=side) for side in (True, False))
     if options.suite == "avi":
         taken["samples"], left["samples"] = _of_tasks(taken, left["samples"])
     for of, chosen in taken.items():
         if not chosen:
-            first = next((f"{one.type}: {one.reason}" for one in proposal.of(of)), "nothing is offered")
+            first = next((f"{choice.type}: {choice.reason}" for choice in proposal.of(of)), "nothing is offered")
             lacking = f"none of {len(offer.of(of)):,} {of} is taken; {first}"
             raise NothingToDo(lacking, hint="other data, or fewer demands")
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
@@ -349,11 +357,11 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
     plan = replace(
         base,
         places=_places(reading),
-        samples=tuple(PlanSample(id=one.name, reason=one.reason) for one in taken["samples"]),
+        samples=tuple(PlanSample(id=choice.name, reason=choice.reason) for choice in taken["samples"]),
         metrics=taken["metrics"],
         planner="built-in" if speaker.startswith("built-in") else speaker,
         rounds=found.rounds,
-        remarks=tuple(text[:MOST_TEXT] for text in (*told, *map(_dispute, found.disputes))),
+        remarks=tuple(text[:MOST_TEXT] for text in (*remarks, *map(_dispute, found.disputes))),
         left_out=PlanLeftOut(**left),
         **middle,
     )
@@ -376,16 +384,16 @@ def _of_tasks(
     taken: Mapping[ChoiceSet, tuple[PlanChoice, ...]], left: Sequence[PlanChoice]
 ) -> tuple[tuple[PlanChoice, ...], tuple[PlanChoice, ...]]:
     """The samples of avi that are of a task that is taken, and the others; all of these tasks where none fits."""
-    tasks = {one.name for one in taken["perturbations"]}
-    mine, others = list[PlanChoice](), [*left]
-    for one in taken["samples"]:
-        of_task = TASK_OF.get(one.name.partition("/")[0]) in tasks
-        (mine if of_task else others).append(one if of_task else replace(one, reason="Its task is left out."))
-    if not mine:
-        mine = [one for one in left if TASK_OF.get(one.name.partition("/")[0]) in tasks]
-        others = [one for one in others if one not in mine]
-        mine = [replace(one, reason="Its task is taken, of which nothing fits better.") for one in mine]
-    return tuple(mine), tuple(others)
+    tasks = {task.name for task in taken["perturbations"]}
+    fitting, others = list[PlanChoice](), [*left]
+    for sample in taken["samples"]:
+        of_task = TASK_OF.get(sample.name.partition("/")[0]) in tasks
+        (fitting if of_task else others).append(sample if of_task else replace(sample, reason="Its task is left out."))
+    if not fitting:
+        fitting = [sample for sample in left if TASK_OF.get(sample.name.partition("/")[0]) in tasks]
+        others = [sample for sample in others if sample not in fitting]
+        fitting = [replace(sample, reason="Its task is taken, of which nothing fits better.") for sample in fitting]
+    return tuple(fitting), tuple(others)
 
 
 def _dispute(one: Dispute) -> str:
@@ -395,13 +403,13 @@ def _dispute(one: Dispute) -> str:
 
 def _places(reading: Reading) -> tuple[str, ...]:
     """Where the situations of a sentence are set; several where they exclude one another."""
-    found = []
+    places = []
     for part in alternatives(reading.situations) if reading.situations else ():
-        names = dict.fromkeys(one for name in part for one in lineage(name))
-        found.append(
+        names = dict.fromkeys(situation for name in part for situation in lineage(name))
+        places.append(
             "+".join(dict.fromkeys(word for name in names for word in situations()[name].place.split("+") if word))
         )
-    return tuple(dict.fromkeys(filter(None, found))) or ("outdoors", "indoors")
+    return tuple(dict.fromkeys(filter(None, places))) or ("outdoors", "indoors")
 
 
 def _perturbations(
@@ -409,39 +417,39 @@ def _perturbations(
 ) -> tuple[PlanPerturbation, ...]:
     """Each chosen one with the severities that were given or read, and changing over time where that was."""
     levels = options.levels if "severity" in options.given else reading.levels or _LEVELS
-    task, found = task_rules(options.task), []
-    for one in chosen:
-        first_mask = room_of(one.name) == "masks"
+    task, perturbations = task_rules(options.task), []
+    for choice in chosen:
+        first_mask = room_of(choice.name) == "masks"
         static = tuple(
             level for level in levels if level != DYNAMIC and not (first_mask and level_word(level) == "medium")
         )
-        moves = not task.still and room_of(one.name) == "vision"
+        moves = not task.still and room_of(choice.name) == "vision"
         if static or not moves:
-            each = static or (("low", "high") if first_mask else _LEVELS)
-            found.append(PlanPerturbation(name=one.name, severities=each, reason=one.reason))
+            severities = static or (("low", "high") if first_mask else _LEVELS)
+            perturbations.append(PlanPerturbation(name=choice.name, severities=severities, reason=choice.reason))
         if moves and (reading.dynamic or DYNAMIC in levels):
-            found.append(PlanPerturbation(name=one.name, schedule="dynamic", reason=one.reason))
-    return tuple(found)
+            perturbations.append(PlanPerturbation(name=choice.name, schedule="dynamic", reason=choice.reason))
+    return tuple(perturbations)
 
 
 def _possible(plan: Plan, reading: Reading) -> Plan:
     """The plan with its conflicts solved: a wish is obeyed, the rules' own choice stands, another's is left out."""
-    left, kept, remarks = [], list[PlanPerturbation](), []
+    left, possible, remarks = [], list[PlanPerturbation](), []
     against = dict(conflicts(plan))
-    for number, one in enumerate(plan.perturbations):
-        why = against.get(number)
-        if why is None:
-            kept.append(one)
-        elif kind_of(one.name) in reading.wished or plan.planner == "built-in" or "together" in why:
-            kept.append(replace(one, force=True))
-            remarks.append(f"{one.name} is tried, though it {why}.")
+    for number, perturbation in enumerate(plan.perturbations):
+        reason = against.get(number)
+        if reason is None:
+            possible.append(perturbation)
+        elif kind_of(perturbation.name) in reading.wished or plan.planner == "built-in" or "together" in reason:
+            possible.append(replace(perturbation, force=True))
+            remarks.append(f"{perturbation.name} is tried, though it {reason}.")
         else:
-            left.append(PlanChoice(name=one.name, reason=f"It {why}."))
-    if not kept:
+            left.append(PlanChoice(name=perturbation.name, reason=f"It {reason}."))
+    if not possible:
         raise NothingToDo("no perturbation that was chosen can occur", hint=left[0].reason)
     out = replace(plan.left_out, perturbations=(*plan.left_out.perturbations, *left))
     texts = tuple(dict.fromkeys(remarks))
-    return replace(plan, perturbations=tuple(kept), left_out=out, remarks=(*plan.remarks, *texts))
+    return replace(plan, perturbations=tuple(possible), left_out=out, remarks=(*plan.remarks, *texts))
 
 
 # --- what it would take ---
@@ -457,20 +465,20 @@ def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | No
     costs = any(name.startswith(("chat:", "cascade:", "tgs:")) for name in plan.models)
     if plan.suite == "avi" or costs or not (scenes or samples):
         return "how long it takes was not measured: a part would cost money, or no samples are named"
-    levels = [level for one in plan.perturbations for level in one.levels]
-    first = tuple(replace(one, severities=one.severities[:1]) for one in plan.perturbations[:1])
+    levels = [level for entry in plan.perturbations for level in entry.levels]
+    first = tuple(replace(entry, severities=entry.severities[:1]) for entry in plan.perturbations[:1])
     data = replace(plan.data, scenes=1) if scenes is not None else plan.data
     part = replace(plan, samples=() if scenes else samples, data=data, perturbations=first, limits=PlanLimits())
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
-        begun = time.monotonic()
+        start = time.monotonic()
         run_plan(part, Path(folder), progress, workers=workers)
-        wall, disk_mb = time.monotonic() - begun, folder_mb(Path(folder))
+        wall, disk_mb = time.monotonic() - start, folder_mb(Path(folder))
         rows = list(read_lines(Path(folder) / PREDICTIONS))
     of_models = [row for row in rows if not of_baseline(row.get("model"))]
-    taken = sum(float(row.get(key, 0.0)) for row in of_models for key in ("seconds", "preparing_s", "overhead_s"))
+    model_s = sum(float(row.get(key, 0.0)) for row in of_models for key in ("seconds", "preparing_s", "overhead_s"))
     factor = (len(plan.samples) or scenes or 1) * (1 + len(levels)) / (1 + len(first))
-    calls = len({one.levels for one in plan.perturbations}) or 1
-    seconds = max(wall - taken, 0.0) * calls + taken * factor / max(1, workers or default_workers())
-    how = f"a run of one sample{' under ' + first[0].name if first else ''}, which took {wall:.1f} s"
+    calls = len({entry.levels for entry in plan.perturbations}) or 1
+    seconds = max(wall - model_s, 0.0) * calls + model_s * factor / max(1, workers or default_workers())
+    basis = f"a run of one sample{' under ' + first[0].name if first else ''}, which took {wall:.1f} s"
     requests = len(of_models) * factor
-    return f"about {seconds:,.0f} s, {disk_mb * factor:,.0f} MB and {requests:,.0f} requests: from {how}"
+    return f"about {seconds:,.0f} s, {disk_mb * factor:,.0f} MB and {requests:,.0f} requests: from {basis}"

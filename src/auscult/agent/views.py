@@ -67,15 +67,15 @@ class RecordViews:
         timer = threading.Timer(MOST_SECONDS, self._connection.interrupt)
         timer.start()
         try:
-            found = self._connection.execute(sql)
-            rows = [tuple(map(_cell, row)) for row in found.fetchmany(most_rows + 1)]
+            result = self._connection.execute(sql)
+            rows = [tuple(map(_cell, row)) for row in result.fetchmany(most_rows + 1)]
         except duckdb.InterruptException as error:
             raise UsageError(f"the query takes longer than {MOST_SECONDS:g} s", expected="a cheaper one") from error
         except duckdb.Error as error:
             raise UsageError(f"the query does not run: {str(error)[:_MOST_CELL]}", expected="SQL of DuckDB") from error
         finally:
             timer.cancel()
-        return tuple(str(column[0]) for column in found.description), rows
+        return tuple(str(column[0]) for column in result.description), rows
 
     def _check(self, sql: str) -> None:
         """Refuse all but one SELECT over the views with known functions, by DuckDB's own parse of it."""
@@ -102,18 +102,18 @@ def _allowed() -> dict[str, frozenset[str]]:
 def _check_part(part: Any, names: frozenset[str]) -> None:
     """Walk a parsed query and refuse what is not known to be harmless; ``names`` are the tables that it may read."""
     if isinstance(part, list):
-        for one in part:
-            _check_part(one, names)
+        for child in part:
+            _check_part(child, names)
     elif isinstance(part, dict):
         kind = str(part.get("class", part.get("type", "JOIN")))
         path = part.get("qualified_name", {}).get("path", [])
         functions = _allowed()["functions"]
-        known = {"FUNCTION": functions, "WINDOW": functions, "BASE_TABLE": names}.get(kind)
-        bad = known is not None and (len(path) != 1 or path[0].lower() not in known)
+        allowed = {"FUNCTION": functions, "WINDOW": functions, "BASE_TABLE": names}.get(kind)
+        bad = allowed is not None and (len(path) != 1 or path[0].lower() not in allowed)
         if bad or kind not in _allowed()["parts"]:
-            what = f"{kind.lower().replace('_', ' ')} {'.'.join(path)[:60]}".strip()
+            construct = f"{kind.lower().replace('_', ' ')} {'.'.join(path)[:60]}".strip()
             expected = f"one SELECT over {', '.join(sorted(names))} with plain functions"
-            raise UsageError(f"the query is refused: {what} is not allowed", expected=expected)
+            raise UsageError(f"the query is refused: {construct} is not allowed", expected=expected)
         for entry in part.get("cte_map", {}).get("map", ()):  # each is known to what comes after it, inside this part
             _check_part(entry["value"], names)
             names |= {entry["key"].lower()}
@@ -126,14 +126,14 @@ def _database(tables: Mapping[str, Iterable[Row]]) -> Any:
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    raw, made = files("auscult.agent").joinpath("views.sql").read_text("utf-8").split("\n\n", 1)
+    raw, views = files("auscult.agent").joinpath("views.sql").read_text("utf-8").split("\n\n", 1)
     connection.execute(raw)
     for name, rows in tables.items():
         if columns := [[_text(cell) for cell in column] for column in zip(*rows, strict=True)]:
             types = (row[1] for row in connection.execute(f"DESCRIBE {name}").fetchall())
             values = ", ".join(f"unnest(?::{kind}[])" for kind in types)
             connection.execute(f"INSERT INTO {name} SELECT {values}", columns)
-    connection.execute(made)
+    connection.execute(views)
     return connection
 
 

@@ -101,14 +101,14 @@ def _labelled(row: Mapping[str, Any], where: str) -> Labelled:
     labels: dict[ChoiceSet, Label] = {}
     offer = offer_for(row["task"])
     for choice_set in CHOICE_SETS:
-        named = {grade: frozenset(map(_named, names)) for grade, names in row[choice_set].items()}
-        foreign = named["needed"].union(named["plausible"]) - {one.name for one in offer.of(choice_set)}
-        if foreign or named["needed"] & named["plausible"]:
+        grades = {grade: frozenset(map(_named, names)) for grade, names in row[choice_set].items()}
+        foreign = grades["needed"].union(grades["plausible"]) - {offered.name for offered in offer.of(choice_set)}
+        if foreign or grades["needed"] & grades["plausible"]:
             message = f"{where}: {', '.join(foreign) or 'a name that is both needed and plausible'}"
             raise InputError(message, expected=f"{choice_set} offered for {row['task']}, each once")
-        labels[choice_set] = Label(**named)
-    about = {name: row.get(name, "") for name in ("id", "task", "instruction", "situation", "labeller")}
-    return Labelled(labels=MappingProxyType(labels), **about)
+        labels[choice_set] = Label(**grades)
+    texts = {name: row.get(name, "") for name in ("id", "task", "instruction", "situation", "labeller")}
+    return Labelled(labels=MappingProxyType(labels), **texts)
 
 
 def _named(name: str) -> str:

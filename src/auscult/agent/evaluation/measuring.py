@@ -68,7 +68,7 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
     """Measure the planner, baselines and scripted models; what was answered before is not asked for again."""
     refuse_unknown((options.half,), get_args(Half), "half")
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
-    found = instructions(options.half)
+    examples = instructions(options.half)
     listener, seed = progress or Silent(), options.seed
     with open_run(
         options.out, options.manifest("run agent"), overwrite=options.overwrite, ignore=IGNORED | CHANGE_NOTHING
@@ -76,24 +76,28 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
         for file in (ERRORS, LOG_FILE) if options.overwrite else (ERRORS,):
             run.remove(file)
         log = AgentLog(options.out)
-        planners = _planners(options, found, log=log)
+        planners = _planners(options, examples, log=log)
         name = next(iter(planners))
-        listener.stage("instructions", len(planners) * len(found))
-        said, errors = dict[str, list[_Said]](), dict[str, ErrorRecord]()
+        listener.stage("instructions", len(planners) * len(examples))
+        selections, errors = dict[str, list[_Said]](), dict[str, ErrorRecord]()
         for planner, pair in planners.items():
-            said[planner], failed = _debated(found, pair, log=log if planner == name else AgentLog(), progress=listener)
+            selections[planner], failed = _debated(
+                examples, pair, log=log if planner == name else AgentLog(), progress=listener
+            )
             errors |= failed
         ErrorLog(run).keep(error_to_json(id_, error) for id_, error in errors.items())
-        values = {planner: _values(found, selected) for planner, selected in said.items()}
+        values = {planner: _values(examples, selected) for planner, selected in selections.items()}
         tables = {
-            "table7": _table7(values, half=options.half, n=len(found)),
-            "baselines": _baseline_table(name, values[name], _baselines(found, said[name], seed=seed), seed=seed),
+            "table7": _table7(values, half=options.half, n=len(examples)),
+            "baselines": _baseline_table(
+                name, values[name], _baselines(examples, selections[name], seed=seed), seed=seed
+            ),
             "rounds": _rounds_table(values, seed=seed),
             "agreement": _agreement_table(seed=seed),
         }
-        count: dict[str, Any] = {"n": len(found), "ok": len(found) - len(errors), "failed": len(errors)}
-        told = Summary(command="run agent", **count, metrics=_metrics(values, seed=seed))
-        summary, shown = finish_tables(run, told, tables)
+        count: dict[str, Any] = {"n": len(examples), "ok": len(examples) - len(errors), "failed": len(errors)}
+        draft = Summary(command="run agent", **count, metrics=_metrics(values, seed=seed))
+        summary, shown = finish_tables(run, draft, tables)
     return SuiteRun(out=options.out, summary=summary, tables=tables, shown=tuple(shown))
 
 
@@ -102,7 +106,7 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
 
 def instructions(half: str) -> list[Labelled]:
     """The labelled instructions of a half."""
-    return [one for one in labelled() if one.half == half]
+    return [example for example in labelled() if example.half == half]
 
 
 def _planners(
@@ -111,10 +115,10 @@ def _planners(
     """Operator and guardian of each planner, the one that is measured first."""
     planners: dict[str, tuple[Debater, Debater]] = {}
     if options.llm:
-        how = ChatHow.of(options, seed=options.seed, folder=options.out, replies=LOG_FILE)
-        planners[options.llm] = chat_debaters(options.llm, how=how, log=log)
+        chat_settings = ChatHow.of(options, seed=options.seed, folder=options.out, replies=LOG_FILE)
+        planners[options.llm] = chat_debaters(options.llm, how=chat_settings, log=log)
     planners[BUILT_IN] = BuiltInDebater("operator"), BuiltInDebater("guardian")
-    texts = {one.instruction: one for one in found}
+    texts = {example.instruction: example for example in found}
     for error in ERROR_RATES:
         planners[f"scripted, {error:.0%} errors"] = (
             ScriptedDebater("operator", texts, error=error, seed=options.seed),
@@ -127,25 +131,28 @@ def _debated(
     found: Sequence[Labelled], pair: tuple[Debater, Debater], *, log: AgentLog, progress: Progress
 ) -> tuple[list[_Said], dict[str, ErrorRecord]]:
     """What a pair selects for each instruction, and errors by its id; once nobody answers, nothing more is asked."""
-    said, errors, dead = list[_Said](), dict[str, ErrorRecord](), None
-    for one in found:
-        offer = offer_for(one.task)
-        done = dead or debate(*pair, instruction=one.instruction, offer=offer, rounds=MOST_ROUNDS, log=log)
+    selections, errors, dead = list[_Said](), dict[str, ErrorRecord](), None
+    for example in found:
+        offer = offer_for(example.task)
+        done = dead or debate(*pair, instruction=example.instruction, offer=offer, rounds=MOST_ROUNDS, log=log)
         if isinstance(done, Failed):
             dead = done if done.error.stage in UNANSWERED else None
-            errors[one.id] = done.error
-        said.append(None if isinstance(done, Failed) else by_rounds(done))
+            errors[example.id] = done.error
+        selections.append(None if isinstance(done, Failed) else by_rounds(done))
         progress.step()
     if isinstance(pair[0], ChatDebater):
         pair[0].close()
-    return said, errors
+    return selections, errors
 
 
 def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -> dict[str, Doubles]:
     """Choices without thought, with the values of one round; random ones are as many as the planner's."""
     rng = generator(seed, "agent", "random")
-    offers = [offer_for(one.task) for one in found]
-    sizes = [everything(offer) if one is None else one[_CHOSEN] for one, offer in zip(said, offers, strict=True)]
+    offers = [offer_for(example.task) for example in found]
+    sizes = [
+        everything(offer) if selection is None else selection[_CHOSEN]
+        for selection, offer in zip(said, offers, strict=True)
+    ]
     draws = [
         _values(found, [[at_random(*pair, rng=rng)] for pair in zip(offers, sizes, strict=True)])
         for _ in range(_RANDOM)
@@ -154,7 +161,9 @@ def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -
         "all": _values(found, [[everything(offer)] for offer in offers]),
         "none": _values(found, [[dict.fromkeys(CHOICE_SETS, ())]] * len(found)),
         f"as many at random, mean of {_RANDOM}": np.mean(draws, 0),
-        "by place only": _values(found, [[by_place(one.instruction, offer_for(one.task))] for one in found]),
+        "by place only": _values(
+            found, [[by_place(example.instruction, offer_for(example.task))] for example in found]
+        ),
     }
 
 
@@ -177,15 +186,17 @@ class ScriptedDebater:
         """What it sees at a first or another look; of the operator, then only where it is contradicted."""
         first = other is None or instruction != self._about  # a new sentence begins a new memory
         self._looks = int(other is not None) if first else self._looks + 1
-        seen = self._look(instruction, offer)
+        selected = self._look(instruction, offer)
         if self._role == "operator" and other is not None:
             theirs = {(of, choice.type): choice.selected for of in CHOICE_SETS for choice in other.of(of)}
-            seen = {key: seen[key] if theirs[key] != kept else kept for key, kept in self._last.items()}
-        return self._said(offer, seen)
+            selected = {key: selected[key] if theirs[key] != last else last for key, last in self._last.items()}
+        return self._said(offer, selected)
 
     def _look(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
         self._about, labels = instruction, self._labels[instruction].labels
-        truth = {(of, one.name): one.name in labels[of].needed for of in CHOICE_SETS for one in offer.of(of)}
+        truth = {
+            (of, offered.name): offered.name in labels[of].needed for of in CHOICE_SETS for offered in offer.of(of)
+        }
         rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._looks))
         return {
             key: needed != (draw < self._error)
@@ -195,7 +206,7 @@ class ScriptedDebater:
     def _said(self, offer: Offer, seen: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
         self._last = seen
         chosen = {
-            of: tuple(Choice(type=one.name, reason="", selected=seen[of, one.name]) for one in offer.of(of))
+            of: tuple(Choice(type=offered.name, reason="", selected=seen[of, offered.name]) for offered in offer.of(of))
             for of in CHOICE_SETS
         }
         return Proposal(**chosen)
@@ -204,19 +215,20 @@ class ScriptedDebater:
 def by_rounds(found: Debate) -> list[Selection]:
     """What the operator selects if the debate ends after 0 to 3 rounds; fewer rounds are the beginning of more."""
     words = [(turn.round, turn.proposal) for turn in found.turns if turn.role == "operator" and turn.proposal]
-    last = [[said for at, said in words if at <= rounds][-1] for rounds in range(MOST_ROUNDS + 1)]
-    return [{of: said.selected(of) for of in CHOICE_SETS} for said in last]
+    last = [[proposal for number, proposal in words if number <= rounds][-1] for rounds in range(MOST_ROUNDS + 1)]
+    return [{of: proposal.selected(of) for of in CHOICE_SETS} for proposal in last]
 
 
 def everything(offer: Offer) -> Selection:
     """All that is offered."""
-    return {of: [one.name for one in offer.of(of)] for of in CHOICE_SETS}
+    return {of: [offered.name for offered in offer.of(of)] for of in CHOICE_SETS}
 
 
 def at_random(offer: Offer, like: Selection, *, rng: np.random.Generator) -> Selection:
     """As many of each set as another selects, drawn."""
     return {
-        of: [offer.of(of)[at].name for at in rng.permutation(len(offer.of(of)))[: len(like[of])]] for of in CHOICE_SETS
+        of: [offer.of(of)[index].name for index in rng.permutation(len(offer.of(of)))[: len(like[of])]]
+        for of in CHOICE_SETS
     }
 
 
@@ -226,18 +238,18 @@ def by_place(instruction: str, offer: Offer) -> Selection:
     A place is known by its word in the sentence, singular or plural, and in a sample by its words and by whether it is
     indoors and by day. Where the sentence names no place, everything is taken.
     """
-    said = _places(re.findall(r"[a-z]+", instruction.lower()))
-    tags = frozenset[str]().union(*map(tags_of, said))
+    named_places = _places(re.findall(r"[a-z]+", instruction.lower()))
+    tags = frozenset[str]().union(*map(tags_of, named_places))
     return {
-        "samples": [one.name for one in offer.samples if said <= _tags(one)],
-        "perturbations": [one.name for one in offer.perturbations if not barred(one.name, tags)],
-        "metrics": [one.name for one in offer.metrics],
+        "samples": [offered.name for offered in offer.samples if named_places <= _tags(offered)],
+        "perturbations": [offered.name for offered in offer.perturbations if not barred(offered.name, tags)],
+        "metrics": [offered.name for offered in offer.metrics],
     }
 
 
 def _places(words: Iterable[str]) -> set[str]:
-    known = {spelled: name for name in places() for spelled in (name, f"{name}s", name.removesuffix("s"))}
-    return {known[word] for word in words if word in known}
+    spellings = {spelled: name for name in places() for spelled in (name, f"{name}s", name.removesuffix("s"))}
+    return {spellings[word] for word in words if word in spellings}
 
 
 def _tags(sample: Offered) -> frozenset[str]:
@@ -251,41 +263,41 @@ def _tags(sample: Offered) -> frozenset[str]:
 
 def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
     """(instructions, rounds, sets, scores); NaN where a planner has failed."""
-    rounds = max((len(one) for one in said if one), default=MOST_ROUNDS + 1)
+    rounds = max((len(by_round) for by_round in said if by_round), default=MOST_ROUNDS + 1)
     values = np.full((len(found), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
-    for at, (one, selections) in enumerate(zip(found, said, strict=True)):
+    for index, (example, selections) in enumerate(zip(found, said, strict=True)):
         for (number, selection), (place, of) in product(enumerate(selections or ()), enumerate(CHOICE_SETS)):
-            names = [offered.name for offered in offer_for(one.task).of(of)]
-            values[at, number, place] = [
-                score(which, one.labels[of], offered=names, selected=selection[of]) for which in SCORES
+            names = [offered.name for offered in offer_for(example.task).of(of)]
+            values[index, number, place] = [
+                score(which, example.labels[of], offered=names, selected=selection[of]) for which in SCORES
             ]
     return values
 
 
 def mean_over(values: Doubles, *, seed: int, within: Range = SHARE) -> Scored[float] | None:
     """The mean over instructions, (n,), with the interval of draws of whole instructions; None without any."""
-    kept = values[~np.isnan(values)]
-    rows = np.stack([kept, np.ones_like(kept)], axis=1)
-    return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within) if kept.size else None
+    finite = values[~np.isnan(values)]
+    rows = np.stack([finite, np.ones_like(finite)], axis=1)
+    return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within) if finite.size else None
 
 
 def _with_draws(rows: Doubles, statistic: FromSums, *, seed: int, within: Range) -> Scored[float]:
     rng = generator(seed, "agent", "instructions")  # the same for all that is compared
     clusters, draws = resampled(rows, np.arange(len(rows)), statistic, rng=rng, replicates=_DRAWS)
     plain = Scored(float(statistic(rows.sum(axis=0)[None])[0]), Signature.of(over="instructions"))
-    found = None if draws is None else with_interval(plain, draws, clusters=clusters, within=within)
-    return found or plain
+    interval = None if draws is None else with_interval(plain, draws, clusters=clusters, within=within)
+    return interval or plain
 
 
 def _metrics(values: _Values, *, seed: int) -> dict[str, dict[str, Any]]:
-    found = {}
+    rows = {}
     for planner, numbers in values.items():
-        for number, at, which in np.ndindex(numbers.shape[1:]):
-            column = numbers[:, number, at, which]
+        for number, index, which in np.ndindex(numbers.shape[1:]):
+            column = numbers[:, number, index, which]
             if (outcome := mean_over(column, seed=seed)) is not None:
-                name = f"{planner}, {CHOICE_SETS[at]}, {SCORES[which]}, {number} rounds"
-                found[name] = metric_row(outcome, n=int(np.count_nonzero(~np.isnan(column))))
-    return found
+                name = f"{planner}, {CHOICE_SETS[index]}, {SCORES[which]}, {number} rounds"
+                rows[name] = metric_row(outcome, n=int(np.count_nonzero(~np.isnan(column))))
+    return rows
 
 
 # --- tables ---
@@ -293,10 +305,10 @@ def _metrics(values: _Values, *, seed: int) -> dict[str, dict[str, Any]]:
 
 def _table7(values: _Values, *, half: str, n: int) -> Table:
     rows = list[tuple[str, ...]]()
-    for at, (title, printed) in enumerate(zip(_TITLES, _PRINTED, strict=True)):
+    for index, (title, printed) in enumerate(zip(_TITLES, _PRINTED, strict=True)):
         for planner, numbers in values.items():
-            columns = numbers[:, :, at, :2].reshape(len(numbers), -1).T
-            rows.append((title, planner, *(interval_text(mean_over(one, seed=0), brief=True) for one in columns)))
+            columns = numbers[:, :, index, :2].reshape(len(numbers), -1).T
+            rows.append((title, planner, *(interval_text(mean_over(column, seed=0), brief=True) for column in columns)))
         rows.append((title, "R2-Bench, Table 7 (printed)", *printed.split()))
     return Table(
         title=f"Choices against labels by rounds of verification, {n} instructions, {half} half",
@@ -310,11 +322,11 @@ def _table7(values: _Values, *, half: str, n: int) -> Table:
 def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, seed: int) -> Table:
     """The planner after two rounds, what needs no thought, and how far apart they are, paired by instruction."""
     chosen, rows = own[:, _CHOSEN], list[tuple[str, ...]]()
-    for at, title in enumerate(_TITLES):
-        rows.append((title, name, *_shown(chosen[:, at], seed=seed), *("",) * len(SCORES)))
+    for index, title in enumerate(_TITLES):
+        rows.append((title, name, *_shown(chosen[:, index], seed=seed), *("",) * len(SCORES)))
         for other, numbers in plain.items():
-            gaps = _shown(chosen[:, at] - numbers[:, 0, at], seed=seed, gap=True)
-            rows.append((title, other, *_shown(numbers[:, 0, at], seed=seed), *gaps))
+            gaps = _shown(chosen[:, index] - numbers[:, 0, index], seed=seed, gap=True)
+            rows.append((title, other, *_shown(numbers[:, 0, index], seed=seed), *gaps))
     return Table(
         title=f"After {_CHOSEN} rounds, beside choices without thought",
         header=("", "chosen", *SCORES, *(f"{name} less this, {which}" for which in SCORES)),
@@ -326,8 +338,8 @@ def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, se
 def _rounds_table(values: _Values, *, seed: int) -> Table:
     """What each further round changes."""
     rows = [
-        (title, planner, SCORES[which], *_shown(np.diff(numbers[:, :, at, which], axis=1), seed=seed, gap=True))
-        for (at, title), (planner, numbers), which in product(enumerate(_TITLES[:2]), values.items(), (0, 1))
+        (title, planner, SCORES[which], *_shown(np.diff(numbers[:, :, index, which], axis=1), seed=seed, gap=True))
+        for (index, title), (planner, numbers), which in product(enumerate(_TITLES[:2]), values.items(), (0, 1))
     ]
     return Table(
         title="What each round of verification changes",
@@ -339,15 +351,17 @@ def _rounds_table(values: _Values, *, seed: int) -> Table:
 
 def _agreement_table(*, seed: int) -> Table:
     """How far two labellings agree, and the second as a planner: no planner can be expected above it."""
-    first = {one.id: one for one in labelled()}
+    first = {example.id: example for example in labelled()}
     second = labelled(second=True)
-    pairs = [first[one.id] for one in second]
-    as_planner = _values(pairs, [[{of: one.labels[of].needed for of in CHOICE_SETS}] for one in second])
+    pairs = [first[example.id] for example in second]
+    as_planner = _values(pairs, [[{of: example.labels[of].needed for of in CHOICE_SETS}] for example in second])
     rows = []
-    for at, of in enumerate(CHOICE_SETS):
+    for index, of in enumerate(CHOICE_SETS):
         counts = [
-            table_of_grades(one.labels[of], other.labels[of], [offered.name for offered in offer_for(one.task).of(of)])
-            for one, other in zip(pairs, second, strict=True)
+            table_of_grades(
+                example.labels[of], other.labels[of], [offered.name for offered in offer_for(example.task).of(of)]
+            )
+            for example, other in zip(pairs, second, strict=True)
         ]
         agreed = _with_draws(
             np.reshape(counts, (len(counts), -1)),
@@ -355,7 +369,7 @@ def _agreement_table(*, seed: int) -> Table:
             seed=seed,
             within=CORRELATION,
         )
-        rows.append((_TITLES[at], interval_text(agreed), *_shown(as_planner[:, 0, at], seed=seed)))
+        rows.append((_TITLES[index], interval_text(agreed), *_shown(as_planner[:, 0, index], seed=seed)))
     return Table(
         title=f"Two labellings of {len(second)} instructions of both halves",
         header=("", "Cohen's kappa", *(f"{which} of the second" for which in SCORES)),
@@ -368,7 +382,7 @@ def _agreement_table(*, seed: int) -> Table:
 def _shown(columns: Doubles, *, seed: int, gap: bool = False) -> list[str]:
     """The means of (instructions, columns) with their intervals; ``gap`` where they are differences."""
     within = CORRELATION if gap else SHARE
-    return [interval_text(mean_over(one, seed=seed, within=within), sign="+" * gap) for one in columns.T]
+    return [interval_text(mean_over(column, seed=seed, within=within), sign="+" * gap) for column in columns.T]
 
 
 def interval_text(outcome: Scored[float] | None, *, sign: str = "", brief: bool = False) -> str:

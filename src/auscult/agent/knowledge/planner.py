@@ -76,8 +76,8 @@ class BuiltInDebater:
             self._known = (text, id(offer), {of: list(_SUPPORTS[of](reading, offer)) for of in CHOICE_SETS}, offer)
         chosen = {
             of: tuple(
-                Choice(type=one.name, reason=support.reason, selected=taken((of, one.name), support.value))
-                for one, support in zip(offer.of(of), self._known[2][of], strict=True)
+                Choice(type=offered.name, reason=support.reason, selected=taken((of, offered.name), support.value))
+                for offered, support in zip(offer.of(of), self._known[2][of], strict=True)
             )
             for of in CHOICE_SETS
         }
@@ -91,7 +91,7 @@ def _remarks(reading: Reading, offer: Offer) -> Iterator[str]:
         return
     if not (reading.situations or reading.wished):
         yield "No situation was recognised: what is plausible anywhere is taken."
-    offered = {kind_of(one.name) for one in offer.perturbations}
+    offered = {kind_of(perturbation.name) for perturbation in offer.perturbations}
     lacking = [kind for kind in reading.wished if kind not in offered]
     lacking += [f"a score of {wish}" for wish in reading.metrics if not _scores(wish, offer)]
     if lacking:
@@ -108,8 +108,8 @@ def _remarks(reading: Reading, offer: Offer) -> Iterator[str]:
 
 def _perturbations(reading: Reading, offer: Offer) -> Iterator[_Support]:
     if offer.suite == "r2":
-        return (_stressor(reading, kind_of(one.name)) for one in offer.perturbations)
-    return _by_traits(reading, [one.name for one in offer.perturbations])
+        return (_stressor(reading, kind_of(perturbation.name)) for perturbation in offer.perturbations)
+    return _by_traits(reading, [perturbation.name for perturbation in offer.perturbations])
 
 
 def _stressor(reading: Reading, kind: str) -> _Support:
@@ -130,25 +130,27 @@ def _stressor(reading: Reading, kind: str) -> _Support:
 def _expected(names: tuple[str, ...], kind: str) -> _Support:
     """What is to be expected where these situations hold; where they exclude one another, in either."""
     if not names:
-        found = anywhere(kind)
-        return _Support(SURE if found.grade == "plausible" else 0.0, _said([found]))
+        general = anywhere(kind)
+        return _Support(SURE if general.grade == "plausible" else 0.0, _said([general]))
     return max(_together([cell(name, kind) for name in part]) for part in alternatives(names))
 
 
 def alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The situations without those that exclude one another: indoors or outdoors, by day or by night."""
-    found = [names]
+    parts = [names]
     for pair in OPPOSITE:
-        halves = [[tuple(name for name in part if side not in lineage(name)) for side in pair] for part in found]
-        found = [one for part, half in zip(found, halves, strict=True) for one in ([part] if part in half else half)]
-    return [part for part in found if part] or [names]
+        halves = [[tuple(name for name in part if side not in lineage(name)) for side in pair] for part in parts]
+        parts = [
+            option for part, half in zip(parts, halves, strict=True) for option in ([part] if part in half else half)
+        ]
+    return [part for part in parts if part] or [names]
 
 
 def _together(cells: Sequence[Cell]) -> _Support:
     """The support of a perturbation from what several situations say of it."""
-    own = [one for one in cells if one.of != ANYWHERE]
+    specific = [entry for entry in cells if entry.of != ANYWHERE]
     impossible, needed, plausible = (
-        [one for one in own if one.grade == grade] for grade in ("impossible", "needed", "plausible")
+        [entry for entry in specific if entry.grade == grade] for grade in ("impossible", "needed", "plausible")
     )
     if impossible:
         return _Support(0.0, _said(impossible))
@@ -156,14 +158,14 @@ def _together(cells: Sequence[Cell]) -> _Support:
         near = len(needed) > 1 or needed[0].steps <= 1
         return _Support(0.9 if near else _INHERITED, _said(needed))
     if plausible:
-        return _Support(ACCEPTED if len({one.of for one in plausible}) > _MANY else PLAUSIBLE, _said(plausible))
+        return _Support(ACCEPTED if len({entry.of for entry in plausible}) > _MANY else PLAUSIBLE, _said(plausible))
     return _Support(_WEAK if cells[0].grade == "plausible" else 0.0, _said(cells[:1]))
 
 
 def _said(cells: Sequence[Cell]) -> str:
     """The reasons of the first two cells as a sentence."""
-    told = dict.fromkeys(f"{one.reason} ({one.of}: {one.grade})" for one in cells)
-    return _sentence("; ".join(list(told)[:2]))
+    reasons = dict.fromkeys(f"{entry.reason} ({entry.of}: {entry.grade})" for entry in cells)
+    return _sentence("; ".join(list(reasons)[:2]))
 
 
 def _sentence(text: str) -> str:
@@ -176,31 +178,33 @@ def _by_traits(reading: Reading, names: Sequence[str]) -> Iterator[_Support]:
     shorts = [name.partition(".v")[0].removeprefix("negatives.") for name in names]
     lines = [table.get(short, ": nothing is known of it").partition(": ") for short in shorts]
     traits = [set(line[0].split()) for line in lines]
-    named = set(reading.traits) & set().union(*traits)
-    senses = named & {"hear", "see"}
-    for own, (_, _, reason) in zip(traits, lines, strict=True):
-        fits = senses <= own and (named == senses or bool(own & (named - senses)))
-        why = (
-            ("the sentence asks for such" if fits else "the sentence asks for others") if named else "none is asked for"
+    wished = set(reading.traits) & set().union(*traits)
+    senses = wished & {"hear", "see"}
+    for needed, (_, _, reason) in zip(traits, lines, strict=True):
+        fits = senses <= needed and (wished == senses or bool(needed & (wished - senses)))
+        cause = (
+            ("the sentence asks for such" if fits else "the sentence asks for others")
+            if wished
+            else "none is asked for"
         )
-        yield _Support(float(fits), _sentence(f"{reason}; {why}"))
+        yield _Support(float(fits), _sentence(f"{reason}; {cause}"))
 
 
 def _metrics(reading: Reading, offer: Offer) -> Iterator[_Support]:
-    offered = [one.name for one in offer.metrics]
+    offered = [metric.name for metric in offer.metrics]
     main = _main_metrics(offer, offered)
-    asked = set().union(*(_scores(wish, offer) for wish in reading.metrics))
-    asked |= main if asked and "quality" in reading.metrics else set()
+    wished = set().union(*(_scores(wish, offer) for wish in reading.metrics))
+    wished |= main if wished and "quality" in reading.metrics else set()
     for name in offered:
-        if asked and reading.metrics != ("quality",):
-            yield _Support(float(name in asked), f"The sentence asks for {'it' if name in asked else 'others'}.")
+        if wished and reading.metrics != ("quality",):
+            yield _Support(float(name in wished), f"The sentence asks for {'it' if name in wished else 'others'}.")
         else:
             yield _Support(float(name in main), f"It is {'a' if name in main else 'no'} main score of the task.")
 
 
 def _scores(wish: str, offer: Offer) -> set[str]:
     """What is offered of a wish for metrics."""
-    return {one.name for one in offer.metrics}.intersection(raw()["metrics"][wish]["names"].split("|"))
+    return {metric.name for metric in offer.metrics}.intersection(raw()["metrics"][wish]["names"].split("|"))
 
 
 def _main_metrics(offer: Offer, offered: Sequence[str]) -> set[str]:
@@ -221,9 +225,9 @@ class _Seen(NamedTuple):
 
 def _samples(reading: Reading, offer: Offer) -> Iterator[_Support]:
     wanted = _seen(reading, {})
-    found = [_fit(wanted, _seen(read_sentence(_words_of(one)), one.facts)) for one in offer.samples]
-    best = max((support.value for support in found), default=0.0)
-    for support in found:
+    supports = [_fit(wanted, _seen(read_sentence(_words_of(sample)), sample.facts)) for sample in offer.samples]
+    best = max((support.value for support in supports), default=0.0)
+    for support in supports:
         last = 0 < support.value == best < SURE
         yield _Support(SURE, f"{support.reason} Nothing that is offered fits better.") if last else support
 
@@ -239,9 +243,9 @@ def _seen(reading: Reading, facts: Mapping[str, Any]) -> _Seen:
     indoors, night = bool(around & {"indoors", "car cabin"}), "night" in around
     side = None if indoors == ("outdoors" in around) else indoors
     time = None if night == ("day" in around) else night
-    said, day = facts.get("indoors"), facts.get("day")
-    known = day == "night" if day in {"day", "night"} else time
-    return _Seen(reading, around, said if isinstance(said, bool) else side, known)
+    stated, day = facts.get("indoors"), facts.get("day")
+    is_night = day == "night" if day in {"day", "night"} else time
+    return _Seen(reading, around, stated if isinstance(stated, bool) else side, is_night)
 
 
 def _fit(wanted: _Seen, seen: _Seen) -> _Support:
@@ -249,8 +253,10 @@ def _fit(wanted: _Seen, seen: _Seen) -> _Support:
     against = next(_against(wanted, seen), "")
     if against:
         return _Support(0.0, _sentence(against))
-    found = list(_fits(wanted, seen)) or [_Support(1.0, "the sentence asks for no certain scenes")]
-    return _Support(min(each.value for each in found), _sentence(", ".join(each.reason for each in found)))
+    supports = list(_fits(wanted, seen)) or [_Support(1.0, "the sentence asks for no certain scenes")]
+    return _Support(
+        min(support.value for support in supports), _sentence(", ".join(support.reason for support in supports))
+    )
 
 
 def _against(wanted: _Seen, seen: _Seen) -> Iterator[str]:
@@ -281,20 +287,22 @@ def _fits(wanted: _Seen, seen: _Seen) -> Iterator[_Support]:
     if shared:
         yield _Support(1.0, f"it shows {' and '.join(shared[:3])}")
     elif objects:
-        what = " and ".join(objects[:3])
-        yield _Support(0.2 if seen.reading.objects else 0.4, f"it is not known to show {what}")
+        words = " and ".join(objects[:3])
+        yield _Support(0.2 if seen.reading.objects else 0.4, f"it is not known to show {words}")
 
 
 def _like(name: str, seen: _Seen) -> _Support:
     """How much what a sample shows is like a situation."""
-    shared = sorted(one for one in seen.around & set(lineage(name)) if situations()[one].shows)
+    shared = sorted(situation for situation in seen.around & set(lineage(name)) if situations()[situation].shows)
     if shared:
         return _Support(1.0 if name in seen.around else 0.9, f"it shows {name if name in seen.around else shared[0]}")
-    shown = [one for one in situations()[name].shows if one in seen.reading.objects or one in seen.around]
-    if shown:
-        return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it shows {' and '.join(shown[:3])}, as may be with {name}")
-    known = bool(seen.reading.situations or seen.reading.objects)
-    return _Support(0.2 if known else 0.4, f"it {'is not known to' if known else 'may'} show {name}")
+    common = [word for word in situations()[name].shows if word in seen.reading.objects or word in seen.around]
+    if common:
+        return _Support(
+            min(0.8, 0.3 + 0.15 * len(common)), f"it shows {' and '.join(common[:3])}, as may be with {name}"
+        )
+    is_known = bool(seen.reading.situations or seen.reading.objects)
+    return _Support(0.2 if is_known else 0.4, f"it {'is not known to' if is_known else 'may'} show {name}")
 
 
 _SUPPORTS: Final[Mapping[ChoiceSet, Callable[[Reading, Offer], Iterator[_Support]]]] = {

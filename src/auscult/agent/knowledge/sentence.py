@@ -66,8 +66,8 @@ class Reading:
     @property
     def matched(self) -> bool:
         """Whether anything of situations, perturbations, metrics, objects or traits was understood."""
-        told = (self.situations, self.wished, self.metrics, self.objects, self.traits)
-        return any((*told, self.denied, self.unwished, self.unobjects))
+        parts = (self.situations, self.wished, self.metrics, self.objects, self.traits)
+        return any((*parts, self.denied, self.unwished, self.unobjects))
 
 
 @lru_cache(maxsize=16_384)
@@ -78,8 +78,8 @@ def read_sentence(text: str) -> Reading:
     words = _TOKEN.findall(plain)[:MOST_WORDS]
     words = [word[:_MOST_LETTERS] for word in words]
     index, spelt = _index(), [word for word in words if word[0].isalpha()]
-    known = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
-    if len(spelt) >= _FEW and known < _ENGLISH * len(spelt):
+    recognised = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
+    if len(spelt) >= _FEW and recognised < _ENGLISH * len(spelt):
         return Reading(remarks=(_NOT_ENGLISH,))
     matches = list(index.matches([_key(word) for word in words]))
     reading = _gathered(words, matches)
@@ -99,7 +99,7 @@ class _Match(NamedTuple):
     targets: tuple[tuple[str, str], ...]  # what it is (a table of the file), and its name there
 
     def of(self, tables: Iterable[str]) -> bool:
-        return any(what in tables for what, _ in self.targets)
+        return any(table in tables for table, _ in self.targets)
 
 
 class _Index:
@@ -107,9 +107,9 @@ class _Index:
 
     def __init__(self, named: Iterable[tuple[str, str, str]]) -> None:
         self._targets: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
-        for term, what, name in named:
+        for term, table, name in named:
             keys = tuple(map(_key, _TOKEN.findall(term)))
-            self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (what, name))))
+            self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (table, name))))
         self._longest: dict[str, int] = defaultdict(int)
         for keys in self._targets:
             self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
@@ -117,43 +117,43 @@ class _Index:
 
     def matches(self, keys: Sequence[str]) -> Iterator[_Match]:
         """The terms in a sentence, the longest first where they overlap."""
-        at = 0
-        while at < len(keys):
-            most = min(self._longest.get(keys[at], 0), len(keys) - at)
-            ends = (at + length for length in range(most, 0, -1))
-            end = next((end for end in ends if tuple(keys[at:end]) in self._targets), 0)
+        start = 0
+        while start < len(keys):
+            longest = min(self._longest.get(keys[start], 0), len(keys) - start)
+            ends = (start + length for length in range(longest, 0, -1))
+            end = next((end for end in ends if tuple(keys[start:end]) in self._targets), 0)
             if end:
-                yield _Match(at, end, self._targets[tuple(keys[at:end])])
-            at = end or at + 1
+                yield _Match(start, end, self._targets[tuple(keys[start:end])])
+            start = end or start + 1
 
 
 @cache
 def _index() -> _Index:
-    held = raw()
-    named = [
-        (term, what, name)
-        for what in ("kinds", "groups", "metrics")
-        for name, line in held[what].items()
+    content = raw()
+    entries = [
+        (term, table, name)
+        for table in ("kinds", "groups", "metrics")
+        for name, line in content[table].items()
         for term in terms(line["terms"])
     ]
-    named += [(term, "situations", name) for name, one in situations().items() for term in one.terms]
-    named += [
-        (term, what, name)
-        for what in ("objects", "traits")
-        for name, text in held[what].items()
+    entries += [(term, "situations", name) for name, situation in situations().items() for term in situation.terms]
+    entries += [
+        (term, table, name)
+        for table in ("objects", "traits")
+        for name, text in content[table].items()
         for term in terms(text)
     ]
-    seen = [(word, name) for name, words in coco_table().categories.items() for word in (name, *words)]
-    named += [(word, "objects", name) for word, name in seen if word not in _NOT_SEEN]
-    named += [(term, name, name) for name in ("all levels", "dynamic") for term in terms(held["words"][name])]
-    return _Index(named)
+    nouns = [(word, name) for name, words in coco_table().categories.items() for word in (name, *words)]
+    entries += [(word, "objects", name) for word, name in nouns if word not in _NOT_SEEN]
+    entries += [(term, name, name) for name in ("all levels", "dynamic") for term in terms(content["words"][name])]
+    return _Index(entries)
 
 
 @cache
 def _words(name: str) -> Mapping[str, tuple[list[str], ...]]:
     """A list of the file by the first words of its entries, the longest first."""
     entries = sorted((term.split() for term in terms(raw()["words"][name])), key=len, reverse=True)
-    return {entry[0]: tuple(one for one in entries if one[0] == entry[0]) for entry in entries}
+    return {entry[0]: tuple(other for other in entries if other[0] == entry[0]) for entry in entries}
 
 
 def _is(name: str, words: Sequence[str], at: int) -> int:
@@ -171,30 +171,32 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
     if _denying().isdisjoint(map(_key, words)):
         return set()
-    inside = {at for match in matches for at in range(match.start, match.end)}  # "things that are not there" is a term
+    inside = {
+        index for match in matches for index in range(match.start, match.end)
+    }  # "things that are not there" is a term
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
-    begun, met = 0, -1  # where the last denial began, and the last word of a term
-    for at, word in enumerate(words):
-        if at in inside:
-            met = at
-        elif at < past:
+    denial_start, met = 0, -1  # where the last denial began, and the last word of a term
+    for index, word in enumerate(words):
+        if index in inside:
+            met = index
+        elif index < past:
             pass
-        elif length := _is("neither", words, at) or _of_model(words, at):
-            past = at + length
-        elif length := _is("excepts", words, at):
-            state, past = not state, at + length
-        elif length := _is("denies", words, at):
-            state, past, begun = True, at + length, at
-        elif _is("ends", words, at) or (word == "," and not listed[at]):
-            state = state and word == "with" and met < begun  # "do not bother with fog"
+        elif length := _is("neither", words, index) or _of_model(words, index):
+            past = index + length
+        elif length := _is("excepts", words, index):
+            state, past = not state, index + length
+        elif length := _is("denies", words, index):
+            state, past, denial_start = True, index + length, index
+        elif _is("ends", words, index) or (word == "," and not listed[index]):
+            state = state and word == "with" and met < denial_start  # "do not bother with fog"
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
     clauses = list(accumulate(int(word in _ENDS or word == "but") for word in words))
-    told = {clauses[match.start] for match in matches if match.start in denied}
-    outside = [at for at in range(len(words)) if at not in inside]
-    dismissed = {clauses[at] for at in outside if _dismisses(words, at)} - told
-    dismissed |= {clauses[at] - 1 for at in outside if _answers_no(words, at)}
-    rare = {clauses[at]: at for at in outside if _rare(words, at)}
+    denied_clauses = {clauses[match.start] for match in matches if match.start in denied}
+    outside = [index for index in range(len(words)) if index not in inside]
+    dismissed = {clauses[index] for index in outside if _dismisses(words, index)} - denied_clauses
+    dismissed |= {clauses[index] - 1 for index in outside if _answers_no(words, index)}
+    rare = {clauses[index]: index for index in outside if _rare(words, index)}
     return denied | {
         match.start
         for match in matches
@@ -233,40 +235,43 @@ def _dismisses(words: Sequence[str], at: int) -> bool:
 
 def _or_ahead(words: Sequence[str]) -> list[bool]:
     """Whether an *or* follows before the clause ends, by word."""
-    ahead, seen = [False] * len(words), False
-    for at in range(len(words) - 1, -1, -1):
-        ahead[at] = seen = not _is("ends", words, at) and (seen or words[at] in {"or", "nor"})
+    ahead, follows = [False] * len(words), False
+    for index in range(len(words) - 1, -1, -1):
+        ahead[index] = follows = not _is("ends", words, index) and (follows or words[index] in {"or", "nor"})
     return ahead
 
 
 def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
-    denied, found = _denied(words, matches), defaultdict[tuple[str, bool], set[str]](set)
+    denied, names = _denied(words, matches), defaultdict[tuple[str, bool], set[str]](set)
     for match in matches:
-        for what, name in match.targets:
-            found[what, match.start in denied].add(name)
-            if what in _KINDS and _alone(words, match):
-                found["alone", match.start in denied].add(name)
-            if what == "situations" and match.of({"kinds"}):
-                found["implied", False].add(name)
-    here, away = _situations(found)
-    wished, unwished = _kinds(found, away)
-    objects, unobjects = found["objects", False], found["objects", True]
-    both = [*found["kinds", False] & found["kinds", True], *found["situations", False] & found["situations", True]]
+        for table, name in match.targets:
+            names[table, match.start in denied].add(name)
+            if table in _KINDS and _alone(words, match):
+                names["alone", match.start in denied].add(name)
+            if table == "situations" and match.of({"kinds"}):
+                names["implied", False].add(name)
+    present, absent = _situations(names)
+    wished, unwished = _kinds(names, absent)
+    objects, unobjects = names["objects", False], names["objects", True]
+    conflicting = [
+        *names["kinds", False] & names["kinds", True],
+        *names["situations", False] & names["situations", True],
+    ]
     levels = _levels(words, matches)
-    remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
+    remarks = [f"The sentence both names and denies {name}: it is taken." for name in conflicting]
     return Reading(
-        situations=_in_order(situations(), here),
-        denied=_in_order(situations(), away),
+        situations=_in_order(situations(), present),
+        denied=_in_order(situations(), absent),
         wished=_in_order(kinds(), wished),
         unwished=_in_order(kinds(), unwished),
-        only=bool(found["alone", False] | found["alone", True]),
-        metrics=_in_order(raw()["metrics"], found["metrics", False] - found["metrics", True]),
+        only=bool(names["alone", False] | names["alone", True]),
+        metrics=_in_order(raw()["metrics"], names["metrics", False] - names["metrics", True]),
         levels=levels,
-        dynamic=bool(found["dynamic", False]),
+        dynamic=bool(names["dynamic", False]),
         objects=tuple(sorted(objects)),
         unobjects=tuple(sorted(unobjects - objects)),
-        traits=_in_order(raw()["traits"], found["traits", False]),
-        remarks=tuple(sorted([*remarks, *_contradictions(here)])),
+        traits=_in_order(raw()["traits"], names["traits", False]),
+        remarks=tuple(sorted([*remarks, *_contradictions(present)])),
         unmatched=_unmatched(words, matches, levels=levels),
     )
 
@@ -277,61 +282,65 @@ def _in_order(order: Iterable[str], names: set[str]) -> tuple[str, ...]:
 
 def _situations(found: _Found) -> tuple[set[str], set[str]]:
     """Those that hold and those that do not; where one of two opposites does not, the other does."""
-    here, away = set(found["situations", False]), found["situations", True] - found["situations", False]
+    present, absent = set(found["situations", False]), found["situations", True] - found["situations", False]
     pairs = [pair for opposite in OPPOSITE for pair in (opposite, opposite[::-1])]
-    here |= {two for one, two in pairs if one in away and two not in away}
+    present |= {two for one, two in pairs if one in absent and two not in absent}
     # who wishes snow indoors names no second place
-    implied = here & found["implied", False]
-    barred = {two for one, two in pairs for name in here - implied if one in lineage(name)}
-    return {name for name in here if name not in implied or not barred & set(lineage(name))}, away
+    implied = present & found["implied", False]
+    barred = {two for one, two in pairs for name in present - implied if one in lineage(name)}
+    return {name for name in present if name not in implied or not barred & set(lineage(name))}, absent
 
 
 def _kinds(found: _Found, away: set[str]) -> tuple[set[str], set[str]]:
     """Perturbations wished and unwished; what is named itself goes before what a group names."""
     wished, unwished = found["kinds", False], found["kinds", True]
-    many, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
-    needed = {kind for name in away for kind, one in situations()[name].cells.items() if one.grade == "needed"}
+    grouped, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
+    needed = {kind for name in away for kind, entry in situations()[name].cells.items() if entry.grade == "needed"}
     none |= needed & _members({"weather"} if needed else set(), "unwished")
-    wished |= many - unwished
+    wished |= grouped - unwished
     alone = _members(found["alone", False] & found["groups", False], "unwished")
     none |= set(kinds()) - alone if alone and not wished else set()  # "only sound"
-    return wished, (unwished | (none - many)) - wished
+    return wished, (unwished | (none - grouped)) - wished
 
 
 def _members(groups: set[str], key: str) -> set[str]:
     if not groups:
         return set()
-    named = tuple(kind.rstrip("*") for name in groups for kind in raw()["groups"][name][key].split())
-    return {kind for kind in kinds() if kind in named or kind.partition(".")[0] + "." in named}
+    patterns = tuple(kind.rstrip("*") for name in groups for kind in raw()["groups"][name][key].split())
+    return {kind for kind in kinds() if kind in patterns or kind.partition(".")[0] + "." in patterns}
 
 
 def _contradictions(names: set[str]) -> Iterator[str]:
     for pair in OPPOSITE:
         sides = [sorted(name for name in names if side in lineage(name)) for side in pair]
         if all(sides):
-            what = " and ".join(f"{' and '.join(side)} ({of})" for of, side in zip(pair, sides, strict=True))
-            yield f"The sentence names {what}, which exclude one another: each is considered apart."
+            description = " and ".join(f"{' and '.join(side)} ({of})" for of, side in zip(pair, sides, strict=True))
+            yield f"The sentence names {description}, which exclude one another: each is considered apart."
 
 
 def _alone(words: Sequence[str], match: _Match) -> bool:
     """Whether *only* stands before a match, three words at most, or right after it."""
     places = [*range(max(0, match.start - 3), match.start), match.end]
-    last = max((at for at in places[:-1] if words[at] in {",", ".", ";", ":"}), default=-1)
-    return any(at > last and words[at - 1 : at] != ["not"] and _is("only", words, at) for at in places)
+    last = max((index for index in places[:-1] if words[index] in {",", ".", ";", ":"}), default=-1)
+    return any(index > last and words[index - 1 : index] != ["not"] and _is("only", words, index) for index in places)
 
 
 def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
     """Severities: words beside *severity* or right before a perturbation, and numbers after *severity*."""
-    inside = {at: match for match in matches for at in range(match.start, match.end)}
+    inside = {index: match for match in matches for index in range(match.start, match.end)}
     levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
-    said = [(at, level) for level in ("low", "medium", "high") for at in range(len(words)) if _is(level, words, at)]
-    for at, word in said:
-        if at not in inside:
-            after = at + 1 in inside and inside[at + 1].of(_KINDS)
-            levels |= {word} if after or any(_is("strength", words, near) for near in range(at - 2, at + 3)) else set()
-    for at in range(len(words)):
-        if _is("strength", words, at):
-            levels |= set(_numbers(words[at + 1 : at + 10]))
+    mentions = [
+        (index, level) for level in ("low", "medium", "high") for index in range(len(words)) if _is(level, words, index)
+    ]
+    for index, word in mentions:
+        if index not in inside:
+            after = index + 1 in inside and inside[index + 1].of(_KINDS)
+            levels |= (
+                {word} if after or any(_is("strength", words, near) for near in range(index - 2, index + 3)) else set()
+            )
+    for index in range(len(words)):
+        if _is("strength", words, index):
+            levels |= set(_numbers(words[index + 1 : index + 10]))
     return (*_in_order(("low", "medium", "high"), levels), *sorted(levels - {"low", "medium", "high"}))
 
 
@@ -340,7 +349,7 @@ def _numbers(words: Sequence[str]) -> Iterator[str]:
     last, through = 0.0, False
     for word in words:
         if word[0].isdecimal() and 0 < float(word) <= 5:
-            yield from (str(one) for one in range(int(last) + 1, int(float(word))) if through)
+            yield from (str(number) for number in range(int(last) + 1, int(float(word))) if through)
             yield f"{float(word):g}"
             last = float(word)
         elif word not in {"and", ",", "or", "of", "at", "is", "between", "to"}:
@@ -349,11 +358,11 @@ def _numbers(words: Sequence[str]) -> Iterator[str]:
 
 
 def _unmatched(words: Sequence[str], matches: Sequence[_Match], *, levels: Sequence[str]) -> tuple[str, ...]:
-    inside = {at for match in matches for at in range(match.start, match.end)}
+    inside = {index for match in matches for index in range(match.start, match.end)}
     lists = {*_DENIALS, "asking", "only", "strength", "ends", "dismisses", *levels} & raw()["words"].keys()
-    left = {word for at, word in enumerate(words) if at not in inside and len(word) > 1 and word[0].isalpha()}
+    left = {word for index, word in enumerate(words) if index not in inside and len(word) > 1 and word[0].isalpha()}
     left -= lexicon().function_words | _NOT_SEEN
-    said = (
+    unknown = (
         word for word in sorted(left) if _key(word) not in _WORKS and not any(word in _words(name) for name in lists)
     )
-    return tuple(said)[:_MOST_UNMATCHED]
+    return tuple(unknown)[:_MOST_UNMATCHED]

@@ -79,8 +79,8 @@ def situations() -> Mapping[str, Situation]:
 
 
 def _situation(name: str, line: Mapping[str, Any]) -> Situation:
-    said = [(grade, many, reason) for grade in GRADES for many, reason in line.get(grade, {}).items()]
-    cells = {kind: _cell(grade, reason, of=name) for grade, many, reason in said for kind in many.split()}
+    rows = [(grade, listed, reason) for grade in GRADES for listed, reason in line.get(grade, {}).items()]
+    cells = {kind: _cell(grade, reason, of=name) for grade, listed, reason in rows for kind in listed.split()}
     return Situation(
         name=name,
         parents=terms(line.get("is", "")),
@@ -102,11 +102,11 @@ def lineage(name: str) -> Mapping[str, int]:
     """A situation and all it is a case of, each with how far off it is, the nearest first."""
     if name not in situations():
         raise UnknownName(f"there is no situation {name!r:.60}", expected=f"one of those in {FILE}")
-    found, ring = {name: 0}, [name]
+    distances, ring = {name: 0}, [name]
     while ring:
-        ring = [parent for one in ring for parent in situations()[one].parents if parent not in found]
-        found |= dict.fromkeys(ring, max(found.values()) + 1)
-    return MappingProxyType(found)
+        ring = [parent for child in ring for parent in situations()[child].parents if parent not in distances]
+        distances |= dict.fromkeys(ring, max(distances.values()) + 1)
+    return MappingProxyType(distances)
 
 
 @cache
@@ -115,8 +115,8 @@ def anywhere(kind: str) -> Cell:
     line = raw()["kinds"].get(kind)
     if line is None:
         raise UnknownName(f"nothing is known of {kind}", expected=f"a line under `kinds` in {FILE}")
-    said, _, reason = line["anywhere"].partition(": ")
-    return _cell(next(grade for grade in GRADES if grade == said), reason, of=ANYWHERE)
+    word, _, reason = line["anywhere"].partition(": ")
+    return _cell(next(grade for grade in GRADES if grade == word), reason, of=ANYWHERE)
 
 
 @cache
@@ -126,26 +126,26 @@ def cell(name: str, kind: str) -> Cell:
     Raises:
         UnknownName: No such situation, or nothing is known of the perturbation; says where to add it.
     """
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for ancestor, steps in lineage(name).items():
-        if found and steps > found[0].steps:
+        if cells and steps > cells[0].steps:
             break
-        found += _written(ancestor, kind, steps=steps)
-    return min(found, key=lambda one: _STRICTEST.index(one.grade), default=anywhere(kind))
+        cells += _written(ancestor, kind, steps=steps)
+    return min(cells, key=lambda one: _STRICTEST.index(one.grade), default=anywhere(kind))
 
 
 def _written(name: str, kind: str, *, steps: int) -> Iterator[Cell]:
     """What a line says itself, or else the rules of its place."""
-    one = situations()[name]
-    if kind in one.cells:
-        yield replace(one.cells[kind], steps=steps)
-    elif one.place and kind in kinds() and (barred := why_not(kind, one.place)):
+    situation = situations()[name]
+    if kind in situation.cells:
+        yield replace(situation.cells[kind], steps=steps)
+    elif situation.place and kind in kinds() and (barred := why_not(kind, situation.place)):
         yield Cell(grade="impossible", reason=barred, of=name, steps=steps, source=_RULES)
 
 
 def situation_rows() -> Iterator[tuple[str, str, str, str, str, str]]:
     """Rows of the page of situations: situation, what it is a case of, perturbation, grade, reason, source."""
-    for name, one in situations().items():
+    for name, situation in situations().items():
         for kind in kinds():
-            found = cell(name, kind)
-            yield name, ", ".join(one.parents), kind, found.grade, found.reason, found.source
+            entry = cell(name, kind)
+            yield name, ", ".join(situation.parents), kind, entry.grade, entry.reason, entry.source
