@@ -71,11 +71,11 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
     from auscult.jobs.calibrate import calibrate_record
 
     with show.busy("estimating anew"):
-        made = calibrate_record(options)
-    _print(shown, made.as_json(), lines=[made.sentence])
-    for note in made.notes:
+        result = calibrate_record(options)
+    _print(shown, result.as_json(), lines=[result.sentence])
+    for note in result.notes:
         show.say(f"note: {note}")
-    _say_where(made.out, made.out)
+    _say_where(result.out, result.out)
 
 
 app.command("repair")(

@@ -27,12 +27,12 @@ def agent(options: AgentOptions, shown: Shown) -> None:
     from auscult.agent.study import estimated, run_study
     from auscult.record.schema import Summary
 
-    told: list[Study] = []
+    announced: list[Study] = []
 
     def planned(study: Study) -> None:
-        if not told:
+        if not announced:
             _tell_plan(study, shown)
-        told.append(study)
+        announced.append(study)
 
     while True:
         try:
@@ -41,15 +41,17 @@ def agent(options: AgentOptions, shown: Shown) -> None:
             break
         except LimitReached as error:
             name = f"max_{error.limit}"
-            of_plan = getattr(told[-1].plan.limits, error.limit) if told else 0  # none yet while it is proposed
-            most = getattr(options, name) or of_plan or 1
+            of_plan = (
+                getattr(announced[-1].plan.limits, error.limit) if announced else 0
+            )  # none yet while it is proposed
+            limit = getattr(options, name) or of_plan or 1
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise
             show.say(str(error))
-            if not typer.confirm(f"Go on with {error.limit} up to {most * _MORE:g}?", default=False, err=True):
+            if not typer.confirm(f"Go on with {error.limit} up to {limit * _MORE:g}?", default=False, err=True):
                 raise
-            more: dict[str, Any] = {name: type(most)(most * _MORE), "overwrite": False}
-            options = replace(options, **more)
+            higher: dict[str, Any] = {name: type(limit)(limit * _MORE), "overwrite": False}
+            options = replace(options, **higher)
     if done.run is None:
         with show.progress_bar(quiet=shown.quiet) as progress:
             guess = estimated(done.plan, progress, workers=options.workers)

@@ -75,9 +75,9 @@ def _say_unlike(run: Run) -> None:
     from auscult.report.facts import percent, unlike_of
 
     summary = run.summary or {}
-    found = unlike_of(summary)
-    if found is not None and found.many:
-        share = percent(found.share)
+    unlike = unlike_of(summary)
+    if unlike is not None and unlike.many:
+        share = percent(unlike.share)
         show.say(f"note: {share} of your items are out of distribution for this judge; the report says what to do")
     if summary.get("sound"):
         from auscult.report.sounds import sound_notes
@@ -91,6 +91,6 @@ def _say_remarks(run: Run) -> None:
     if remarks:
         first = remarks[0]
         line = "" if first.get("line") is None else f":{first['line']}"
-        where = f"{first['path']}{line}: " if first.get("path") else ""
+        place = f"{first['path']}{line}: " if first.get("path") else ""
         count = f"{len(remarks)} remark{'' if len(remarks) == 1 else 's'}"
-        show.say(f"note: {count} in {run.path / 'errors.jsonl'}, the first: {where}{first.get('error')}")
+        show.say(f"note: {count} in {run.path / 'errors.jsonl'}, the first: {place}{first.get('error')}")

@@ -37,9 +37,11 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """The help's list of commands."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, (one.help or "").partition("\n")[0]) for name, one in found if one is not None])
+            formatter.write_dl(
+                [(name, (entry.help or "").partition("\n")[0]) for name, entry in commands if entry is not None]
+            )
 
 
 def command(
@@ -55,14 +57,14 @@ def command(
     ``shown`` are the fields of ``Shown`` that it has too, ``fixed`` are fields that are the same whatever the user
     gives, and ``prefix`` is what the help of an option begins with.
     """
-    own = [_prefixed(spec, prefix or {}) for spec in specs_of(options) if spec.name not in without]
+    specs = [_prefixed(spec, prefix or {}) for spec in specs_of(options) if spec.name not in without]
     general = [spec for spec in specs_of(Shown) if spec.name in shown]
 
     def decorate(run: Callable[[O, Shown], None]) -> Callable[..., None]:
         def call(ctx: typer.Context, **given: Any) -> None:
             values = {
                 spec.path: _value(spec, given[spec.name])
-                for spec in own
+                for spec in specs
                 if given[spec.name] is not None or not _is_repeated(spec)  # where the default of the field is to stay
             }
             display = {spec.name: given[spec.name] for spec in general}
@@ -70,7 +72,7 @@ def command(
             run(_built(options, values, constant=constant), Shown(**display))
 
         parameters = [inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        parameters += [_parameter(spec) for spec in sorted(own, key=_rank)]
+        parameters += [_parameter(spec) for spec in sorted(specs, key=_rank)]
         parameters += [_parameter(spec) for spec in general]
         call.__doc__ = run.__doc__
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -99,13 +101,13 @@ def verb_command(
         from auscult.record.manifest import notes_of
 
         module, _, name = verb.partition(":")
-        made = getattr(import_module(f"auscult.jobs.{module}"), name)(given)
+        job = getattr(import_module(f"auscult.jobs.{module}"), name)(given)
         with show.progress_bar(quiet=shown.quiet) as progress:
-            summary, tables = made.run(progress)
-        out = made.options.out
-        said = [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
-        said += [next_step.format(out=out)] if next_step else []
-        show.result(summary, tables, shown, record=out, notes=said)
+            summary, tables = job.run(progress)
+        out = job.options.out
+        lines = [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
+        lines += [next_step.format(out=out)] if next_step else []
+        show.result(summary, tables, shown, record=out, notes=lines)
 
     run.__doc__ = help
     return command(options)(run)
@@ -140,16 +142,16 @@ def _is_repeated(spec: OptionSpec) -> bool:
 def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant: Mapping[str, Any]) -> O:
     """An options object from the values of its fields, and of those of the dataclasses that it holds."""
     types = get_type_hints(options)
-    made = {}
+    arguments = {}
     for field in fields(options):  # type: ignore[arg-type]
         if field.name in constant:
-            made[field.name] = constant[field.name]
+            arguments[field.name] = constant[field.name]
         elif is_dataclass(types[field.name]):
             inner = {path[1:]: value for path, value in values.items() if path[0] == field.name}
-            made[field.name] = _built(types[field.name], inner, constant=constant)
+            arguments[field.name] = _built(types[field.name], inner, constant=constant)
         elif (field.name,) in values:
-            made[field.name] = values[field.name,]
-    return options(**made)
+            arguments[field.name] = values[field.name,]
+    return options(**arguments)
 
 
 _LAST = ("listing", "workers", "timeout_s", "video_timeout_s", "overwrite")

@@ -62,13 +62,13 @@ class Verbs(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        found = getattr(import_module(f"auscult.cli.{module}"), name)
+        target = getattr(import_module(f"auscult.cli.{module}"), name)
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
         group.callback()(_nothing)
-        if isinstance(found, typer.Typer):
-            group.add_typer(found, name=cmd_name)
+        if isinstance(target, typer.Typer):
+            group.add_typer(target, name=cmd_name)
         else:
-            group.command(cmd_name)(found)
+            group.command(cmd_name)(target)
         return typer.main.get_group(group).commands[cmd_name]
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002

@@ -53,8 +53,8 @@ def as_command(*words: Path | str) -> str:
 def register(app: typer.Typer) -> None:
     """Add the commands to ``auscult stress``."""
     for room, (does, without) in ROOMS.items():
-        made = command(PerturbOptions, without=(*without, "scores"), fixed={"room": room})
-        app.command(room)(made(_described(does)))
+        decorate = command(PerturbOptions, without=(*without, "scores"), fixed={"room": room})
+        app.command(room)(decorate(_described(does)))
 
 
 def _described(does: str) -> Callable[[PerturbOptions, Shown], None]:

@@ -54,17 +54,17 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     if command == "run mqa":
         from auscult.suites.mqa.finish_run import score_mqa
 
-        made = score_mqa(folder)
-        return made.summary, made.shown
+        result = score_mqa(folder)
+        return result.summary, result.shown
     if command.startswith("run "):
         from auscult.suites.core import records
 
         suite = records.suite_of(command, folder)
         if suite is not None:
-            made = records.score_record(folder, suite)
-            for remark in made.remarks:
+            result = records.score_record(folder, suite)
+            for remark in result.remarks:
                 show.say(remark)
-            return made.summary, made.shown
+            return result.summary, result.shown
     from auscult.jobs.finish import score_record
 
     return score_record(folder)
@@ -75,8 +75,8 @@ def levels(options: LevelsOptions, shown: Shown) -> None:
     """Turn a table of AVI-Bench's task scores into stages and the four levels."""
     from auscult.jobs.levels import run_levels
 
-    made = run_levels(options)
-    show.result(made.summary, made.tables, shown, record=None, errors=made.errors, kept="")
+    result = run_levels(options)
+    show.result(result.summary, result.tables, shown, record=None, errors=result.errors, kept="")
 
 
 @command(EffectsOptions, shown=("json",))
@@ -84,11 +84,11 @@ def effects(options: EffectsOptions, shown: Shown) -> None:
     """Say what each part of composed models is worth, and whether other seeds change who is better."""
     from auscult.jobs.effects import run_effects
 
-    made = run_effects(options)
+    result = run_effects(options)
     if shown.json:
-        show.as_json(made.summary.as_json())
+        show.as_json(result.summary.as_json())
     else:
-        show.tables(made.tables)
+        show.tables(result.tables)
 
 
 @command(ReportOptions, shown=("json",))
@@ -118,8 +118,8 @@ def report(options: ReportOptions, shown: Shown) -> None:
         show.as_json(read_summary(folder, hint=AGAIN))
         return
     show.tables(page.shown)
-    for lost in page.lost:
-        show.say(lost)
+    for message in page.lost:
+        show.say(message)
     show.say(f"report: {folder / 'report.html'}")
     show.failures(folder)
 
@@ -179,15 +179,15 @@ def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -
     folders, out = options.folders, options.out
     with show.busy("comparing"):
         if out is None:
-            found = compare_records(folders, suite)
+            comparison = compare_records(folders, suite)
         else:
-            found = write_comparison(folders, suite, out, overwrite=options.overwrite)
-    for note in found.notes:
+            comparison = write_comparison(folders, suite, out, overwrite=options.overwrite)
+    for note in comparison.notes:
         show.say(note)
     if json:
-        show.as_json(found.summary.as_json())
+        show.as_json(comparison.summary.as_json())
     else:
-        show.tables(found.shown)
+        show.tables(comparison.shown)
     if out is not None:
         show.say(f"report: {out / 'report.html'}")
     for folder in folders:

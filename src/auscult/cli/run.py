@@ -47,11 +47,11 @@ def run(options: RunCommand, shown: Shown) -> None:
 
     if Path(options.suite).suffix in {".yaml", ".yml"}:
         refuse_beside_plan(Path(options.suite), options.given - {"suite"})
-        how: dict[str, Any] = {"workers": options.workers, "overwrite": options.overwrite}
-        run_it = partial(run_plan_file, Path(options.suite), options.out, **how)
+        settings: dict[str, Any] = {"workers": options.workers, "overwrite": options.overwrite}
+        run_it = partial(run_plan_file, Path(options.suite), options.out, **settings)
     else:
-        found = load_suite(options.suite)
-        run_it = partial(found.run, _suite_options(options, found))
+        suite = load_suite(options.suite)
+        run_it = partial(suite.run, _suite_options(options, suite))
     with show.progress_bar(quiet=shown.quiet) as progress:
         done = run_it(progress=progress)
     for remark in done.remarks:

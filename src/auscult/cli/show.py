@@ -78,7 +78,7 @@ def pieces(table: Table, width: int) -> tuple[Piece, ...]:
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
     gap = next((gap for gap in GAPS if sum(least) + _room(len(least), gap) <= width), GAPS[-1])
-    found = []
+    parts = []
     for chosen in _split(table, least, width=width, gap=gap):
         room = width - _room(len(chosen), gap)
         widths = _widened([least[index] for index in chosen], [most[index] for index in chosen], room)
@@ -87,22 +87,22 @@ def pieces(table: Table, width: int) -> tuple[Piece, ...]:
         wrapped = [[wrapped_at(text, wide) for text in columns[i]] for i, wide in zip(chosen, widths, strict=True)]
         rows = tuple(zip(*(column[1:] for column in wrapped), strict=True))
         header = tuple(column[0] for column in wrapped)
-        found.append(Piece(header=header, rows=rows, widths=tuple(widths), gap=gap))
-    return tuple(found)
+        parts.append(Piece(header=header, rows=rows, widths=tuple(widths), gap=gap))
+    return tuple(parts)
 
 
 def blocks(table: Table, width: int) -> list[Lines]:
     """Every row as lines of ``column: value``, for a narrow terminal; without rows, the columns."""
     room = max(1, width)
-    found = []
+    entries = []
     for row in table.rows or (("",) * len(table.header),):
         lines: list[str] = []
         for number, (name, text) in enumerate(zip(table.header, row, strict=True)):
             before = "" if number == 0 else "  "
             wrapped = wrapped_at(clean(f"{name}: {text}" if name else text), max(1, room - len(before)))
             lines += [f"{before}{line}" for line in wrapped]
-        found.append(tuple(lines))
-    return found
+        entries.append(tuple(lines))
+    return entries
 
 
 def keys(table: Table) -> int:
@@ -113,10 +113,10 @@ def keys(table: Table) -> int:
 
 def wrapped_at(text: str, width: int) -> Lines:
     """Lines of at most a width; they end at spaces, but not within a number with its interval that fits."""
-    found: list[str] = []
+    lines: list[str] = []
     for paragraph in text.split("\n"):
         if cell_len(paragraph) <= width:
-            found.append(paragraph)
+            lines.append(paragraph)
             continue
         line = ""
         for word in _words(paragraph):
@@ -124,11 +124,11 @@ def wrapped_at(text: str, width: int) -> Lines:
             if cell_len(longer) <= width:
                 line = longer
                 continue
-            found += [line] if line else []
+            lines += [line] if line else []
             *full, line = _parts(word, width)
-            found += full
-        found.append(line)
-    return tuple(found)
+            lines += full
+        lines.append(line)
+    return tuple(lines)
 
 
 def _parts(word: str, width: int) -> list[str]:
@@ -172,18 +172,18 @@ def _room(count: int, gap: int) -> int:
 
 def _split(table: Table, least: Sequence[int], *, width: int, gap: int) -> list[list[int]]:
     """The columns of each piece: all where they fit, else the keys with as many as fit beside them."""
-    every = list(range(len(least)))
-    first = every[: keys(table)]
-    if sum(least) + _room(len(least), gap) <= width or len(first) == len(every):
-        return [every]
-    found: list[list[int]] = []
-    for column in every[len(first) :]:
-        wider = [*found[-1], column] if found else []
+    columns = list(range(len(least)))
+    first = columns[: keys(table)]
+    if sum(least) + _room(len(least), gap) <= width or len(first) == len(columns):
+        return [columns]
+    parts: list[list[int]] = []
+    for column in columns[len(first) :]:
+        wider = [*parts[-1], column] if parts else []
         if wider and sum(least[index] for index in wider) + _room(len(wider), gap) <= width:
-            found[-1] = wider
+            parts[-1] = wider
         else:
-            found.append([*first, column])
-    return found
+            parts.append([*first, column])
+    return parts
 
 
 def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
@@ -192,9 +192,9 @@ def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
     left = room - sum(widths)
     wanting = sorted(range(len(widths)), key=lambda column: most[column] - least[column])
     for number, column in enumerate(wanting):
-        more = max(0, min(most[column] - least[column], left // (len(wanting) - number)))
-        widths[column] += more
-        left -= more
+        extra = max(0, min(most[column] - least[column], left // (len(wanting) - number)))
+        widths[column] += extra
+        left -= extra
     return widths
 
 
@@ -290,8 +290,8 @@ def progress_bar(*, quiet: bool, passing: bool = False) -> Iterator[Any]:
         return
     console = Console(stderr=True)
     if not console.is_terminal:
-        with PlainProgress().telling() as told:
-            yield told
+        with PlainProgress().telling() as plain:
+            yield plain
         return
     columns = (
         TextColumn("{task.description:<20}"),
@@ -321,12 +321,12 @@ def tables(shown: Sequence[Table]) -> None:
     width = min(_WIDEST, console.width)
     for table in shown:
         title = clean(table.title)
-        found = pieces(table, width)
-        for number, piece in enumerate(found, start=1):
-            part = f" ({number} of {len(found)})" if len(found) > 1 else ""
+        parts = pieces(table, width)
+        for number, piece in enumerate(parts, start=1):
+            part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
             console.print(Text(f"{title}{part}", style="italic"))
             console.print(_grid(piece))
-        if not found:
+        if not parts:
             console.print(Text(f"{title}\n", style="italic"))
             for block in blocks(table, width):
                 console.print(Text("\n".join((*block, ""))))
@@ -411,9 +411,9 @@ def _say_reasons(rows: Iterable[Mapping[str, Any]], where_all: str) -> None:
     for reason in reasons:
         row = reason.example
         line = f":{row['line']}" if row.get("line") is not None else ""
-        where = ", ".join(str(part) for part in (row.get("id"), f"{row.get('path') or ''}{line}") if part)
+        place = ", ".join(str(part) for part in (row.get("id"), f"{row.get('path') or ''}{line}") if part)
         say(f"  {reason.count:,} x {row.get('cause') or row.get('error')}")
-        known = (("for example", where), ("expected", row.get("expected")), ("next step", row.get("hint")))
-        for label, text in known:
+        details = (("for example", place), ("expected", row.get("expected")), ("next step", row.get("hint")))
+        for label, text in details:
             if text:
                 say(f"      {label}: {text}")
