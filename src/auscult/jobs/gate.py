@@ -84,7 +84,7 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
     bound = Series(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
     counted = Series(name="share as counted", points=_points(steps, scores, bound=False), style=1, quiet=True)
     words = f"{accept_error:g} may be accepted"
-    wanted = Series(name=words, points=((0.0, accept_error, words), (1.0, accept_error, words)), style=2, quiet=True)
+    target = Series(name=words, points=((0.0, accept_error, words), (1.0, accept_error, words)), style=2, quiet=True)
     axes = Axes(
         x=(0.0, 1.0),
         y=(0.0, top),
@@ -93,7 +93,7 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
         up="share of bad ones among them",
     )
     title = "Bad masks among the accepted, by how many are accepted"
-    return to_svg(lines_drawing((bound, counted, wanted), axes, title=title))
+    return to_svg(lines_drawing((bound, counted, target), axes, title=title))
 
 
 def _points(
@@ -109,8 +109,8 @@ def _points(
 
 def _thinned(found: Search) -> list[GateStep]:
     """Some of the steps, evenly, and always the chosen one: marks on every one would hide the line."""
-    every = max(1, -(-len(found.steps) // _POINTS))
-    return [step for number, step in enumerate(found.steps) if number % every == 0 or step is found.chosen]
+    stride = max(1, -(-len(found.steps) // _POINTS))
+    return [step for number, step in enumerate(found.steps) if number % stride == 0 or step is found.chosen]
 
 
 # Two sets count as different where their distributions are this far apart, at a significance level of 1 %.
@@ -131,17 +131,17 @@ def reached(
         unseen = " unseen" if labelled else ""
         return (f"No mask is accepted{unseen}: no threshold could be shown to be good enough.", *ended)
     step = found.chosen
-    most = f"at most {step.bound:.2%} of such masks {bad}"
+    claim = f"at most {step.bound:.2%} of such masks {bad}"
     if options.clusters == "one":
-        most = f"of one such mask a photograph, drawn at random, at most {step.bound:.2%} {bad}"
-    shown = (
-        f"Shown with {options.confidence:.4g} confidence: {most}. In the "
+        claim = f"of one such mask a photograph, drawn at random, at most {step.bound:.2%} {bad}"
+    evidence = (
+        f"Shown with {options.confidence:.4g} confidence: {claim}. In the "
         f"calibration set {step.tested_bad} of {step.tested} are, on {step.clusters} photographs or clips ({counted}); "
         f"{step.masks_bad} of all {step.masks}."
     )
     return (
         f"{accepted} of {total} masks are accepted, those with {options.by} from {step.threshold:g}.",
-        shown,
+        evidence,
         *ended,
     )
 
@@ -165,10 +165,10 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
     if not tried or tried[-1].passed:
         return ("Every threshold passed, down to the lowest score of the calibration set.",)
     step: GateStep = tried[-1]
-    why = f"a bound of {step.bound:.2%}, over {options.accept_error:.4g}"
+    reason = f"a bound of {step.bound:.2%}, over {options.accept_error:.4g}"
     if step.bound <= options.accept_error:
-        why = f"{step.masks_bad} of all {step.masks} bad, over {options.accept_error:.4g}, although the bound is not"
-    return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {why}.",)
+        reason = f"{step.masks_bad} of all {step.masks} bad, over {options.accept_error:.4g}, although the bound is not"
+    return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {reason}.",)
 
 
 def warnings_about(run: Run, calibration: GateCalibration) -> Iterator[str]:
@@ -216,22 +216,22 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, b
     limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
     if calibration.novelty:
         new = np.array([float(row.get("novelty") or 0.0) for row in rows])
-        at, there, here = _above(np.array(calibration.novelty), new)
-        if here - there > limit:
+        threshold, old_share, new_share = _above(np.array(calibration.novelty), new)
+        if new_share - old_share > limit:
             yield (
-                f"The record looks unlike the calibration set: {here:.0%} of its masks have a novelty above {at:.2f}, "
-                f"{there:.0%} there. The promise is on masks like those of the calibration set."
+                f"The record looks unlike the calibration set: {new_share:.0%} of its masks have a novelty "
+                f"above {threshold:.2f}, {old_share:.0%} there. The promise is on masks like those of the calibration set."
             )
     else:
         yield "The calibration table has no novelty, so whether the record's masks are like it was not checked by that."
     old = [mask.score for mask in calibration.masks if mask.score is not None]
     new_scores = [score for row in rows if (score := score_of(row, by)) is not None]
     if old and new_scores:
-        at, there, here = _above(np.array(old), np.array(new_scores), two_sided=True)
-        if abs(here - there) > limit:
+        threshold, old_share, new_share = _above(np.array(old), np.array(new_scores), two_sided=True)
+        if abs(new_share - old_share) > limit:
             yield (
-                f"The judge says other things of the record than of the calibration set: {here:.0%} of its masks have "
-                f"{by} above {at:.2f}, {there:.0%} there. Check that both are of the same kind."
+                f"The judge says other things of the record than of the calibration set: {new_share:.0%} of its masks "
+                f"have {by} above {threshold:.2f}, {old_share:.0%} there. Check that both are of the same kind."
             )
 
 
@@ -240,11 +240,11 @@ def _above(
 ) -> tuple[float, float, float]:
     """Where two distributions are farthest apart, and the shares of old and new values above (Kolmogorov-Smirnov)."""
     values = np.unique(np.concatenate((old, new)))
-    there = 1 - np.searchsorted(np.sort(old), values, side="right") / old.size
-    here = 1 - np.searchsorted(np.sort(new), values, side="right") / new.size
-    apart = np.abs(here - there) if two_sided else here - there
-    at = int(np.argmax(apart))
-    return float(values[at]), float(there[at]), float(here[at])
+    old_shares = 1 - np.searchsorted(np.sort(old), values, side="right") / old.size
+    new_shares = 1 - np.searchsorted(np.sort(new), values, side="right") / new.size
+    distances = np.abs(new_shares - old_shares) if two_sided else new_shares - old_shares
+    index = int(np.argmax(distances))
+    return float(values[index]), float(old_shares[index]), float(new_shares[index])
 
 
 # Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.few_clusters``.
@@ -274,9 +274,9 @@ class Gated:
         left = f"{len(self.to_look_at)} of {total} masks are left to look at"
         left += f", and {len(self.failed)} that could not be judged." if self.failed else "."
         labelled = self.calibration.labelled
-        said = reached(self.found, self.options, accepted=len(self.accepted), total=total, labelled=labelled)
-        said = (*said, *(["Marked masks are listed as they were marked."] if labelled else []), left)
-        return tuple(worded(one, self.options) for one in said)
+        lines = reached(self.found, self.options, accepted=len(self.accepted), total=total, labelled=labelled)
+        lines = (*lines, *(["Marked masks are listed as they were marked."] if labelled else []), left)
+        return tuple(worded(line, self.options) for line in lines)
 
     def as_json(self) -> dict[str, Any]:
         """The fields as plain JSON values; callers add ids and paths of the lists."""
@@ -328,34 +328,34 @@ def gate_record(options: GateOptions) -> Gated:
     calibration = read_calibration(options.calibration, by=options.by, bad_below=bad_limit(options), gated=run)
     _refuse_other(run, calibration, options)
     require_free_folder(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
-    found = search(
+    outcome = search(
         calibration.masks,
         accept_error=options.accept_error,
         clusters=cast("Clusters", options.clusters),
         bound=bound_of(options),
     )
-    _refuse_small(found, calibration, options)
+    _refuse_small(outcome, calibration, options)
     scores = [score_of(row, options.by) for row in rows]
-    least = 2.0 if found.chosen is None else found.chosen.threshold
+    least = 2.0 if outcome.chosen is None else outcome.chosen.threshold
     marked = {mask.id: not mask.bad for mask in calibration.masks} if calibration.labelled else {}
-    taken = [
+    accepted = [
         marked.get(str(row["id"]), score is not None and score >= least)
         for row, score in zip(rows, scores, strict=True)
     ]
     if sound:  # 1..5 again
-        found, scores = _of_scores(found), [None if score is None else 1 + 4 * score for score in scores]
+        outcome, scores = _of_scores(outcome), [None if score is None else 1 + 4 * score for score in scores]
     gated = Gated(
         options=options,
-        accepted=tuple(str(row["id"]) for row, yes in zip(rows, taken, strict=True) if yes),
-        to_look_at=tuple(str(row["id"]) for row, yes in zip(rows, taken, strict=True) if not yes),
+        accepted=tuple(str(row["id"]) for row, yes in zip(rows, accepted, strict=True) if yes),
+        to_look_at=tuple(str(row["id"]) for row, yes in zip(rows, accepted, strict=True) if not yes),
         failed=run.failed,
-        found=found,
+        found=outcome,
         calibration=calibration,
         origins={"record": origin(options.folder), "calibration": origin(options.calibration)},
         warnings=tuple(
-            worded(one, options)
-            for one in (
-                *_crowded(found),
+            worded(warning, options)
+            for warning in (
+                *_crowded(outcome),
                 *warnings_about(run, calibration),
                 *unlike(rows, calibration, by=options.by),
             )
@@ -364,10 +364,10 @@ def gate_record(options: GateOptions) -> Gated:
     )
     files = dict[str, str]()
     for name, side in zip(LISTS, (True, False), strict=True):
-        chosen = [row for row, yes in zip(rows, taken, strict=True) if yes is side]
+        chosen = [row for row, yes in zip(rows, accepted, strict=True) if yes is side]
         files |= {f"{name}/{file}": text for file, text in list_files(chosen, run, out=out / name).items()}
     files |= failed_files(gated.failed)
-    files["gate.svg"] = curve(found, scores, accept_error=options.accept_error)
+    files["gate.svg"] = curve(outcome, scores, accept_error=options.accept_error)
     files["gate.json"] = json.dumps(gated.as_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_files(out, files)
     return gated
@@ -420,9 +420,9 @@ def _check(options: GateOptions) -> None:
     least = _LEAST_SURE if options.accept_error <= _HALF else _SURE_OF_MORE
     if not least <= options.confidence < 1:
         raise UsageError(f"--confidence is {options.confidence:g}", expected=f"from {least:g} to below 1, such as 0.95")
-    low, high, what = (1, 5, "a score") if options.by in SOUND_SCORES else (0, 1, "an IoU")
+    low, high, quantity = (1, 5, "a score") if options.by in SOUND_SCORES else (0, 1, "an IoU")
     if not low < bad_limit(options) <= high:
-        expected = f"{what} above {low}, up to {high}, such as {bad_limit(replace(options, bad_below=None)):g}"
+        expected = f"{quantity} above {low}, up to {high}, such as {bad_limit(replace(options, bad_below=None)):g}"
         raise UsageError(f"--bad-below is {bad_limit(options):g}", expected=expected)
     choices = (
         ("--by", options.by, ("iou", "iou_low", *SOUND_SCORES)),
@@ -587,11 +587,11 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
     else:
         truths = {row["id"]: row["iou"] for row in run.truths() if row.get("iou") is not None}
         verdicts = [row for _, row in run.verdicts]
-    known = {row["id"]: row for row in verdicts if row["id"] in truths}
-    if not known:
-        what, score = ("separated sound", "overall score") if sound else ("mask", "IoU")
+    with_truth = {row["id"]: row for row in verdicts if row["id"] in truths}
+    if not with_truth:
+        kind, score = ("separated sound", "overall score") if sound else ("mask", "IoU")
         raise RecordError(
-            f"the record holds no {what} with a true {score}",
+            f"the record holds no {kind} with a true {score}",
             expected="a record of `auscult audit` on an INPUT with truth" + ("" if sound else ", or a table"),
             hint="give INPUT its truth and run the same `auscult audit` again: it compares without judging anew",
             path=folder,
@@ -605,13 +605,13 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
                 bad=truths[name] < bad_below,
                 cluster=str(clusters[name] or row.get("frame") or row.get("mixture") or name),
             )
-            for name, row in known.items()
+            for name, row in with_truth.items()
         ),
-        without_truth=len(verdicts) - len(known),
-        novelty=tuple(float(row.get("novelty") or 0.0) for row in known.values()),
-        judges=frozenset(str(row["judge"]) for row in known.values()),
+        without_truth=len(verdicts) - len(with_truth),
+        novelty=tuple(float(row.get("novelty") or 0.0) for row in with_truth.values()),
+        judges=frozenset(str(row["judge"]) for row in with_truth.values()),
         settings=settings_of(run.manifest),
-        digests=frozenset(str(row["input"]) for row in known.values() if row.get("input")),
+        digests=frozenset(str(row["input"]) for row in with_truth.values() if row.get("input")),
         version=version_of(run.manifest),
     )
 
@@ -619,17 +619,17 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
 def _of_labels(path: Path, run: Run, *, by: str) -> GateCalibration:
     rows = {verdict.id: row for verdict, row in run.verdicts}
     labels, clusters = read_labels(path, known=rows), clusters_in(run)
-    known = {name: label.word == "bad" for name, label in labels.items() if label.word in {"good", "bad"}}
+    bad_by_id = {name: label.word == "bad" for name, label in labels.items() if label.word in {"good", "bad"}}
     return GateCalibration(
         masks=tuple(
             KnownMask(id=name, score=score_of(rows[name], by), bad=bad, cluster=clusters[name])
-            for name, bad in known.items()
+            for name, bad in bad_by_id.items()
         ),
-        without_truth=len(labels) - len(known),
-        novelty=tuple(float(rows[name].get("novelty") or 0.0) for name in known),
-        judges=frozenset(str(rows[name]["judge"]) for name in known),
+        without_truth=len(labels) - len(bad_by_id),
+        novelty=tuple(float(rows[name].get("novelty") or 0.0) for name in bad_by_id),
+        judges=frozenset(str(rows[name]["judge"]) for name in bad_by_id),
         settings=settings_of(run.manifest),
-        digests=frozenset(str(rows[name]["input"]) for name in known if rows[name].get("input")),
+        digests=frozenset(str(rows[name]["input"]) for name in bad_by_id if rows[name].get("input")),
         labelled=True,
         version=version_of(run.manifest),
     )
@@ -639,15 +639,15 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
     masks: list[KnownMask] = []
     novelty: list[float | None] = []
     judges: set[str] = set()
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     without_truth, grouped = 0, True
     for line, row in rows:
         name = row["id"]
-        if name in seen:
-            raise _wrong(f"the id {shown(name)} stands in line {seen[name]} already", path, line)
+        if name in lines:
+            raise _wrong(f"the id {shown(name)} stands in line {lines[name]} already", path, line)
         if by not in row:
             raise _wrong(f"there is no {by!r}, which --by asks for", path, line)
-        seen[name] = line
+        lines[name] = line
         judges |= {row["judge"]} if row.get("judge") else set()
         if row["true_iou"] is None:
             without_truth += 1
@@ -701,9 +701,9 @@ def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:
     if line > MAX_ROWS:
         raise _wrong("there are too many rows", path, line, expected=f"at most {MAX_ROWS:,} lines")
     row = {name: _read(name, values[name]) for name in _COLUMNS if name in values}
-    known = from_json(_KnownRow, row, path=path, line=line, error=InputError, hint=_DROP)
+    parsed = from_json(_KnownRow, row, path=path, line=line, error=InputError, hint=_DROP)
     try:
-        check_id(known.id)
+        check_id(parsed.id)
     except InputError as error:
         raise InputError(error.message, expected=error.expected, hint=_DROP, path=path, line=line) from error
     return row

@@ -33,8 +33,8 @@ class JointAuditor:
         if item.mixture is None or item.separated is None:
             return verdict
         mixture, separated = self._mixture(item.mixture), self._read(item.separated)
-        found = self._check(case, prediction, mixture=mixture, separated=separated)
-        return replace(verdict, joint=found, rationale=f"{verdict.rationale} Mask and sound: {found.note}.".lstrip())
+        joint = self._check(case, prediction, mixture=mixture, separated=separated)
+        return replace(verdict, joint=joint, rationale=f"{verdict.rationale} Mask and sound: {joint.note}.".lstrip())
 
 
 def joint_table(found: Sequence[Joint]) -> Table:

@@ -100,8 +100,8 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     if given.startswith(CASCADE):
         return _cascade_spec(given, asking)
     if given.startswith(COMMAND):
-        found = model_spec(given)
-        return JudgeSpec(given=given, name=found.name, origin="command", arguments={"judge_revision": found.revision})
+        model = model_spec(given)
+        return JudgeSpec(given=given, name=model.name, origin="command", arguments={"judge_revision": model.revision})
     if given.startswith(REPLIES):
         source = _replies(given)
         revision = digest_json([[name, digest_file(path)] for name, path in _files_of(source)])
@@ -122,8 +122,8 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     entry, folder = find_judge(given)
     fitted = {} if folder is None else {"judge_fitted": digest_file(folder / "calibration.json")}
     # of our own, those that need the clip are named with a folder; importing one takes time that a worker spends anyway
-    known = "@" in given or entry.package != "auscult"
-    needs_clip = known and bool(getattr(entry.load(), "needs_clip", False))
+    may_need_clip = "@" in given or entry.package != "auscult"
+    needs_clip = may_need_clip and bool(getattr(entry.load(), "needs_clip", False))
     return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted, needs_clip=needs_clip)
 
 
@@ -224,9 +224,9 @@ def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
 
 
 def _found(name: str, *, besides: Collection[str]) -> tuple[registry.Entry, Path | None]:
-    base, at, folder = name.partition("@")
+    base, separator, folder = name.partition("@")
     entry = registry.find("judge", base, besides=besides)
-    if not at:
+    if not separator:
         return entry, None
     if not hasattr(entry.load(), "fitted"):
         raise UsageError(f"the judge {entry.name} cannot be fitted", expected="a name without `@`")
@@ -235,11 +235,11 @@ def _found(name: str, *, besides: Collection[str]) -> tuple[registry.Entry, Path
 
 def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
     """The judge of separated sounds that a name means, and the folder behind ``@``."""
-    base, at, folder = name.partition("@")
+    base, separator, folder = name.partition("@")
     full = f"{SOUND}.{base.removeprefix(f'{SOUND}.').removesuffix('.v1')}.v1"
     if full not in SOUND_FOLDERS:
         return _found(name, besides={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
-    if not at:
+    if not separator:
         raise UsageError(f"the judge {full} has weights of yours", expected=f"{base}@FOLDER, docs/saj.md says of what")
     point = EntryPoint(full, SOUND_FOLDERS[full], registry.KINDS["judge"])
     return registry.Entry(kind="judge", name=full, package=registry.BUILT_IN, _point=point), Path(folder)
@@ -248,11 +248,11 @@ def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
 def sound_judge_arguments(name: str) -> dict[str, str]:
     """What the manifest holds of a judge of separated sounds, its folder's files among it."""
     entry, folder = find_sound_judge(name)
-    found = {"sound_judge": entry.name, "sound_judge_from": entry.origin}
+    arguments = {"sound_judge": entry.name, "sound_judge_from": entry.origin}
     if folder is None or not folder.is_dir():
-        return found
+        return arguments
     files = sorted(path for path in folder.iterdir() if path.suffix in _READ and path.is_file())
-    return found | {"sound_judge_revision": digest_json([[path.name, digest_file(path)] for path in files])}
+    return arguments | {"sound_judge_revision": digest_json([[path.name, digest_file(path)] for path in files])}
 
 
 def load_sound_judge(name: str = DEFAULT_SOUND_JUDGE) -> SoundJudge:
@@ -307,5 +307,5 @@ def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
     """A judge that uses another segmenter's masks as evidence instead of its own."""
     if not hasattr(judge, "with_evidence"):
         raise UsageError(f"the judge {judge.name} takes no evidence", expected="masks.prompted.v1, or no --evidence")
-    found: MaskJudge = judge.with_evidence(evidence)
-    return found
+    result: MaskJudge = judge.with_evidence(evidence)
+    return result

@@ -63,15 +63,15 @@ class Checker:
         if self._unusable is not None:
             return unchecked(verdict, self._unusable.message)
         try:
-            found = self._check(case, prediction)
+            result = self._check(case, prediction)
         except UsageError as error:
             self._unusable = error
             return unchecked(verdict, error.message)
         except AuscultError as error:
             return unchecked(verdict, error.message)
-        if found is None:
+        if result is None:
             return unchecked(verdict, _why(case, prediction))
-        return combined(verdict, found, check=self._check.name)
+        return combined(verdict, result, check=self._check.name)
 
     def of_item(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
         """The same for an item of INPUT, with its sound and time."""
@@ -79,10 +79,10 @@ class Checker:
             sound = None if item.audio is None else self._sound(item.audio)
         except AuscultError as error:
             return unchecked(verdict, f"its sound cannot be used ({error.message})")
-        heard = replace(case, time_s=item.time_s)
+        with_sound = replace(case, time_s=item.time_s)
         if sound is not None:
-            heard = replace(heard, sound=sound.samples, rate_hz=sound.rate_hz)
-        return self.joined(verdict, heard, prediction=prediction)
+            with_sound = replace(with_sound, sound=sound.samples, rate_hz=sound.rate_hz)
+        return self.joined(verdict, with_sound, prediction=prediction)
 
 
 def _why(case: Case, prediction: Prediction) -> str:
@@ -142,15 +142,17 @@ class Auditor:
 
     def __call__(self, group: FrameGroup) -> list[Result]:
         """Judge the wanted items; a judge with ``batch`` gets those of several frames at once."""
-        parents = {one.id: item.id for item in group.items if item.mask.proposals for one in proposals_of(item)}
+        parents = {
+            proposal.id: item.id for item in group.items if item.mask.proposals for proposal in proposals_of(item)
+        }
         return best_proposals(self._judge(group), parents)
 
     def _judge(self, group: FrameGroup) -> list[Result]:
         results: list[Result] = []
-        held: list[_Opened] = []
+        pending: list[_Opened] = []
         for listed in group_by_frame(group.items):
-            wanted = [one for item in listed if item.id in group.wanted for one in proposals_of(item)]
-            items = [one for item in listed for one in proposals_of(item)]
+            wanted = [proposal for item in listed if item.id in group.wanted for proposal in proposals_of(item)]
+            items = [proposal for item in listed for proposal in proposals_of(item)]
             if not wanted:
                 continue
             try:
@@ -161,11 +163,11 @@ class Auditor:
             at_once = max(1, _MOST_BYTES // opened.frame[..., 0].size)
             for start in range(0, len(wanted), at_once):
                 part = [(item, opened.masks.get(item.id)) for item in wanted[start : start + at_once]]
-                held.append(replace(opened, wanted=part))
-                if sum(opened.nbytes for opened in held) > _MOST_BYTES:
-                    results += self._results(held)
-                    held = []
-        return results + self._results(held)
+                pending.append(replace(opened, wanted=part))
+                if sum(opened.nbytes for opened in pending) > _MOST_BYTES:
+                    results += self._results(pending)
+                    pending = []
+        return results + self._results(pending)
 
     def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
         """Decode a frame; its masks are opened when they are asked for."""
@@ -204,13 +206,13 @@ class Auditor:
         ]
         if batch is None or len(read) < 2:
             return {}
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
-            found = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
+            verdicts = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
         except AuscultError:  # caused by one of them: judged one by one, only that one fails
             return {}
-        each = (time.perf_counter() - begun) / len(read)
-        return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
+        each_s = (time.perf_counter() - start) / len(read)
+        return {item.id: replace(verdict, seconds=each_s) for (item, _), verdict in zip(read, verdicts, strict=True)}
 
     def whole(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
         """The judge's verdict with what an identity check, dearer judges and a separated sound add to it."""
@@ -229,10 +231,10 @@ class Auditor:
             return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
         case, prediction = self._shown(item, opened, loaded.mask)
         try:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             before = 0.0 if verdict is None else verdict.seconds
             verdict = self.whole(verdict or self.judge(case, prediction), item, case=case, prediction=prediction)
-            seconds = before + time.perf_counter() - begun
+            seconds = before + time.perf_counter() - start
             verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
             return Result(id=item.id, errors=[failed_row(item, error, "judge")])
@@ -246,8 +248,8 @@ class Auditor:
             input=digest,
         )
         quality = 72 if verdict.error_map is None else 64  # stripes and dots take more bytes, and need less quality
-        drawn = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
-        jpeg = b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")
+        overlay = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
+        jpeg = b64encode(encode_jpeg(overlay, quality=quality)).decode("ascii")
         # The verdict last, so that it is never there without its mask, which the export needs, and its thumbnail.
         stamp = opened.stamps[item.id]
         rows: dict[str, list[dict[str, Any]]] = {
@@ -269,14 +271,14 @@ def proposals_of(item: Item) -> list[Item]:
 def best_proposals(results: Sequence[Result], parents: Mapping[str, str]) -> list[Result]:
     """Of proposals, whose items are their ``parents``, the result with the highest estimated IoU, under the parent."""
     best: dict[str, Result] = {}
-    rest = []
+    others = []
     for result in results:
         name = parents.get(result.id)
         if name is None:
-            rest.append(result)
+            others.append(result)
         elif name not in best or _estimate(result) > _estimate(best[name]):
             best[name] = result
-    return rest + [_renamed(result, name) for name, result in best.items()]
+    return others + [_renamed(result, name) for name, result in best.items()]
 
 
 def _estimate(result: Result) -> float:
@@ -332,8 +334,8 @@ def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
     """Missing and extra shares of a mask by its error map, for the row; empty where there is no map."""
     if verdict.error_map is None:
         return {}
-    found = shares(verdict.error_map, mask)
-    return {"missing_share": round(found.missing, 4), "extra_share": round(found.extra, 4)}
+    error_shares = shares(verdict.error_map, mask)
+    return {"missing_share": round(error_shares.missing, 4), "extra_share": round(error_shares.extra, 4)}
 
 
 def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
@@ -342,8 +344,8 @@ def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
     It is recorded so that intervals can be computed from the row alone.
     """
     shift = getattr(judge, "prob_shift", None)
-    asked = verdict.judged_by in {None, judge.name}
-    if verdict.prob_iou_80 is None or not asked or not isinstance(shift, int | float):
+    own_verdict = verdict.judged_by in {None, judge.name}
+    if verdict.prob_iou_80 is None or not own_verdict or not isinstance(shift, int | float):
         return {}
     return {"prob_shift": round(float(shift), 6)}
 
@@ -398,8 +400,8 @@ def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]
 
 def weights_digest(folder: Path) -> dict[str, str]:
     """Hash of every file of weights and settings; names of folders are left out, since a copy is the same."""
-    found = {path.name: path for path in folder.iterdir() if path.suffix in {".safetensors", ".onnx", ".json", ".txt"}}
+    paths = {path.name: path for path in folder.iterdir() if path.suffix in {".safetensors", ".onnx", ".json", ".txt"}}
     try:
-        return {name: digest_file(found[name]) for name in sorted(found)}
+        return {name: digest_file(paths[name]) for name in sorted(paths)}
     except InputError as error:
         raise UsageError(error.message, path=error.path, hint=error.hint) from error

@@ -67,7 +67,7 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
     true_iou = "true_iou" if any({"true_iou", "label"} & row.keys() for _, row in rows) else "iou"
     ids = {f"'{name}": name for name in known} | {name: name for name in known}
     ids |= {disarmed(name): name for name in known}
-    found: dict[str, MaskLabel] = {}
+    labels: dict[str, MaskLabel] = {}
     foreign: list[str] = []
     for line, row in rows:
         try:
@@ -78,14 +78,14 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
             continue
         name = str(row.get("id") or "")
         name = ids.get(name, name)
-        if name in found:
+        if name in labels:
             raise InputError(f"the id {shown(name)} is named twice", hint=_DROP, path=path, line=line)
         if name not in known:
             foreign.append(name)
-        found[name] = label
-    if foreign or not found:
+        labels[name] = label
+    if foreign or not labels:
         raise UsageError(
-            f"{len(foreign)} of {len(found)} labels name no mask of the record, first {shown(foreign[0])}"
+            f"{len(foreign)} of {len(labels)} labels name no mask of the record, first {shown(foreign[0])}"
             if foreign
             else "the table holds no label",
             expected="labels of masks of this record",
@@ -94,7 +94,7 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
             else "is it the table of another record?",
             path=path,
         )
-    return found
+    return labels
 
 
 def clusters_in(run: Run) -> dict[str, str]:
@@ -117,17 +117,17 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"the first row is {first}", expected=EXPECTED, path=path, line=1)
     for line, cells in islice(table_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED), 1, None):
         if len(cells) != len(names):
-            found = f"the row has {len(cells)} cells, the first row {len(names)}"
-            raise InputError(found, expected=EXPECTED, hint=_DROP, path=path, line=line)
+            message = f"the row has {len(cells)} cells, the first row {len(names)}"
+            raise InputError(message, expected=EXPECTED, hint=_DROP, path=path, line=line)
         yield line, dict(zip(names, cells, strict=True))
 
 
 def _label(word: object, iou: object) -> MaskLabel | None:
     """The label of a row; None where both cells are empty; a ValueError for anything else."""
-    said = "" if word is None else str(word).strip().lower()
+    text = "" if word is None else str(word).strip().lower()
     iou = iou.strip() if isinstance(iou, str) else iou
-    if said and said not in get_args(LabelWord):
-        raise ValueError(f"the label is {shown(said)}")
+    if text and text not in get_args(LabelWord):
+        raise ValueError(f"the label is {shown(text)}")
     value = None
     if iou is not None and iou != "":
         try:
@@ -136,4 +136,4 @@ def _label(word: object, iou: object) -> MaskLabel | None:
             value = math.nan
         if not 0 <= value <= 1:
             raise ValueError(f"the IoU is {shown(str(iou))}")
-    return MaskLabel(word=cast("LabelWord", said) if said else None, iou=value) if said or value is not None else None
+    return MaskLabel(word=cast("LabelWord", text) if text else None, iou=value) if text or value is not None else None

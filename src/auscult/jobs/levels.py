@@ -50,7 +50,7 @@ def figures(models: LeaderboardRows) -> dict[str, Drawing]:
     """Each figure by the name of its file; of many models the first ``MAX_ROWS`` are drawn, ranked among all."""
     cut = f" (the first {MAX_ROWS} of {len(models)} models)" if len(models) > MAX_ROWS else ""
     stages = (*STAGES, "average")
-    of_stages = {stage: [float(getattr(made, stage)) for _, _, made in models] for stage in stages}
+    of_stages = {stage: [float(getattr(result, stage)) for _, _, result in models] for stage in stages}
     of_tasks = {task: [float(scores[task]) for _, scores, _ in models] for task in TASKS}
     names = [model for model, _, _ in models[:MAX_ROWS]]
     short = {
@@ -90,8 +90,8 @@ def figures(models: LeaderboardRows) -> dict[str, Drawing]:
 
 
 def _ranked(name: str, values: Sequence[float], *, apart: bool) -> MapColumn:
-    found = tuple(float(rank) for rank in ranks(values)[:MAX_ROWS])
-    return MapColumn(name=name, values=found, low=float(max(len(values), 2)), high=1.0, apart=apart)
+    positions = tuple(float(rank) for rank in ranks(values)[:MAX_ROWS])
+    return MapColumn(name=name, values=positions, low=float(max(len(values), 2)), high=1.0, apart=apart)
 
 
 def why_relative() -> Drawing:
@@ -188,29 +188,29 @@ def run_levels(options: LevelsOptions) -> LevelsRun:
     reading = _READINGS.get(options.reading)
     if reading is None:
         raise UsageError(f"--reading is {options.reading!r}", expected="table or equation")
-    problems, found, count = Problems(), dict[str, ModelLevels](), 0
+    problems, by_model, count = Problems(), dict[str, ModelLevels](), 0
     for model, line, read in _models(options.file):
         count += 1
         try:
-            _require_name(model, found)
+            _require_name(model, by_model)
             scores = read()
             _require_percent(scores)
-            made = levels(scores, reading=reading)
-            found[model] = ModelLevels(model=model, scores=scores, levels=made)
+            result = levels(scores, reading=reading)
+            by_model[model] = ModelLevels(model=model, scores=scores, levels=result)
         except InputError as error:
             problems.add(error, options.file, line=line, key=f"model {shown(model)}", item=model)
     if not count:
         raise NothingToDo("the file holds no model", expected=_FORM, path=options.file)
-    models = tuple(sorted(found.values(), key=lambda one: (-one.levels.level_4, -one.levels.level_3, one.model)))
-    board = dump([leaderboard_entry(one, source=options.file.name) for one in models], indent=2)
+    models = tuple(sorted(by_model.values(), key=lambda one: (-one.levels.level_4, -one.levels.level_3, one.model)))
+    board = dump([leaderboard_entry(entry, source=options.file.name) for entry in models], indent=2)
     if options.leaderboard is not None:
         write_bytes(options.leaderboard, board)
     if options.out is not None and models:
         write_bytes(options.out / "leaderboard.json", board)
-        for name, drawing in figures([(one.model, one.scores, one.levels) for one in models]).items():
+        for name, drawing in figures([(entry.model, entry.scores, entry.levels) for entry in models]).items():
             write_bytes(options.out / "figures" / f"{name}.svg", to_svg(drawing).encode())
             write_bytes(options.out / "figures" / f"{name}.png", to_png(drawing))
-    metrics = {one.model: {**asdict(one.levels), "reading": reading} for one in models}
+    metrics = {entry.model: {**asdict(entry.levels), "reading": reading} for entry in models}
     return LevelsRun(
         models=models,
         summary=Summary(command="levels", n=count, ok=len(models), failed=count - len(models), metrics=metrics),
@@ -221,7 +221,7 @@ def run_levels(options: LevelsOptions) -> LevelsRun:
 
 def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
     """A model as the released leaderboard has it (schema 2); what task scores do not tell is null."""
-    made = one.levels
+    values = one.levels
     names = ("l1_task", "l2_modality", "l3_stage", "l4_domain")
     return {
         "id": one.model,
@@ -232,9 +232,9 @@ def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
         "source": source,
         "coverage": {"status": "complete", "tasks_completed": len(TASKS)},
         "scores": {
-            "overall": round(made.average, 2),
-            "stages": {stage: round(getattr(made, stage), 2) for stage in STAGES},
-            "taxonomy": {name: round(getattr(made, level), 2) for name, level in zip(names, _LEVELS, strict=True)},
+            "overall": round(values.average, 2),
+            "stages": {stage: round(getattr(values, stage), 2) for stage in STAGES},
+            "taxonomy": {name: round(getattr(values, level), 2) for name, level in zip(names, _LEVELS, strict=True)},
             "tasks": dict(one.scores),
         },
     }
@@ -242,21 +242,21 @@ def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
 
 def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, ...]:
     """Stages and levels of models, and where there are several their ranks and those of their tasks."""
-    how = "the three familiar stages" if reading == "table" else "the eleven familiar tasks (Eq. 1 as printed)"
-    rows = tuple((one.model, *(f"{getattr(one.levels, name):.2f}" for name in _NAMES)) for one in models)
+    basis = "the three familiar stages" if reading == "table" else "the eleven familiar tasks (Eq. 1 as printed)"
+    rows = tuple((model.model, *(f"{getattr(model.levels, name):.2f}" for name in _NAMES)) for model in models)
     numbers = Table(
         title="Stages and levels, 0 to 100, by level 4",
         header=("model", *_NAMES.values()),
         rows=rows,
-        note=f"Level 1 is the mean of {how}. Scores of other samples than the released ones are not comparable.",
+        note=f"Level 1 is the mean of {basis}. Scores of other samples than the released ones are not comparable.",
     )
     gaps = Table(
         title="Why a level is below the one before",
         header=("model", "modality gap (0 to 2)", "bottleneck (0 to 1)", "unfamiliar"),
         rows=tuple(
-            (one.model, f"{made.modality_gap:.3f}", f"{made.bottleneck:.3f}", f"{made.unfamiliar:.2f}")
-            for one in models
-            for made in (one.levels,)
+            (model.model, f"{values.modality_gap:.3f}", f"{values.bottleneck:.3f}", f"{values.unfamiliar:.2f}")
+            for model in models
+            for values in (model.levels,)
         ),
         note="L2 and L3 take off half of a gap's share. L4 is the harmonic mean of L3 and unfamiliar.",
     )
@@ -277,8 +277,8 @@ def _of(name: str) -> Callable[[ModelLevels], float]:
 
 def _ranks(title: str, models: Sequence[ModelLevels], columns: Mapping[str, Callable[[ModelLevels], float]]) -> Table:
     """Ranks from 1, the highest; equal numbers share the better one."""
-    ranked = [[str(rank) for rank in ranks([number(one) for one in models])] for number in columns.values()]
-    rows = tuple((one.model, *row) for one, row in zip(models, zip(*ranked, strict=True), strict=True))
+    ranked = [[str(rank) for rank in ranks([number(model) for model in models])] for number in columns.values()]
+    rows = tuple((model.model, *row) for model, row in zip(models, zip(*ranked, strict=True), strict=True))
     return Table(
         title=title, header=("model", *columns), rows=rows, note="1 is the highest; equal numbers share a rank."
     )
@@ -315,7 +315,7 @@ def _of_csv(path: Path) -> list[_Row]:
     if len(set(header)) < len(header):
         raise InputError("two columns have the same name", expected=_FORM, hint="drop one of them", line=line)
     require_scores({name: 0.0 for name in header if name != "model"})
-    at = header.index("model")
+    column = header.index("model")
 
     def read(cells: Sequence[str]) -> dict[str, float]:
         if len(cells) != len(header):
@@ -324,7 +324,10 @@ def _of_csv(path: Path) -> list[_Row]:
             )
         return {name: _number(name, cell) for name, cell in zip(header, cells, strict=True) if name != "model"}
 
-    return [(cells[at].strip() if at < len(cells) else "", number, partial(read, cells)) for number, cells in rows[1:]]
+    return [
+        (cells[column].strip() if column < len(cells) else "", number, partial(read, cells))
+        for number, cells in rows[1:]
+    ]
 
 
 def _of_json(path: Path) -> list[_Row]:
@@ -339,9 +342,10 @@ def _of_json(path: Path) -> list[_Row]:
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
     names = [name for name, _ in pairs]
-    again = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if again is not None:
-        raise InputError(f"{shown(again)} is there twice", expected="each name once", hint="rename or drop the second")
+    repeated = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if repeated is not None:
+        message = f"{shown(repeated)} is there twice"
+        raise InputError(message, expected="each name once", hint="rename or drop the second")
 
 
 def _name_of(entry: object) -> str:
@@ -364,11 +368,11 @@ def _scores_of(row: object) -> dict[str, float]:
 
 def _number(name: str, value: object) -> float:
     """A score of a cell or of JSON."""
-    given = shown(value) if isinstance(value, str) else kind(value)
+    description = shown(value) if isinstance(value, str) else kind(value)
     expected, hint = "a number from 0 to 100, in percent", "leave the model out until it is run"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InputError(f"{name} is {given}", expected=expected, hint=hint)
+        raise InputError(f"{name} is {description}", expected=expected, hint=hint)
     try:
         return float(value)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{name} is {given}", expected=expected, hint=hint) from error
+        raise InputError(f"{name} is {description}", expected=expected, hint=hint) from error

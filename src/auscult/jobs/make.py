@@ -88,25 +88,25 @@ class SceneMaker:
         plan = self.plan(index)
         stage = Stage(plan, assets.looks)
         shots = stage.key_shots()
-        heard = hear(plan, assets.sounds)
-        facts = facts_of(plan, shots, gain_db=heard.gain_db)
+        mixture = hear(plan, assets.sounds)
+        facts = facts_of(plan, shots, gain_db=mixture.gain_db)
         targets = _allowed(plan, targets_of(plan, shots), self._shelves[plan.split])
         rng, most = generator(options.seed, "scene", index, "words"), options.expressions
         # null expressions are in test splits only, as in the release: one for every three others
         nulls = 0 if plan.split == "train" or not most else max(1, most // 3)
         expressions = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=nulls))
-        files = files_of(plan, shots, heard.samples, nulls=any(entry.row.absent for entry in expressions))
+        files = files_of(plan, shots, mixture.samples, nulls=any(entry.row.absent for entry in expressions))
         if options.fps is not None:
-            files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=options.fps)
+            files[video_name(plan.vid)] = video_of(stage, plan, mixture.samples, fps=options.fps)
         line = scene_line(plan, facts, expressions, index=index) | {"targets": sorted(targets)}
         rows: dict[str, Sequence[Mapping[str, Any]]] = {ITEMS: with_video(items_of(plan, shots, expressions), files)}
         if options.stems:
-            said = [entry.expression for entry in expressions]
+            sentences = [entry.expression for entry in expressions]
             rng = generator(options.seed, "scene", index, "joint")
-            chosen = list(choose_joint(rng, plan, shots, expressions=said))
-            stems = [separated(sample, plan, assets.sounds, mixed=heard) for sample in chosen]
-            made, rows[JOINT] = joint_files(plan, shots, chosen, stems=stems)
-            files |= made
+            chosen = list(choose_joint(rng, plan, shots, expressions=sentences))
+            stems = [separated(sample, plan, assets.sounds, mixed=mixture) for sample in chosen]
+            stem_files, rows[JOINT] = joint_files(plan, shots, chosen, stems=stems)
+            files |= stem_files
         return [Result(id=plan.vid, files=files, rows={**rows, SCENES: [line]})]
 
 

@@ -64,8 +64,8 @@ class SampleTask(Indivisible):
 
 
 def _make(task: SampleTask, seed: int, world: World) -> list[Result]:
-    made = sample(KINDS[task.kind], task.index, seed=seed, world=world)
-    return [Result(id=task.key, files=made.files, rows={SAMPLES: [sample_row(made)]})]
+    result = sample(KINDS[task.kind], task.index, seed=seed, world=world)
+    return [Result(id=task.key, files=result.files, rows={SAMPLES: [sample_row(result)]})]
 
 
 class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
@@ -103,11 +103,11 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write each task's samples, and a table."""
         run = writer.run
-        made = self.ordered(run)
-        tasks = {folder: [row["entry"] for row in made if row["entry"]["task"] == folder] for folder in FOLDERS}
+        rows = self.ordered(run)
+        tasks = {folder: [row["entry"] for row in rows if row["entry"]["task"] == folder] for folder in FOLDERS}
         for folder, entries in tasks.items():
             run.write_bytes(f"{task_folder(FOLDERS[folder], folder)}/{DATA}", data_json(entries))
-        summary = self.counted("make avi", run, made)
+        summary = self.counted("make avi", run, rows)
         captions = captions_table(tasks["AVC"], self._networks)
         return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
 
@@ -115,8 +115,8 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         """A task's types take turns, so that a larger count adds samples and changes none."""
         for kinds in self._kinds.values():
             for number in range(self.options.count):
-                turn, at = divmod(number, len(kinds))
-                yield SampleTask(sample_id(kinds[at], turn), kinds[at].name, turn)
+                turn, index = divmod(number, len(kinds))
+                yield SampleTask(sample_id(kinds[index], turn), kinds[index].name, turn)
 
 
 make_avi: Final = MakeAvi.of
@@ -169,7 +169,8 @@ def captions_table(entries: Entries, networks: Networks) -> Table:
     """
     truths = [tuple(_truth(entry)) for entry in entries]
     shifted = [*truths[1:], *truths[:1]]
-    pairs = ([one[0] for one in truths], [one[1:] for one in truths]), ([one[0] for one in truths], shifted)
+    firsts = [references[0] for references in truths]
+    pairs = (firsts, [references[1:] for references in truths]), (firsts, shifted)
     rows = []
     for name, score in _caption_scores(networks).items():
         own, other = (_value(score(*pair)) for pair in pairs)
@@ -217,8 +218,8 @@ def _truth(entry: Mapping[str, Any]) -> Any:
 
 
 def _options(entry: Mapping[str, Any]) -> list[str]:
-    found: list[str] = entry["input"]["question"]["options"]
-    return found
+    options: list[str] = entry["input"]["question"]["options"]
+    return options
 
 
 def _drawing(entry: Mapping[str, Any]) -> np.random.Generator:
@@ -239,14 +240,14 @@ def _choices(entries: Entries, *, drawn: bool) -> float:
 
 
 def _candidates(entries: Entries, *, drawn: bool) -> float:
-    given = [(int(_drawing(entry).integers(_shown(entry))) if drawn else 0,) for entry in entries]
-    return _value(retrieval(given, [_truth(entry) for entry in entries]))
+    answers = [(int(_drawing(entry).integers(_shown(entry))) if drawn else 0,) for entry in entries]
+    return _value(retrieval(answers, [_truth(entry) for entry in entries]))
 
 
 def _shown(entry: Mapping[str, Any]) -> int:
     """How many candidates there are."""
-    asked = entry["input"]
-    return max(len(asked["image_list"] or ()), len(asked["audio_list"] or ()))
+    media = entry["input"]
+    return max(len(media["image_list"] or ()), len(media["audio_list"] or ()))
 
 
 def _counts(entries: Entries, *, drawn: bool) -> float:
@@ -256,36 +257,36 @@ def _counts(entries: Entries, *, drawn: bool) -> float:
         return _value(score([_some_classes(entry) for entry in entries], truths))
     best: dict[str, dict[str, int]] = {}
     for kind in {entry["subtask"] for entry in entries}:
-        own = [truth for entry, truth in zip(entries, truths, strict=True) if entry["subtask"] == kind]
-        name = Counter(name for truth in own for name in truth).most_common(1)[0][0]
-        best[kind] = {name: Counter(truth[name] for truth in own if name in truth).most_common(1)[0][0]}
+        of_kind = [truth for entry, truth in zip(entries, truths, strict=True) if entry["subtask"] == kind]
+        name = Counter(name for truth in of_kind for name in truth).most_common(1)[0][0]
+        best[kind] = {name: Counter(truth[name] for truth in of_kind if name in truth).most_common(1)[0][0]}
     return _value(score([best[entry["subtask"]] for entry in entries], truths))
 
 
 def _some_classes(entry: Mapping[str, Any]) -> dict[str, int]:
     rng, names = _drawing(entry), _options(entry)
     chosen = rng.permutation(len(names))[: int(rng.integers(1, _MOST_CLASSES + 1))]
-    return {names[int(at)]: int(rng.integers(1, _MOST_TIMES + 1)) for at in chosen}
+    return {names[int(index)]: int(rng.integers(1, _MOST_TIMES + 1)) for index in chosen}
 
 
 def _located(entries: Entries, *, drawn: bool) -> float:
-    truths, given = [], list[list[NamedBox]]()
+    truths, answers = [], list[list[NamedBox]]()
     for entry in entries:
         truth, rng = _truth(entry), _drawing(entry)
         boxes = [(name.rpartition("_")[0], _corners(box)) for name, box in truth["bbox"].items()]
         truths.append(SoundingBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
-        given.append([(name, _box(rng) if drawn else _WHOLE) for name in _options(entry)])
-    return _value(avl(given, truths))
+        answers.append([(name, _box(rng) if drawn else _WHOLE) for name in _options(entry)])
+    return _value(avl(answers, truths))
 
 
 def _grounded(entries: Entries, *, drawn: bool) -> float:
-    truths, given = [], list[list[FourNumbers | None]]()
+    truths, answers = [], list[list[FourNumbers | None]]()
     for entry in entries:
         truth, rng = _truth(entry), _drawing(entry)
         boxes = [None if box is None else _corners(box) for box in truth["bbox"].values()]
         truths.append(FrameBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
-        given.append([_box(rng) if drawn else _MIDDLE for _ in boxes])
-    return _value(avlg(given, truths))
+        answers.append([_box(rng) if drawn else _MIDDLE for _ in boxes])
+    return _value(avlg(answers, truths))
 
 
 def _box(rng: np.random.Generator) -> FourNumbers:
@@ -314,8 +315,8 @@ REVIEW_STAGES: Final = (0.10, 0.35, 0.60, 0.85, 1.0)
 
 
 def _make_question(task: SampleTask, seed: int) -> list[Result]:
-    made = question(STIMULI[task.kind], task.index, seed=seed)
-    return [Result(id=task.key, files=made.files, rows={QUESTIONS: [question_row(made)]})]
+    result = question(STIMULI[task.kind], task.index, seed=seed)
+    return [Result(id=task.key, files=result.files, rows={QUESTIONS: [question_row(result)]})]
 
 
 class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
@@ -343,14 +344,14 @@ class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write each task's questions with their confirmations after them, the order of review, and a table."""
         run = writer.run
-        made = self.ordered(run)
+        rows = self.ordered(run)
         for folder in get_args(Folder):
-            own = [row for row in made if row["formal"]["task"] == folder]
-            entries = [row[part] for part in ("formal", "pre") for row in own]
+            task_rows = [row for row in rows if row["formal"]["task"] == folder]
+            entries = [row[part] for part in ("formal", "pre") for row in task_rows]
             run.write_bytes(f"{task_folder('sensation', folder)}/{DATA}", data_json(entries))
-        run.write_bytes(REVIEW, review_csv(made))
-        summary = self.counted("make prise", run, made)
-        return finish_tables(run, summary, {"types": types_table(made)})
+        run.write_bytes(REVIEW, review_csv(rows))
+        summary = self.counted("make prise", run, rows)
+        return finish_tables(run, summary, {"types": types_table(rows)})
 
     def wanted(self) -> Iterator[SampleTask]:
         """Type by type; of each as many as asked for."""
@@ -370,30 +371,30 @@ def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["formal"]["subtask"], []).append(row)
-    placed = [((at + 0.5) / len(group), row) for group in groups.values() for at, row in enumerate(group)]
-    held = io.StringIO()
-    table = csv.writer(held, lineterminator="\n")
+    placed = [((index + 0.5) / len(group), row) for group in groups.values() for index, row in enumerate(group)]
+    buffer = io.StringIO()
+    table = csv.writer(buffer, lineterminator="\n")
     table.writerow(("stage", "id", "task", "type", "media", "question", "options", "answer", "good", "remark"))
     for number, (_, row) in enumerate(sorted(placed, key=lambda pair: pair[0]), start=1):
-        stage = next(at for at, share in enumerate(REVIEW_STAGES, start=1) if number <= share * len(rows) + 1e-9)
+        stage = next(stage for stage, share in enumerate(REVIEW_STAGES, start=1) if number <= share * len(rows) + 1e-9)
         formal = row["formal"]
-        shown, asked = formal["input"], formal["input"]["question"]
-        media = shown["video"] or (shown["image_list"] or shown["audio_list"])[0]
+        stimulus, prompt = formal["input"], formal["input"]["question"]
+        media = stimulus["video"] or (stimulus["image_list"] or stimulus["audio_list"])[0]
         path = f"{task_folder('sensation', formal['task'])}/{media.removeprefix('./')}"
-        options = "; ".join(asked["options"] or ())
+        options = "; ".join(prompt["options"] or ())
         answer = formal["output"]["question_answer"]
         table.writerow(
-            (stage, row["id"], formal["task"], formal["subtask"], path, asked["text"], options, answer, "", "")
+            (stage, row["id"], formal["task"], formal["subtask"], path, prompt["text"], options, answer, "", "")
         )
-    return held.getvalue().encode()
+    return buffer.getvalue().encode()
 
 
 def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Questions of each type, what guessing scores with and without confirmations, and how often those are true."""
-    made: dict[str, list[tuple[str, str]]] = {kind: [] for kind in STIMULI}
+    answers: dict[str, list[tuple[str, str]]] = {kind: [] for kind in STIMULI}
     for row in rows:
-        truth, there = (row[part]["output"]["question_answer"] for part in ("formal", "pre"))
-        made[row["formal"]["subtask"]].append((truth, there))
+        truth, confirmation = (row[part]["output"]["question_answer"] for part in ("formal", "pre"))
+        answers[row["formal"]["subtask"]].append((truth, confirmation))
     return Table(
         title="question types",
         header=(
@@ -406,7 +407,7 @@ def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             "constant, both",
             "confirmation: yes",
         ),
-        rows=tuple(_type_row(STIMULI[name], truths) for name, truths in made.items()),
+        rows=tuple(_type_row(STIMULI[name], truths) for name, truths in answers.items()),
         note="every question has a confirmation, which counts as a sample too; every answer of a type is true as often "
         "as the others; chance: what any constant answer scores, in percent; both: where the confirmation must be "
         "right too, what an answerer at random scores, and the best constant pair of answers on these questions",
@@ -414,7 +415,7 @@ def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _type_row(kind: StimulusKind, truths: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    confirmed = [there for _, there in truths]
+    confirmed = [confirmation for _, confirmation in truths]
     share = f"{100 * confirmed.count('yes') / len(truths):.0f} %" if truths else "-"
     constant = f"{100 * Counter(truths).most_common(1)[0][1] / len(truths):.1f}" if truths else "-"
     answers = str(len(kind.answers)) if kind.options else f"0 to {kind.numbers - 1}"

@@ -68,11 +68,11 @@ class MixtureMaker:
         """Choose a mixture, make it, and score it as the output of a separator that does nothing."""
         mixture = self._drawn(self._options.seed, task.index) if task.plan is None else self._planned(task.plan)
         made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
-        found = perceptual(made.mixture, stems, rate_hz=made.rate_hz)
-        if isinstance(found, Undefined):
-            raise InputError(f"the mixture {mixture.id} has no scores: {found.reason}", hint="make another one")
+        scores = perceptual(made.mixture, stems, rate_hz=made.rate_hz)
+        if isinstance(scores, Undefined):
+            raise InputError(f"the mixture {mixture.id} has no scores: {scores.reason}", hint="make another one")
         hard = difficulty(stems, rate_hz=made.rate_hz, prompt=mixture.query)
-        item = item_line(mixture, scores={name: getattr(found, name) for name in PERFORMANCE}, difficulty=hard)
+        item = item_line(mixture, scores={name: getattr(scores, name) for name in PERFORMANCE}, difficulty=hard)
         line = {key: item[key] for key in ("id", "setting", "split", "seen")} | dict(mixture.line)
         line |= {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
         files = files_of(mixture, tracks=self._options.tracks)
@@ -130,18 +130,18 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in order, and write summary, tables, and the lines for ``datasets``."""
         run = writer.run
-        made = self.ordered(run)
+        rows = self.ordered(run)
         items = {row["id"]: row for row in run.lines(ITEMS)}
-        ordered = [items[row["id"]] for row in made]
+        ordered = [items[row["id"]] for row in rows]
         run.write_lines(ITEMS, ordered)
         run.write_lines("metadata.jsonl", [metadata_row(item) for item in ordered])
         run.write_bytes("README.md", Path(__file__).with_name("datasets_readme.txt").read_bytes())
-        tables = {"settings": settings_table(made)}
+        tables = {"settings": settings_table(rows)}
         if self._scenes is None or not self._scenes.own_voices:  # whose sounds are not the catalogue's
             tables["classes"] = classes_table(self._catalogue)
         if self._left_out:
             tables["left_out"] = left_out_table(self._left_out)
-        summary = self.counted("make mixtures", run, made)
+        summary = self.counted("make mixtures", run, rows)
         return finish_tables(run, replace(summary, n=summary.n + len(self._bad_plans)), tables)
 
 
@@ -194,8 +194,8 @@ def read_plans(path: Path, *, scenes: bool = False) -> tuple[list[MixturePlan | 
 
 
 def _plan_of(row: object) -> MixturePlan:
-    given = row.get("plan") if isinstance(row, dict) else None
-    return codec.from_json(MixturePlan, given, error=InputError, hint="correct the line", exact=True)
+    plan = row.get("plan") if isinstance(row, dict) else None
+    return codec.from_json(MixturePlan, plan, error=InputError, hint="correct the line", exact=True)
 
 
 def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:

@@ -98,7 +98,7 @@ class PictureTask:
         """One at a time."""
         if len(self.pictures) < 2:
             return []
-        return [PictureTask((picture,), self.first + at) for at, picture in enumerate(self.pictures)]
+        return [PictureTask((picture,), self.first + index) for index, picture in enumerate(self.pictures)]
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
         """A row of ``errors.jsonl`` for each reference."""
@@ -131,14 +131,14 @@ class NegativeMaker:
         self.known = Categories(setup.table)
         looked_for = [self.known.meant(name) for name in setup.looked_for]
         self.looked_for: frozenset[str] = frozenset().union(*looked_for)
-        self.others = [self._borrowable(*one) for one in setup.others]
+        self.others = [self._borrowable(*other) for other in setup.others]
 
     def _borrowable(self, text: str, source: str, category: str) -> Borrowed:
         return borrowable(text, source, known=self.known, category=category)
 
     def __call__(self, task: PictureTask) -> list[Result]:
         """Each picture's line, and its file."""
-        return [self._result(picture, task.first + at) for at, picture in enumerate(task.pictures)]
+        return [self._result(picture, task.first + index) for index, picture in enumerate(task.pictures)]
 
     def _result(self, picture: AnnotatedPicture, index: int) -> Result:
         try:
@@ -171,32 +171,32 @@ class NegativeMaker:
             "index": index,
             "frame": f"frames/{name}",
             "size": list(size),
-            "objects": [_object_row(one, objects) for one in picture.objects],
+            "objects": [_object_row(annotated, objects) for annotated in picture.objects],
             "references": references,
             **({"rounds": self.setup.rounds} if self.setup.rounds else {}),
         }
 
     def _sentences(self, ref: Reference, objects: _AnnotatedObjects) -> dict[str, Any]:
         """The sentences of a reference with the negative ones made of them, and how often none was made, and why."""
-        said = [_sentence_row(sentence) for sentence in ref.sentences]
-        positives = [at for at, sentence in enumerate(ref.sentences) if sentence.exists]
-        given = len(ref.sentences) - len(positives)
+        rows = [_sentence_row(sentence) for sentence in ref.sentences]
+        positives = [index for index, sentence in enumerate(ref.sentences) if sentence.exists]
+        given_negatives = len(ref.sentences) - len(positives)
         one_each = self.setup.per is None or (ref.split == TRAIN and not self.setup.train_alike)
-        wanted = len(positives) if one_each else max(0, (self.setup.per or 0) - given)
-        made = _NegativesOfReference(self, ref, objects)
+        wanted = len(positives) if one_each else max(0, (self.setup.per or 0) - given_negatives)
+        negatives = _NegativesOfReference(self, ref, objects)
         if objects.unknown:
-            made.reasons["", _UNKNOWN] += 1
+            negatives.reasons["", _UNKNOWN] += 1
         elif not positives:
-            made.reasons["", "the reference has no positive sentence to begin with"] += 1
+            negatives.reasons["", "the reference has no positive sentence to begin with"] += 1
         rng = generator(self.setup.seed, "negatives", ref.id)
         rounds = self.setup.rounds
-        each = wanted * (WIDER if rounds else 1)
-        for number in range(each * max(1, rounds) if positives and not objects.unknown else 0):
-            at = positives[number % len(positives)] if one_each else positives[int(rng.integers(len(positives)))]
-            made.round = number // each + 1 if rounds else 0
-            made.add(number, at, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
-        reasons = [[kind, reason, count] for (kind, reason), count in made.reasons.items()]
-        return {"sentences": [*said, *made.rows], "wanted": wanted * max(1, rounds), "reasons": reasons}
+        per_round = wanted * (WIDER if rounds else 1)
+        for number in range(per_round * max(1, rounds) if positives and not objects.unknown else 0):
+            position = positives[number % len(positives)] if one_each else positives[int(rng.integers(len(positives)))]
+            negatives.round = number // per_round + 1 if rounds else 0
+            negatives.add(number, position, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
+        reasons = [[kind, reason, count] for (kind, reason), count in negatives.reasons.items()]
+        return {"sentences": [*rows, *negatives.rows], "wanted": wanted * max(1, rounds), "reasons": reasons}
 
 
 class _NegativesOfReference:
@@ -222,15 +222,15 @@ class _NegativesOfReference:
     def _of_kind(self, kind: str, number: int, at: int) -> bool:
         subject = self._subject(at)
         for trial in range(_TRIES):
-            made = perturb(kind, subject, seed=self.maker.setup.seed, key=f"{self.ref.id}/{number}/{trial}")
-            if isinstance(made, Undefined):
-                self.reasons[kind, made.reason] += 1
+            outcome = perturb(kind, subject, seed=self.maker.setup.seed, key=f"{self.ref.id}/{number}/{trial}")
+            if isinstance(outcome, Undefined):
+                self.reasons[kind, outcome.reason] += 1
                 self.dead.add((kind, at))
                 return False
-            if made.output.lower() not in self.texts:
-                self.texts.add(made.output.lower())
-                negative = {"kind": kind, "of": subject.sentence, **made.params}
-                row = {"text": made.output, "exists": False, "negative": negative}
+            if outcome.output.lower() not in self.texts:
+                self.texts.add(outcome.output.lower())
+                negative = {"kind": kind, "of": subject.sentence, **outcome.params}
+                row = {"text": outcome.output, "exists": False, "negative": negative}
                 self.rows.append({**row, "round": self.round} if self.round else row)
                 return True
         self.reasons[kind, "what was drawn had been made already"] += 1
@@ -261,7 +261,7 @@ class _AnnotatedObjects:
 
     def __init__(self, picture: AnnotatedPicture, *, size: tuple[int, int], known: Categories, seen: bool) -> None:
         self.picture, self.size, self.known, self.seen = picture, size, known, seen
-        self.meant = [known.meant(one.category) for one in picture.objects]
+        self.meant = [known.meant(annotated.category) for annotated in picture.objects]
         self.unknown = not all(self.meant)
         self._colours: dict[str, dict[str, float] | None] = {}
         self._places: dict[str, Seen] = {}
@@ -271,22 +271,22 @@ class _AnnotatedObjects:
         """The mask of an object as compressed RLE."""
         if one.mask is None:
             return None
-        drawn = one.mask.segmentation
-        if isinstance(drawn, Mapping) and isinstance(drawn.get("counts"), str) and list(drawn["size"]) == [*self.size]:
-            return dict(drawn)
+        given = one.mask.segmentation
+        if isinstance(given, Mapping) and isinstance(given.get("counts"), str) and list(given["size"]) == [*self.size]:
+            return dict(given)
         return encode(read_mask(one.mask, size=self.size).mask)
 
     def things(self, text: str, target: AnnotatedObject | None, *, colours: bool) -> tuple[Seen, ...]:
         """All objects; with ``colours``, those that a sentence may name are looked at in the picture."""
         named = self.known.named(text) if colours else frozenset()
-        near = self.known.related(named | (self.known.meant(target.category) if target is not None else frozenset()))
-        found = []
-        for one, categories in zip(self.picture.objects, self.meant, strict=True):
+        related = self.known.related(named | (self.known.meant(target.category) if target is not None else frozenset()))
+        result = []
+        for annotated, categories in zip(self.picture.objects, self.meant, strict=True):
             for category in sorted(categories):
-                seen = self._place(one) if colours else Seen(category=category, crowd=one.crowd)
-                tints = self._tints(one) if colours and category in near else None
-                found.append(replace(seen, category=category, colours=tints))
-        return tuple(found)
+                thing = self._place(annotated) if colours else Seen(category=category, crowd=annotated.crowd)
+                tints = self._tints(annotated) if colours and category in related else None
+                result.append(replace(thing, category=category, colours=tints))
+        return tuple(result)
 
     def _place(self, one: AnnotatedObject) -> Seen:
         if one.id not in self._places:
@@ -317,13 +317,13 @@ class _AnnotatedObjects:
 
 
 def _object_row(one: AnnotatedObject, objects: _AnnotatedObjects) -> dict[str, Any]:
-    drawn = None if one.mask is None else one.mask.segmentation
+    segmentation = None if one.mask is None else one.mask.segmentation
     return {
         "id": one.id,
         "category": one.category,
         "crowd": one.crowd,
         "box": None if one.box is None else list(one.box),
-        "segmentation": drawn if drawn is not None else objects.rle(one),
+        "segmentation": segmentation if segmentation is not None else objects.rle(one),
     }
 
 
@@ -352,16 +352,16 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             raise UsageError(f"--noun {options.noun[:40]!r}", expected="head or first")
         self.per = _per(options.per)
         self.listing = _listed(options)
-        named = () if options.hard is None else (options.hard,)
-        self.model = next(iter(named_models(named, task="ris", does=BY_SENTENCE)), None)
+        names = () if options.hard is None else (options.hard,)
+        self.model = next(iter(named_models(names, task="ris", does=BY_SENTENCE)), None)
         self.hard: HardNegatives | None = None
         if self.model is None and options.rounds > 1:
             raise UsageError("--rounds needs a model", expected="--hard MODEL")
         if self.model is not None and not self.listing.seen:
             raise UsageError("--hard shows the pictures to a model", expected="--images, the folder of the pictures")
         table = _table(options.categories)
-        known = Categories(table)
-        own = {name: () for name in sorted(self.listing.own) if not known.meant(name)}
+        categories = Categories(table)
+        own = {name: () for name in sorted(self.listing.own) if not categories.meant(name)}
         self.table = joined(table, CategoryTable(categories=own)) if own else table
 
     def manifest(self) -> dict[str, Any]:
@@ -415,10 +415,11 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             writer.run.remove(PICTURES)
         writer.progress.stage(self.doing, self.listing.count)
         writer.progress.step(sum(done.values()))
-        left = ((at, one) for at, one in enumerate(self.listing.pictures()) if one.id not in done)
+        left = ((index, picture) for index, picture in enumerate(self.listing.pictures()) if picture.id not in done)
         while some := list(islice(left, _MOST_PICTURES)):
             groups = (some[start : start + _TOGETHER] for start in range(0, len(some), _TOGETHER))
-            yield (PictureTask(tuple(one for _, one in group), group[0][0]) for group in groups), self.options.timeout_s
+            tasks = (PictureTask(tuple(picture for _, picture in group), group[0][0]) for group in groups)
+            yield tasks, self.options.timeout_s
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Lay out what other tools read, and count."""
@@ -426,8 +427,8 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         pictures, tables = PictureRows(run.locate(PICTURES)), dict[str, Table]()
         if self.hard is not None:
             limit_s = self.options.timeout_s if "timeout" in self.options.given else DEFAULT_TIMEOUT_S
-            how = PredictOptions(workers=self.options.n_workers, timeout_s=limit_s, memory_mb=self.options.memory_mb)
-            self.hard.ask(pictures, how, errors=writer.errors, progress=writer.progress)
+            ask = PredictOptions(workers=self.options.n_workers, timeout_s=limit_s, memory_mb=self.options.memory_mb)
+            self.hard.ask(pictures, ask, errors=writer.errors, progress=writer.progress)
             tables["hard"] = self.hard.write(pictures)
             pictures = PictureRows(run.locate(PICTURES), self.hard.chosen)
         counts = write_files(run, pictures)
@@ -467,9 +468,9 @@ def _table(path: Path | None) -> CategoryTable:
         return coco_table()
     expected = '{"categories": {"forklift": ["fork lift"]}, "groups": {"vehicle": {"members": ["forklift"]}}}'
     own = read_file(CategoryTable, path, what="--categories", expected=expected, most_bytes=16 << 20)
-    named = {name for one in own.groups.values() for name in one.members}.union(*own.alike)
+    members = {name for group in own.groups.values() for name in group.members}.union(*own.alike)
     table = joined(coco_table(), own)
-    for name in sorted(named - table.categories.keys()):
+    for name in sorted(members - table.categories.keys()):
         raise UsageError(f"--categories: {name!r} is none of the categories", expected=expected, path=path)
     return table
 
@@ -477,7 +478,7 @@ def _table(path: Path | None) -> CategoryTable:
 def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], ...]:
     """Sentences to be borrowed, drawn from all of the input, each text once: a reservoir, so that few are held."""
     rng = generator(seed, "negatives", "pool")
-    kept: list[tuple[str, str, str]] = []
+    reservoir: list[tuple[str, str, str]] = []
     texts: set[str] = set()
     count = 0
     for picture in listing.pictures():
@@ -487,18 +488,18 @@ def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], .
                 text = sentence.text
                 if not sentence.exists or text in texts:
                     continue
-                one = (text, ref.id, "" if target is None else target.category)
+                entry = (text, ref.id, "" if target is None else target.category)
                 count += 1
-                at = int(rng.integers(count))
-                if len(kept) < _POOL:
-                    kept.append(one)
-                elif at < _POOL:
-                    texts.discard(kept[at][0])
-                    kept[at] = one
+                slot = int(rng.integers(count))
+                if len(reservoir) < _POOL:
+                    reservoir.append(entry)
+                elif slot < _POOL:
+                    texts.discard(reservoir[slot][0])
+                    reservoir[slot] = entry
                 else:
                     continue
                 texts.add(text)
-    return tuple(kept)
+    return tuple(reservoir)
 
 
 def _listed(options: NegativesOptions) -> ReferenceListing:
@@ -586,18 +587,18 @@ class HardNegatives:
     def _candidates(self, picture: Mapping[str, Any]) -> Iterator[NegativeCandidate]:
         frame, (height, width) = self._run.path / picture["frame"], picture["size"]
         for ref in picture["references"]:
-            for at, one in enumerate(ref["sentences"], start=1):
-                if "round" in one:
-                    row = {"id": sentence_id(ref, one, at), "round": one["round"], "reference": ref["id"]}
-                    row |= {"kind": one["negative"]["kind"], "text": one["text"], "frame": picture["frame"]}
+            for number, sentence in enumerate(ref["sentences"], start=1):
+                if "round" in sentence:
+                    row = {"id": sentence_id(ref, sentence, number), "round": sentence["round"], "reference": ref["id"]}
+                    row |= {"kind": sentence["negative"]["kind"], "text": sentence["text"], "frame": picture["frame"]}
                     yield NegativeCandidate(row, frame, (height, width))
 
     def ask(
         self, pictures: Iterable[Mapping[str, Any]], how: job.PredictOptions, *, errors: ErrorLog, progress: Progress
     ) -> None:
         """Ask the model about the candidates that it has not answered yet; each answer is on record as it comes."""
-        every = (one for picture in pictures for one in self._candidates(picture))
-        left = {one.id: one for one in every if self._is_left(one.row, errors)}
+        candidates = (candidate for picture in pictures for candidate in self._candidates(picture))
+        left = {candidate.id: candidate for candidate in candidates if self._is_left(candidate.row, errors)}
         progress.stage(f"ask {self._spec.name}", len(left))
 
         def keep(answer: Mapping[str, Any]) -> None:
@@ -606,9 +607,9 @@ class HardNegatives:
             append(answer["id"], {"area": painted / (height * width)})
 
         def fail(request: job.QueuedRequest, error: ErrorRecord) -> None:
-            told = error_to_json(request.id, error)
-            errors.keep([told])
-            append(request.id, {"area": None, "error": told})
+            row = error_to_json(request.id, error)
+            errors.keep([row])
+            append(request.id, {"area": None, "error": row})
 
         def append(name: str, answer: Mapping[str, Any]) -> None:
             row = {**left[name].row, **self._mine, **answer}
@@ -616,8 +617,8 @@ class HardNegatives:
             self._note(row)
 
         requests = (
-            job.QueuedRequest(key=name, id=name, condition=_CONDITION, source=one.frame, prepared=one)
-            for name, one in left.items()
+            job.QueuedRequest(key=name, id=name, condition=_CONDITION, source=candidate.frame, prepared=candidate)
+            for name, candidate in left.items()
         )
         job.predict(requests, self._spec, options=how, keep=keep, fail=fail, progress=progress)
 
@@ -637,19 +638,19 @@ class HardNegatives:
 
         Of equal ones those that were drawn first.
         """
-        found, room = {}, dict[tuple[str, int], int]()
+        lines, room = {}, dict[tuple[str, int], int]()
         wanted = {ref["id"]: ref["wanted"] // self._rounds for ref in picture["references"]}
-        for one in self._candidates(picture):
-            key, model = _key(one.row), self._models.get(one.row["round"], self._mine)
-            found[one.id] = {**one.row, **model, "area": self._areas.get(key), "outcome": "failed"}
+        for candidate in self._candidates(picture):
+            key, model = _key(candidate.row), self._models.get(candidate.row["round"], self._mine)
+            lines[candidate.id] = {**candidate.row, **model, "area": self._areas.get(key), "outcome": "failed"}
             if key not in self._areas:
-                found[one.id]["error"] = self._errors[key]
-        scored = (row for row in found.values() if row["area"] is not None)
+                lines[candidate.id]["error"] = self._errors[key]
+        scored = (row for row in lines.values() if row["area"] is not None)
         for row in sorted(scored, key=lambda row: -row["area"]):
             place = row["reference"], row["round"]
             room[place] = room.get(place, wanted[row["reference"]]) - 1
             row["outcome"] = "kept" if room[place] >= 0 else "dropped"
-        return found
+        return lines
 
     def chosen(self, picture: dict[str, Any]) -> dict[str, Any]:
         """The line of a picture with the negatives that are kept; each says by which model, and its area."""
@@ -657,13 +658,13 @@ class HardNegatives:
         references = []
         for ref in picture["references"]:
             sentences = []
-            for at, one in enumerate(ref["sentences"], start=1):
-                line = lines.get(sentence_id(ref, one, at))
+            for number, sentence in enumerate(ref["sentences"], start=1):
+                line = lines.get(sentence_id(ref, sentence, number))
                 if line is None:
-                    sentences.append({**one, "at": at})
+                    sentences.append({**sentence, "at": number})
                 elif line["outcome"] == "kept":
                     hard = {name: line[name] for name in ("model", "revision", "round", "area")}
-                    sentences.append({**one, "at": at, "negative": {**one["negative"], "hard": hard}})
+                    sentences.append({**sentence, "at": number, "negative": {**sentence["negative"], "hard": hard}})
             references.append({**ref, "sentences": sentences})
         return {**picture, "references": references}
 

@@ -37,18 +37,18 @@ def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
     splits: dict[str, None] = {}
     for picture in rows:
         counts.add(picture)
-        for one in picture["objects"]:
-            categories.setdefault(one["category"], len(categories) + 1)
+        for entry in picture["objects"]:
+            categories.setdefault(entry["category"], len(categories) + 1)
         splits |= dict.fromkeys(ref["split"] or _ALL for ref in picture["references"])
     run.write_bytes("items.jsonl", (dump(item) + b"\n" for picture in rows for item in _items(picture)))
     run.write_bytes("refer/refs(auscult).json", _listed(_refs(rows, categories)))
-    named = [{"id": number, "name": name} for name, number in categories.items()]
+    category_rows = [{"id": number, "name": name} for name, number in categories.items()]
     run.write_bytes(
         "refer/instances.json",
         chain(
-            (b'{"images": ',), _listed(_image(at, one) for at, one in enumerate(rows, start=1)),
+            (b'{"images": ',), _listed(_image(number, picture) for number, picture in enumerate(rows, start=1)),
             (b', "annotations": ',), _listed(_annotations(rows, categories)),
-            (b', "categories": ', dump(named), b"}\n"),
+            (b', "categories": ', dump(category_rows), b"}\n"),
         ),
     )  # fmt: skip
     for split in splits:
@@ -71,9 +71,9 @@ class PictureRows:
         self._starts: list[tuple[int, int]] = []
         start = 0
         for line in self._lines():
-            found = _INDEX.search(line)
-            if found is not None:
-                self._starts.append((int(found[1]), start))
+            match = _INDEX.search(line)
+            if match is not None:
+                self._starts.append((int(match[1]), start))
             start += len(line)
         self._starts.sort()
 
@@ -95,8 +95,8 @@ class PictureRows:
 def _listed(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """A JSON list, a row at a time."""
     yield b"["
-    for at, row in enumerate(rows):
-        yield (b",\n" if at else b"\n") + dump(row)
+    for index, row in enumerate(rows):
+        yield (b",\n" if index else b"\n") + dump(row)
     yield b"\n]"
 
 
@@ -107,12 +107,12 @@ def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The sentences of a picture as lines of ``items.jsonl``."""
     nothing = _nothing(picture)
     for ref in picture["references"]:
-        for at, sentence in enumerate(ref["sentences"], start=1):
+        for number, sentence in enumerate(ref["sentences"], start=1):
             mask = ref["mask"] if sentence["exists"] else nothing
             if mask is None:
                 continue
             row = {
-                "id": sentence_id(ref, sentence, at),
+                "id": sentence_id(ref, sentence, number),
                 "frame": picture["frame"],
                 "mask": mask,
                 "text": sentence["text"],
@@ -148,8 +148,8 @@ def _refs(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int]) -> I
             sentences = []
             for sentence in ref["sentences"]:
                 sent_id += 1
-                said = " ".join(word.low for word in words(sentence["text"]))
-                row = {"sent_id": sent_id, "raw": sentence["text"], "sent": said, "tokens": said.split(" ")}
+                text = " ".join(word.low for word in words(sentence["text"]))
+                row = {"sent_id": sent_id, "raw": sentence["text"], "sent": text, "tokens": text.split(" ")}
                 sentences.append(row if sentence["exists"] else {**row, "exist": False})
             yield {
                 "ref_id": ref_id,
@@ -159,7 +159,7 @@ def _refs(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int]) -> I
                 "file_name": picture["frame"].removeprefix("frames/"),
                 "split": ref["split"] or _ALL,
                 "sentences": sentences,
-                "sent_ids": [one["sent_id"] for one in sentences],
+                "sent_ids": [sentence["sent_id"] for sentence in sentences],
             }
 
 
@@ -168,7 +168,7 @@ _MOST_OBJECTS: Final = 100_000
 
 def _numbers(image: int, picture: Mapping[str, Any]) -> dict[str, int]:
     """A number for each object, unique in all pictures."""
-    return {one["id"]: image * _MOST_OBJECTS + at for at, one in enumerate(picture["objects"], start=1)}
+    return {entry["id"]: image * _MOST_OBJECTS + number for number, entry in enumerate(picture["objects"], start=1)}
 
 
 def _image(number: int, picture: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,17 +180,17 @@ def _image(number: int, picture: Mapping[str, Any]) -> dict[str, Any]:
 def _annotations(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     for image, picture in enumerate(rows, start=1):
         numbers = _numbers(image, picture)
-        for one in picture["objects"]:
+        for entry in picture["objects"]:
             row: dict[str, Any] = {
-                "id": numbers[one["id"]],
+                "id": numbers[entry["id"]],
                 "image_id": image,
-                "category_id": categories[one["category"]],
+                "category_id": categories[entry["category"]],
             }
-            row |= {"iscrowd": int(one["crowd"])}
-            if one["segmentation"] is not None:
-                row["segmentation"] = one["segmentation"]
-            if one["box"] is not None:
-                left, top, right, bottom = one["box"]
+            row |= {"iscrowd": int(entry["crowd"])}
+            if entry["segmentation"] is not None:
+                row["segmentation"] = entry["segmentation"]
+            if entry["box"] is not None:
+                left, top, right, bottom = entry["box"]
                 row["bbox"] = [left, top, right - left, bottom - top]
             yield row
 
@@ -264,13 +264,13 @@ class MadeCounts:
         for ref in picture["references"]:
             self.references += 1
             split = self.splits.setdefault(ref["split"] or _ALL, _Split())
-            negatives = [one["negative"] for one in ref["sentences"] if not one["exists"]]
-            made = [one for one in negatives if "proof" in one]
+            negatives = [sentence["negative"] for sentence in ref["sentences"] if not sentence["exists"]]
+            proven = [negative for negative in negatives if "proof" in negative]
             split.references += 1
             split.positive += len(ref["sentences"]) - len(negatives)
             split.negative += len(negatives)
-            split.fewer += len(made) < ref["wanted"]
-            self.missing += max(0, ref["wanted"] - len(made))
+            split.fewer += len(proven) < ref["wanted"]
+            self.missing += max(0, ref["wanted"] - len(proven))
             for one in negatives:
                 self.kinds[one["kind"]] += 1
                 if "proof" in one:
@@ -280,12 +280,12 @@ class MadeCounts:
 
     def tables(self) -> dict[str, Table]:
         """Table 1's form, what was made by kind, and why not more was."""
-        found = {
+        result = {
             "statistics": Table(
                 title="references and sentences",
                 header=("split", "references", "sentences a reference", "positive", "negative", "with fewer negatives"),
-                rows=tuple((name, *statistics(one.references, one.positive, one.negative), str(one.fewer))
-                           for name, one in self.splits.items()),
+                rows=tuple((name, *statistics(split.references, split.positive, split.negative), str(split.fewer))
+                           for name, split in self.splits.items()),
                 note="the form of Table 1 of Robust Referring Image Segmentation; means over references",
             ),
             "kinds": Table(
@@ -299,8 +299,8 @@ class MadeCounts:
         if self.reasons:
             rows = tuple((kind, reason, str(count)) for (kind, reason), count in self.reasons.most_common())
             note = "another kind was made in its place where one could be"
-            found["reasons"] = Table(title="not made", header=("kind", "reason", "times"), rows=rows, note=note)
-        return found
+            result["reasons"] = Table(title="not made", header=("kind", "reason", "times"), rows=rows, note=note)
+        return result
 
     def _claims(self, kind: str) -> list[tuple[str, int]]:
         return self.claims.get(kind, Counter()).most_common()

@@ -107,10 +107,10 @@ def _own(kind: type) -> tuple[dict[str, Any], dict[str, str]]:
     helps: dict[str, str] = {}
     name = ""
     for line in (kind.__doc__ or "").partition("Attributes:")[2].splitlines():
-        begun = fullmatch(r" {8}(\w+): (.*)", line)
-        if begun is not None:
-            name = begun[1]
-            helps[name] = begun[2]
+        match = fullmatch(r" {8}(\w+): (.*)", line)
+        if match is not None:
+            name = match[1]
+            helps[name] = match[2]
         elif name and line.startswith(" " * 12):
             helps[name] += f" {line.strip()}"
     return get_annotations(kind, eval_str=True), {name: text.replace("``", "`") for name, text in helps.items()}
@@ -142,18 +142,18 @@ def _path(text: str, name: str, *, expected: str) -> Path:
 
 def size(text: str) -> tuple[int, int]:
     """Height and width, ``480x854``."""
-    found = fullmatch(r"\s*(\d{1,6})\s*x\s*(\d{1,6})\s*", text)
-    if found is None:
+    match = fullmatch(r"\s*(\d{1,6})\s*x\s*(\d{1,6})\s*", text)
+    if match is None:
         raise UsageError(f"--size {text[:40]!r} cannot be read", expected="HEIGHTxWIDTH, such as 480x854")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def span(text: str) -> tuple[int, int]:
     """Fewest and most, ``2-6``; one number stands for both."""
-    found = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
-    if found is None:
+    match = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
+    if match is None:
         raise UsageError(f"{text[:40]!r} cannot be read", expected="FEWEST-MOST, such as 2-6")
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
 _SIGNS: Final[Mapping[Callable[[str], Any] | None, str]] = {size: "x", span: "-"}
@@ -231,7 +231,7 @@ COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "memory_mb",
 
 def arguments_of(options: object) -> dict[str, Any]:
     """The options of a verb that are not in ``COMMON``, as values for its manifest."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for spec in specs_of(type(options)):
         if spec.path[0] in COMMON:
             continue
@@ -240,8 +240,8 @@ def arguments_of(options: object) -> dict[str, Any]:
             value = getattr(value, name)
         if isinstance(value, Path):
             value = str(value.resolve())
-        found[spec.name] = word_of(spec, value) if spec.flag.read in _SIGNS else value
-    return found
+        arguments[spec.name] = word_of(spec, value) if spec.flag.read in _SIGNS else value
+    return arguments
 
 
 # --- models behind endpoints ---

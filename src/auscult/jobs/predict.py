@@ -81,12 +81,12 @@ class ModelWorker:
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
         """Run the model and give the row to store; ``Failed`` where the case cannot be read by any model."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             request = queued.prepared.ask(self._reader)
         except AuscultError as error:
             return Failed(ErrorRecord.of(error, READ))
-        clock = _Clock(request, begun=begun)
+        clock = _Clock(request, begun=start)
         try:
             answer = self._model(clock.request)
         except AuscultError:
@@ -94,7 +94,7 @@ class ModelWorker:
                 raise
             return Failed(ErrorRecord.of(clock.unread, READ))
         counts = [_stored(mask) for mask in answer.masks]
-        whole = time.perf_counter() - begun
+        total_s = time.perf_counter() - start
         return {
             **named_row(queued, self._spec),
             "size": list(request.size),
@@ -103,7 +103,7 @@ class ModelWorker:
             **({"said": answer.said} if answer.said else {}),
             "seconds": round(answer.seconds, 6),
             "preparing_s": round(clock.preparing_s, 6),
-            "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),
+            "overhead_s": round(max(0.0, total_s - clock.preparing_s - answer.seconds), 6),
             "peak_mb": peak_mb(),
         }
 
@@ -131,12 +131,12 @@ def stored_answer(row: Mapping[str, Any], index: int) -> Mask | ClassMaps:
     size, counts = row["size"], row["counts"][index]
     if not isinstance(counts, Mapping):
         return decode({"size": size, "counts": counts})
-    found: ClassMaps = np.zeros(size, np.uint8)
+    classes: ClassMaps = np.zeros(size, np.uint8)
     for name, of_class in counts.items():
         if not name.isdecimal() or len(name) > 3 or not 0 < int(name) <= np.iinfo(np.uint8).max:
             raise InputError(f"the stored prediction has a class {name[:20]!r}", expected="a number from 1 to 255")
-        found[decode({"size": size, "counts": of_class})] = int(name)
-    return found
+        classes[decode({"size": size, "counts": of_class})] = int(name)
+    return classes
 
 
 class _Clock:
@@ -150,14 +150,14 @@ class _Clock:
 
     def frames(self) -> Frames:
         """The frames, timed."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
-            made = self._frames()
+            result = self._frames()
         except AuscultError as error:
             self.unread = error
             raise
-        self.preparing_s += time.perf_counter() - begun
-        return made
+        self.preparing_s += time.perf_counter() - start
+        return result
 
 
 FILE: Final = "predictions.jsonl"

@@ -66,12 +66,12 @@ def probed_scene(number: int) -> ProbedScene:
     for attempt in range(100):  # in which one object is named by colour and kind, and another is seen
         plan = choose(_SEED, 100 * number + attempt, assets=GENERATED, shelves=shelves, options=options)
         shot = Stage(plan, GENERATED.looks).at(plan.seconds / 2)
-        names = [_name(one) for one in plan.objects]
-        seen = [at for at, mask in enumerate(shot.visible) if mask.mean() >= _LEAST_SHARE]
-        named = [at for at in seen if names.count(names[at]) == 1]
-        if named and len(seen) > 1:
-            target = named[0]
-            other = next(at for at in seen if at != target)
+        names = [_name(item) for item in plan.objects]
+        visible = [index for index, mask in enumerate(shot.visible) if mask.mean() >= _LEAST_SHARE]
+        unique = [index for index in visible if names.count(names[index]) == 1]
+        if unique and len(visible) > 1:
+            target = unique[0]
+            other = next(index for index in visible if index != target)
             true = shot.visible[target]
             masks: dict[Probe, Any] = {
                 "perfect": true,
@@ -97,10 +97,11 @@ def ask_probes(judge: MaskJudge, number: int) -> list[dict[str, Any]]:
     rows = []
     for probe, mask in scene.masks.items():
         case = Case(id=f"{number}", frame=scene.frame, query=Query(scene.text))
-        found: Verdict = judge(case, Prediction(mask))
+        verdict: Verdict = judge(case, Prediction(mask))
         rows.append({
-            "id": f"{number}/{probe}", "scene": number, "probe": probe, "text": scene.text, "iou": found.iou,
-            "defect": found.defect, "rationale": found.rationale, **({"usage": found.usage} if found.usage else {}),
+            "id": f"{number}/{probe}", "scene": number, "probe": probe, "text": scene.text,
+            "iou": verdict.iou, "defect": verdict.defect, "rationale": verdict.rationale,
+            **({"usage": verdict.usage} if verdict.usage else {}),
         })  # fmt: skip
     return rows
 
@@ -159,13 +160,13 @@ def card_from(rows: Sequence[Mapping[str, Any]], *, judge: str) -> Card | None:
     if not scenes:
         return None
     counts = Counter[str]()
-    for asked in scenes.values():
-        iou = {name: -1.0 if asked[name]["iou"] is None else float(asked[name]["iou"]) for name in PROBES}
+    for by_probe in scenes.values():
+        iou = {name: -1.0 if by_probe[name]["iou"] is None else float(by_probe[name]["iou"]) for name in PROBES}
         counts[_FIRST] += iou["perfect"] > max(iou["inverted"], iou["other"])
         counts["above_inverted"] += iou["perfect"] > iou["inverted"]
         counts["above_other"] += iou["perfect"] > iou["other"]
         for name in PROBES:
-            counts[f"type.{name}"] += asked[name]["defect"] == RIGHT[name]
+            counts[f"type.{name}"] += by_probe[name]["defect"] == RIGHT[name]
     n = len(scenes)
     chances = {_FIRST: CHANCE, "above_inverted": 0.5, "above_other": 0.5}
     results = [_share(count, n, row=judge, metric=name) for name, count in counts.items()]
@@ -204,7 +205,7 @@ def chance_alarms(folder: Path) -> tuple[str, ...]:
     card = card_from(list(read_lines(folder / ROWS)), judge="")
     if card is None:
         return ()
-    shares = {one.metric: one for one in card.results if not one.row}
+    shares = {result.metric: result for result in card.results if not result.row}
     n = shares[_FIRST].n
     first, inverted = (round((shares[name].value or 0.0) * n) for name in (_FIRST, "above_inverted"))
     if lower_bound(first, n) > CHANCE:

@@ -91,12 +91,12 @@ class Auditing:
 
     def of_frame(self, case: Case, masks: object, *, threshold: float | None) -> list[Verdict]:
         """The verdict of each mask of a frame, the others beside it; ids count from 0."""
-        found = given_masks(masks, (case.frame.shape[0], case.frame.shape[1]), threshold=threshold)
+        candidates = given_masks(masks, (case.frame.shape[0], case.frame.shape[1]), threshold=threshold)
         cases = [
-            replace(case, id=str(number), others=(*found[:number], *found[number + 1 :]))
-            for number in range(len(found))
+            replace(case, id=str(number), others=(*candidates[:number], *candidates[number + 1 :]))
+            for number in range(len(candidates))
         ]
-        return list(self.verdicts(cases, found))
+        return list(self.verdicts(cases, candidates))
 
     def verdicts(self, cases: Sequence[Case], masks: Sequence[Mask]) -> Iterator[Verdict]:
         """The decided verdict of each mask, with its picture; a judge with ``batch`` gets up to ``CHUNK`` at once."""
@@ -105,10 +105,10 @@ class Auditing:
                 cases[start : start + CHUNK],
                 [Prediction(mask) for mask in masks[start : start + CHUNK]],
             )
-            begun = time.perf_counter()
-            found = self._judged(some, predictions)
-            each_s = (time.perf_counter() - begun) / len(some)
-            for case, prediction, verdict in zip(some, predictions, found, strict=True):
+            started = time.perf_counter()
+            results = self._judged(some, predictions)
+            each_s = (time.perf_counter() - started) / len(some)
+            for case, prediction, verdict in zip(some, predictions, results, strict=True):
                 yield self._decided(verdict, case, prediction, seconds=each_s)
 
     def _judged(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> Sequence[Verdict]:
@@ -119,18 +119,18 @@ class Auditing:
         return together
 
     def _decided(self, verdict: Verdict, case: Case, prediction: Prediction, *, seconds: float) -> Verdict:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         if self.checker is not None:
             verdict = self.checker.joined(verdict, case, prediction=prediction)
         if self.cascade is not None:
             verdict = self.cascade.settled(verdict, case, prediction)
-        timed = replace(verdict, seconds=seconds + time.perf_counter() - begun)
+        timed = replace(verdict, seconds=seconds + time.perf_counter() - started)
         verdict = decide(timed, self.policy)
         if not self.pictures:
             return verdict
         errors = verdict.error_map
-        drawn = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=True, errors=errors)
-        return replace(verdict, picture=encode_jpeg(drawn, quality=_QUALITY))
+        picture = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=True, errors=errors)
+        return replace(verdict, picture=encode_jpeg(picture, quality=_QUALITY))
 
 
 def audit_mask(
@@ -180,10 +180,10 @@ def audit_mask(
     """
     picture = given_frame(frame)
     size = picture.shape[0], picture.shape[1]
-    judged = given_mask(mask, size, threshold=threshold)
+    candidate = given_mask(mask, size, threshold=threshold)
     case = _case(picture, text=text, sound=sound, time_s=time_s)
     case = replace(case, others=tuple(given_masks(others, size, threshold=threshold)))
-    (verdict,) = Auditing.of(judge, policy, identity).verdicts([case], [judged])
+    (verdict,) = Auditing.of(judge, policy, identity).verdicts([case], [candidate])
     return verdict
 
 
@@ -268,13 +268,14 @@ def judge_sound(
     except (TypeError, ValueError) as error:
         raise InputError("spans_s holds what is no span", expected="('+' or '-', start, end) in seconds") from error
     query = SoundQuery(text=text if text and text.strip() else None, spans=spans)
-    shown = None if frames is None else given_frames(frames)
-    heard = Output("sound", query, lambda: output, frames=shown)
+    pictures = None if frames is None else given_frames(frames)
+    result = Output("sound", query, lambda: output, frames=pictures)
     listener = SoundListener(load_sound_judge(judge) if isinstance(judge, str) else judge)
-    listener.judged(listener.pieces(whole, [heard]))
-    if heard.error is not None:
-        raise heard.error
-    return decide_sound(replace(over_blocks(heard.parts, seconds_of(whole)), id="sound", seconds=heard.seconds), rules)
+    listener.judged(listener.pieces(whole, [result]))
+    if result.error is not None:
+        raise result.error
+    verdict = replace(over_blocks(result.parts, seconds_of(whole)), id="sound", seconds=result.seconds)
+    return decide_sound(verdict, rules)
 
 
 def load_judge(name: str = DEFAULT_JUDGE, **how: Any) -> MaskJudge | SoundJudge:
@@ -332,8 +333,8 @@ def audit(
     sounds = [item for item in once if isinstance(item, SoundItem)]
     yield from (Failed(replace(error, id=name)) for name, error in twice)
     if masks:
-        made = partial(make_auditor, judge, rules, Path(), identity=identity)
-        yield from _verdicts(Workers(make=made, count=workers, stage="judge"), frame_groups(masks))
+        make = partial(make_auditor, judge, rules, Path(), identity=identity)
+        yield from _verdicts(Workers(make=make, count=workers, stage="judge"), frame_groups(masks))
     if sounds:
         hears = partial(SoundAuditor, sound_judge, heard_rules)
         groups = sound_groups(sounds, joined=SOUNDS_TOGETHER)
@@ -346,13 +347,13 @@ def _verdicts(workers: Workers[V, Sequence[Result]], groups: Iterable[V]) -> Ite
             rows = group.failed(outcome.error)
             yield from (Failed(replace(outcome.error, id=name)) for name in sorted(str(row["id"]) for row in rows))
             continue
-        for judged in outcome:
-            if judged.errors:
-                yield Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
-            elif is_sound(row := judged.rows[VERDICTS][0]):
+        for result in outcome:
+            if result.errors:
+                yield Failed(replace(error_from_json(result.errors[0]), id=result.id))
+            elif is_sound(row := result.rows[VERDICTS][0]):
                 yield sound_verdict_from_json(row)
             else:
-                thumbnail = b64decode(judged.rows[THUMBNAILS][0]["jpeg"])
+                thumbnail = b64decode(result.rows[THUMBNAILS][0]["jpeg"])
                 yield replace(verdict_from_json(row), picture=thumbnail)
 
 
@@ -380,11 +381,11 @@ def _items(items: Iterable[Item | SoundItem]) -> tuple[Item | SoundItem, ...]:
             expected=expected,
             hint="put it into a list: [item]" if isinstance(items, Item | SoundItem) else _LISTED,
         )
-    given = tuple(items)
-    for item in given:
+    listed = tuple(items)
+    for item in listed:
         if not isinstance(item, Item | SoundItem):
             raise InputError(f"an item is of type {type(item).__name__}", expected=expected, hint=_LISTED)
-    return tuple(_checked(item) if isinstance(item, Item) else item for item in given)
+    return tuple(_checked(item) if isinstance(item, Item) else item for item in listed)
 
 
 _FIELDS: Final[Mapping[str, tuple[type, str]]] = {
@@ -396,20 +397,20 @@ _FIELDS: Final[Mapping[str, tuple[type, str]]] = {
 
 def _checked(item: Item) -> Item:
     """The item, paths and sentences written as str made what they mean; arrays are refused by name."""
-    made: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for name, (kind, expected) in _FIELDS.items():
         value = getattr(item, name)
         if isinstance(value, kind):
             continue
         if name == "mask" and isinstance(value, str | Path):
-            made[name] = MaskRef(path=Path(value))
+            converted[name] = MaskRef(path=Path(value))
         elif isinstance(value, str):
-            made[name] = kind(value)
+            converted[name] = kind(value)
         else:
             raise InputError(
                 f"the {name} of the item {shown(str(item.id))} is of type {type(value).__name__}", expected=expected
             )
-    return replace(item, **made) if made else item
+    return replace(item, **converted) if converted else item
 
 
 def to_frame(verdicts: Iterable[Verdict | SoundVerdict | Failed]) -> pd.DataFrame:
@@ -506,9 +507,9 @@ class MaskQuality:
 
     def __call__(self, frame: object, masks: object, *, clip: str | None = None) -> dict[str, float | None]:
         """Update, and give the values of this frame alone."""
-        seen = self._judged(frame, masks, clip=clip)
-        self._seen.append(seen)
-        return _values([seen])
+        numbers = self._judged(frame, masks, clip=clip)
+        self._seen.append(numbers)
+        return _values([numbers])
 
     def compute(self) -> dict[str, float | None]:
         """The values of all that was seen since the last ``reset``.
@@ -564,23 +565,23 @@ class MaskQuality:
 def _values(seen: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     # the draws of the interval go by order, and merged in any order the values are the same
     seen = sorted(seen, key=lambda one: (one.clip or "", one.good, one.ious))
-    decided = [action for one in seen for action in one.actions]
+    decided = [action for frame in seen for action in frame.actions]
     actions = [action for action in decided if action != "unjudged"]
-    ious = [iou for one in seen for iou in one.ious]
-    good = [(share, one.clip or number) for number, one in enumerate(seen) for share in one.good]
+    ious = [iou for frame in seen for iou in frame.ious]
+    good = [(share, frame.clip or number) for number, frame in enumerate(seen) for share in frame.good]
     bad = share_below(
         [share for share, _ in good],
         clusters=[cluster for _, cluster in good],
         rng=generator(0, "mask quality"),
-        shift=max((one.shift for one in seen), default=SHIFT),
+        shift=max((frame.shift for frame in seen), default=SHIFT),
     )
-    known = None if isinstance(bad, Undefined) else (1 - bad.value, 1 - bad.high, 1 - bad.low)
+    interval = None if isinstance(bad, Undefined) else (1 - bad.value, 1 - bad.high, 1 - bad.low)
     return {
         "n": len(decided),
         "unjudged": len(decided) - len(actions),
         "frames": len(seen),
         "iou": math.fsum(ious) / len(ious) if ious else None,
-        **dict(zip(("good", "good_low", "good_high"), known or (None, None, None), strict=True)),
+        **dict(zip(("good", "good_low", "good_high"), interval or (None, None, None), strict=True)),
         **{action: actions.count(action) / len(actions) if actions else None for action in ACTIONS},
     }
 

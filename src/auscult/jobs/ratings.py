@@ -116,36 +116,36 @@ class QualifyOptions(RatingsOptions):
 
 def qualify(options: QualifyOptions) -> Done:
     """Say which raters of golden items to trust, with intervals."""
-    found = read_ratings(options.source)
-    if options.axis not in found.axes:
-        raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(found.axes)}")
-    people = dict.fromkeys(one.rater for one in found.ratings)
+    rating_set = read_ratings(options.source)
+    if options.axis not in rating_set.axes:
+        raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(rating_set.axes)}")
+    people = dict.fromkeys(rating.rater for rating in rating_set.ratings)
     if "experts" in options.given and (missing := [name for name in options.experts if name not in people]):
         message = f"the file has no rater {', '.join(missing)}"
         raise UsageError(message, expected="names in the column rater", path=options.source)
-    rated = dict.fromkeys(one.rater for one in found.ratings if one.axis == options.axis)
+    rated = dict.fromkeys(rating.rater for rating in rating_set.ratings if rating.axis == options.axis)
     experts = [name for name in options.experts if name in rated]
     raters = [name for name in rated if name not in options.experts]
     if not raters:
         raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.source)
-    items = list(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
-    matrices = (found.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
-    told, given = (np.nan_to_num(matrix).astype(np.int64) for matrix in matrices)
+    items = list(dict.fromkeys(rating.item for rating in rating_set.ratings if rating.axis == options.axis))
+    matrices = (rating_set.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
+    by_experts, by_raters = (np.nan_to_num(matrix).astype(np.int64) for matrix in matrices)
     rng = generator(options.seed, "ratings", "qualify")
-    fitted = fit_raters(given, told if experts else None, rng=rng, draws=options.draws)
-    rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
+    fitted = fit_raters(by_raters, by_experts if experts else None, rng=rng, draws=options.draws)
+    rows = _rater_rows(raters, fitted, options, plain=plain_mad(by_raters, by_experts))
     unjudged = [name for name in people if name not in rated and name not in options.experts]
     rows += [{**dict.fromkeys(rows[0]), "rater": name, "trust": "unjudged", "n": 0} for name in unjudged]
     tables = {"raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat)}
     if experts:
-        tables["agreement"] = _agreement_table(told, given, options)
+        tables["agreement"] = _agreement_table(by_experts, by_raters, options)
     counts = Counter(row["trust"] for row in rows)
     values = {"trusted": counts["yes"], "not_trusted": counts["no"], "unsure": counts["unsure"], "r_hat": fitted.r_hat}
     signed = {"n": len(rows), "signature": str(fitted.signature)}
     metrics = {name: {"value": value, **signed} for name, value in values.items()}
     files: dict[str, File] = {"raters.csv": _csv_bytes(_RATERS_CSV, rows), "raters.jsonl": rows}
-    n, lost = len(found.ratings), found.problems
-    return write_record("ratings qualify", options, tables, n=n, problems=lost, metrics=metrics, files=files)
+    n, problems = len(rating_set.ratings), rating_set.problems
+    return write_record("ratings qualify", options, tables, n=n, problems=problems, metrics=metrics, files=files)
 
 
 def _trusted(fitted: RaterPosterior, options: QualifyOptions) -> tuple[NDArray[np.bool_], Doubles]:
@@ -167,12 +167,12 @@ def _rater_rows(
     bias = fitted.confusion.mean(axis=1) @ np.arange(1, 6) - 3
     numbers = {"mad": fitted.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
     rows: list[dict[str, Any]] = []
-    for at in fitted.mad.argsort(kind="stable").tolist():
-        unsure = options.keep is None and chance[at] > 1 - SURE
-        trust = "yes" if trusted[at] else "unsure" if unsure else "no"
-        known = {key: None if np.isnan(all_[at]) else round(float(all_[at]), 4) for key, all_ in numbers.items()}
-        matrix = fitted.confusion[at].round(4).tolist()
-        rows.append({"rater": raters[at], "trust": trust, "n": int(fitted.n[at]), **known, "confusion": matrix})
+    for index in fitted.mad.argsort(kind="stable").tolist():
+        unsure = options.keep is None and chance[index] > 1 - SURE
+        trust = "yes" if trusted[index] else "unsure" if unsure else "no"
+        values = {key: None if np.isnan(all_[index]) else round(float(all_[index]), 4) for key, all_ in numbers.items()}
+        matrix = fitted.confusion[index].round(4).tolist()
+        rows.append({"rater": raters[index], "trust": trust, "n": int(fitted.n[index]), **values, "confusion": matrix})
     return rows
 
 
@@ -199,8 +199,8 @@ def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *,
 def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> Table:
     """How far the mean rating of groups of raters is from the experts': the spot check of Sec. III-A."""
     rng = generator(options.seed, "ratings", "agreement")
-    known = (told > 0).any(axis=0)
-    ratings, told, chosen = given[:, known], told[:, known], np.zeros((len(given), known.sum()), bool)
+    rated = (told > 0).any(axis=0)
+    ratings, told, chosen = given[:, rated], told[:, rated], np.zeros((len(given), rated.sum()), bool)
     for half in (0, 1):  # raters are chosen on the other half of the items
         hidden = np.where(np.arange(chosen.shape[1]) % 2 == half, 0, ratings)
         if hidden.any():
@@ -212,12 +212,12 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
         "always 3": np.full(chosen.shape[1], 3.0),
     }
     rows = []
-    for name, said in groups.items():
-        apart = np.abs(said - mean_rating(told))
-        apart = apart[~np.isnan(apart)]
-        found = bootstrap_interval(np.mean, [[one] for one in apart], rng=rng)
-        number = "–" if isinstance(found, Undefined) else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
-        rows.append((name, str(apart.size), number, f"{(apart <= AGREE_WITHIN).mean():.0%}" if apart.size else "–"))
+    for name, means in groups.items():
+        errors = np.abs(means - mean_rating(told))
+        errors = errors[~np.isnan(errors)]
+        mean = bootstrap_interval(np.mean, [[error] for error in errors], rng=rng)
+        number = "–" if isinstance(mean, Undefined) else f"{mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"
+        rows.append((name, str(errors.size), number, f"{(errors <= AGREE_WITHIN).mean():.0%}" if errors.size else "–"))
     return Table(
         title=f"Mean rating against the experts' on {options.axis}",
         header=("who", "items", "mean absolute deviation", "within 1"),
@@ -247,20 +247,20 @@ class ImportOptions(RatingsOptions):
 def import_ratings(options: ImportOptions) -> Done:
     """Take people's ratings: average them where they agree."""
     trust = None if options.raters is None else _trust_in(options.raters)
-    found = read_ratings(options.source, known_raters=trust)
-    if not set(found.axes) <= set(RATED_AXES):
+    rating_set = read_ratings(options.source, known_raters=trust)
+    if not set(rating_set.axes) <= set(RATED_AXES):
         raise UsageError("ratings of a listening test have other scales", expected=f"1 to 5 of {', '.join(RATED_AXES)}")
     if trust is not None:
-        found = replace(found, ratings=tuple(one for one in found.ratings if trust[one.rater]))
+        rating_set = replace(rating_set, ratings=tuple(rating for rating in rating_set.ratings if trust[rating.rater]))
     if options.key is not None:
-        found = _unblinded(found, options.key)
-    rows, counts = _settled_rows(found, fewest=options.fewest)
-    axes = (*found.axes, ALL_AXES)
-    whole = Counter(axis for _, axis, became in counts.elements() if became == "settled")
-    metrics = {axis: {"value": whole[axis], "n": len(rows)} for axis in axes}
-    files = {"scores.jsonl": rows, **_ratings_files(found)}
-    tables, n, lost = {"settled": _settled_table(counts, axes)}, len(found.ratings), found.problems
-    return write_record("ratings import", options, tables, n=n, problems=lost, metrics=metrics, files=files)
+        rating_set = _unblinded(rating_set, options.key)
+    rows, counts = _settled_rows(rating_set, fewest=options.fewest)
+    axes = (*rating_set.axes, ALL_AXES)
+    totals = Counter(axis for _, axis, became in counts.elements() if became == "settled")
+    metrics = {axis: {"value": totals[axis], "n": len(rows)} for axis in axes}
+    files = {"scores.jsonl": rows, **_ratings_files(rating_set)}
+    tables, n, problems = {"settled": _settled_table(counts, axes)}, len(rating_set.ratings), rating_set.problems
+    return write_record("ratings import", options, tables, n=n, problems=problems, metrics=metrics, files=files)
 
 
 def _trust_in(path: Path) -> dict[str, bool]:
@@ -276,30 +276,30 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
-        named = {row["item"]: row for _, row in rows}
+        by_name = {row["item"]: row for _, row in rows}
     ratings, problems = [], Problems(found=[*found.problems])
-    for one in found.ratings:
-        row = named.get(one.item)
+    for rating in found.ratings:
+        row = by_name.get(rating.item)
         if row is None:
-            error = InputError(f"the key does not name the item {shown(one.item)}", path=key, line=one.line)
-            problems.add(error, item=one.item)
+            error = InputError(f"the key does not name the item {shown(rating.item)}", path=key, line=rating.line)
+            problems.add(error, item=rating.item)
         elif row["golden"] == "no":
-            ratings.append(replace(one, item=row["id"]))
-    items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in named.values()}
+            ratings.append(replace(rating, item=row["id"]))
+    items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in by_name.values()}
     return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems.found))
 
 
 def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
     """A row for each item with its mean ratings where they agree; counts of (domain, axis, what became of it)."""
-    given: dict[str, dict[str, list[float]]] = {}
-    for one in found.ratings:
-        given.setdefault(one.item, {}).setdefault(one.axis, []).append(one.value)
+    by_item: dict[str, dict[str, list[float]]] = {}
+    for rating in found.ratings:
+        by_item.setdefault(rating.item, {}).setdefault(rating.axis, []).append(rating.value)
     rows, counts = [], Counter[tuple[str, str, str]]()
-    for item, by_axis in given.items():
+    for item, by_axis in by_item.items():
         domain = found.items[item].domain
         outcomes = {axis: settled(values, fewest=fewest) for axis, values in by_axis.items()}
-        scores = {axis: round(one.value, 6) for axis, one in outcomes.items() if isinstance(one, Scored)}
-        dropped = {axis: one.reason for axis, one in outcomes.items() if isinstance(one, Undefined)}
+        scores = {axis: round(outcome.value, 6) for axis, outcome in outcomes.items() if isinstance(outcome, Scored)}
+        dropped = {axis: outcome.reason for axis, outcome in outcomes.items() if isinstance(outcome, Undefined)}
         counts.update((domain, axis, dropped.get(axis, "settled")) for axis in outcomes)
         counts[domain, ALL_AXES, "not on every axis" if dropped else "settled"] += 1
         rows.append({"id": item, "domain": domain, "settled": not dropped, **scores, "dropped": dropped})
@@ -311,8 +311,8 @@ def _settled_table(counts: Counter[tuple[str, str, str]], axes: Sequence[str]) -
     rows = []
     for domain in sorted({domain for domain, _, _ in counts}):
         for axis in axes:
-            found = [counts[domain, axis, reason] for reason in reasons]
-            rows.append((domain or "unknown", axis, str(sum(found)), *map(str, found)))
+            numbers = [counts[domain, axis, reason] for reason in reasons]
+            rows.append((domain or "unknown", axis, str(sum(numbers)), *map(str, numbers)))
     header = ("domain", "axis", "items", *reasons)
     note = "Settled: the ratings differ by 1 at most; the score is their mean. With --key, golden items are left out."
     return Table(title="Items by domain and axis", header=header, rows=tuple(rows), note=note)
@@ -321,22 +321,22 @@ def _settled_table(counts: Counter[tuple[str, str, str]], axes: Sequence[str]) -
 def _ratings_files(found: RatingSet) -> dict[str, File]:
     """A row for each rater and item, as CSV and as JSON lines."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for one in found.ratings:
-        known = {"item": one.item, "rater": one.rater, "domain": found.items[one.item].domain}
-        whole = one.value.is_integer()
-        rows.setdefault((one.item, one.rater), known)[one.axis] = int(one.value) if whole else one.value
-    made = [*rows.values()]
-    return {"ratings.csv": _csv_bytes(("item", "rater", "domain", *found.axes), made), "ratings.jsonl": made}
+    for rating in found.ratings:
+        base = {"item": rating.item, "rater": rating.rater, "domain": found.items[rating.item].domain}
+        whole = rating.value.is_integer()
+        rows.setdefault((rating.item, rating.rater), base)[rating.axis] = int(rating.value) if whole else rating.value
+    lines = [*rows.values()]
+    return {"ratings.csv": _csv_bytes(("item", "rater", "domain", *found.axes), lines), "ratings.jsonl": lines}
 
 
 def export_ratings(options: RatingsOptions) -> Done:
     """Write ratings as CSV and JSON lines."""
-    found = read_ratings(options.source)
-    counts = Counter(one.axis for one in found.ratings)
-    cells = tuple((axis, str(counts[axis])) for axis in found.axes)
+    rating_set = read_ratings(options.source)
+    counts = Counter(rating.axis for rating in rating_set.ratings)
+    cells = tuple((axis, str(counts[axis])) for axis in rating_set.axes)
     tables = {"ratings": Table(title="Ratings", header=("axis", "ratings"), rows=cells)}
-    files, lost = _ratings_files(found), found.problems
-    return write_record("ratings export", options, tables, n=counts.total(), problems=lost, files=files)
+    files, problems = _ratings_files(rating_set), rating_set.problems
+    return write_record("ratings export", options, tables, n=counts.total(), problems=problems, files=files)
 
 
 # --- how columns go together ---
@@ -371,27 +371,28 @@ def correlate(options: CorrelateOptions) -> Done:
         found_rows = rows_of(options.source, needed=needed, expected=f"the columns {', '.join(needed)}")
         rows = [{name.lower(): value for name, value in row.items()} for _, row in found_rows]
     every = dict.fromkeys(name for row in rows for name in row if name not in {cluster, by})
-    given = {name: [number_of(row.get(name)) for row in rows] for name in every}
-    known = {name: [one for one in cells if one is not None] for name, cells in given.items()}
-    columns = {name: reals(cells) for name, cells in given.items() if known[name] and np.isfinite(known[name]).all()}
+    parsed = {name: [number_of(row.get(name)) for row in rows] for name in every}
+    known = {name: [number for number in cells if number is not None] for name, cells in parsed.items()}
+    columns = {name: reals(cells) for name, cells in parsed.items() if known[name] and np.isfinite(known[name]).all()}
     if against not in columns or len(columns) < 2:
-        message, there = f"{against} is no column of numbers, or the only one", ", ".join(columns)
-        raise UsageError(message, expected=f"two columns of numbers; there is {there}", path=options.source)
-    clusters = [str(row.get(cluster)) if cluster else at for at, row in enumerate(rows)]
+        message, present = f"{against} is no column of numbers, or the only one", ", ".join(columns)
+        raise UsageError(message, expected=f"two columns of numbers; there is {present}", path=options.source)
+    clusters = [str(row.get(cluster)) if cluster else index for index, row in enumerate(rows)]
     groups = [str(row.get(by) or "") for row in rows] if by else None
-    found = associations_by(columns, against=against, clusters=clusters, groups=groups, seed=options.seed)
+    associations = associations_by(columns, against=against, clusters=clusters, groups=groups, seed=options.seed)
     table = Table(
         title=f"Columns against {against}",
         header=(by or "of", "column", "Pearson", "Spearman", "Kendall"),
         rows=tuple(
-            ("all" if of is None else str(of), name, *map(cell, one.values())) for (of, name), one in found.items()
+            ("all" if of is None else str(of), name, *map(cell, values.values()))
+            for (of, name), values in associations.items()
         ),
         note=f"{len(rows)} rows; in brackets 95 % intervals over {cluster or 'rows'}; Kendall's is tau-b.",
     )
     metrics = {
         f"{kind}_{name}": metric_row(value, n=int((~np.isnan(columns[name] + columns[against])).sum()))
-        for (of, name), one in found.items()
-        for kind, value in one.items()
+        for (of, name), values in associations.items()
+        for kind, value in values.items()
         if of is None and isinstance(value, Scored)
     }
     return write_record("ratings correlate", options, {"columns": table}, n=len(rows), metrics=metrics, files={})
@@ -433,8 +434,9 @@ def deal_tasks(options: TasksOptions) -> Done:
     trust = _trust_in(options.raters) if options.raters else {}
     people = list(dict.fromkeys(options.people or (name for name, good in trust.items() if good)))
     if len(people) < options.per_item:
-        given = f"{len(people)} raters for {options.per_item} of each item"
-        raise UsageError(given, expected="as many raters", hint="--people a,b,c, or --raters FOLDER of ratings qualify")
+        message = f"{len(people)} raters for {options.per_item} of each item"
+        hint = "--people a,b,c, or --raters FOLDER of ratings qualify"
+        raise UsageError(message, expected="as many raters", hint=hint)
     problems, files = Problems(), dict[str, File]()
     key, tasks, rows = list[dict[str, Any]](), dict[str, Any](), []
     named: dict[str, list[str]] = {"no": [], "yes": []}
@@ -444,8 +446,8 @@ def deal_tasks(options: TasksOptions) -> Done:
             files |= sounds
             named[golden].append(name)
             key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
-            heard = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
-            tasks[name] = {"data": {"item": name, "text": item.query.text or "", **heard}}
+            paths = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
+            tasks[name] = {"data": {"item": name, "text": item.query.text or "", **paths}}
     if not named["no"]:
         raise NothingToDo("no item has a separated sound that can be read", path=options.source)
     for person, own in deal(named["no"], people, each=options.per_item, seed=options.seed).items():
@@ -467,11 +469,11 @@ def _of_each(source: Path, problems: Problems, make: Callable[[SoundItem, Path],
     problems.found += listing.problems
     for item in listing.items:
         try:
-            made = make(item, _separated(item))
+            result = make(item, _separated(item))
         except InputError as error:
             problems.add(error, None if error.path else item.source, line=item.line, item=item.id)
         else:
-            yield item, made
+            yield item, result
 
 
 def _separated(item: SoundItem) -> Path:
@@ -486,9 +488,9 @@ def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -
     lists: dict[str, list[str]] = {person: [] for person in people}
     load = np.zeros(len(people), np.int64)
     for item in rng.permutation(list(items)).tolist():
-        for at in np.lexsort((rng.random(len(people)), load))[:each]:
-            lists[people[at]].append(item)
-            load[at] += 1
+        for index in np.lexsort((rng.random(len(people)), load))[:each]:
+            lists[people[index]].append(item)
+            load[index] += 1
     return lists
 
 
@@ -544,8 +546,8 @@ class GuideOptions(RecordOptions):
 
 def make_guide(options: GuideOptions) -> Done:
     """Write the guideline: nine axes, with sounds high and low on each."""
-    items = [one for one in read_sounds(options.source).items if options.item in (None, one.id)]
-    item = next((one for one in items if one.truth and one.truth.stem and len(one.truth.others) >= 2), None)
+    items = [item for item in read_sounds(options.source).items if options.item in (None, item.id)]
+    item = next((item for item in items if item.truth and item.truth.stem and len(item.truth.others) >= 2), None)
     if item is None:
         raise NothingToDo(
             "no item has a stem and two other sources", path=options.source, expected="'truth' with stems"
@@ -553,16 +555,16 @@ def make_guide(options: GuideOptions) -> Done:
     stems, rate_hz = stems_of(item)
     examples: dict[str, Samples] = {"target": stems[0], "mixture": np.sum(stems, axis=0)}
     for name, (kind, severity) in _STRESSED.items():
-        made = perturb(kind, stems, rate_hz=rate_hz, severity=severity, seed=options.seed, key=name)
-        if isinstance(made, Undefined):
-            raise UsageError(f"{item.id} has no example of {name}: {made.reason}", hint="choose another --item")
-        examples[name] = made.output
+        outcome = perturb(kind, stems, rate_hz=rate_hz, severity=severity, seed=options.seed, key=name)
+        if isinstance(outcome, Undefined):
+            raise UsageError(f"{item.id} has no example of {name}: {outcome.reason}", hint="choose another --item")
+        examples[name] = outcome.output
     for axis in RATED_AXES[4:]:
         for end in ("high", "low"):
             examples[f"{axis}-{end}"] = _remixed(axis, stems, hard=end == "high")
     files = dict[str, File]()
-    for name, one in examples.items():
-        quieter = one * np.float32(min(1.0, _PEAK / max(1e-9, float(np.abs(one).max()))))  # within full scale
+    for name, samples in examples.items():
+        quieter = samples * np.float32(min(1.0, _PEAK / max(1e-9, float(np.abs(samples).max()))))  # within full scale
         files[f"sounds/{name}.wav"] = wav_bytes(Sound(samples=quieter, rate_hz=rate_hz), "int16")
     text = resources.files("auscult.jobs").joinpath("rating_guide.txt").read_text(encoding="utf-8")
     files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
@@ -628,25 +630,27 @@ def draw_batch(options: BatchOptions) -> Done:
     else:
         verdicts = options.source / "verdicts.jsonl"  # of a record, where masks have none of the columns
         candidates = scored_rows(verdicts if options.source.is_dir() else options.source, columns, problems)
-    known = {row["id"] for row in rated}
-    candidates = [*{row["id"]: row for row in candidates if row["id"] not in known}.values()]
+    rated_ids = {row["id"] for row in rated}
+    candidates = [*{row["id"]: row for row in candidates if row["id"] not in rated_ids}.values()]
     axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
-    whole = [row for row in candidates if len(row) > 1 and (options.number == 1 or set(axes) <= set(row))]
-    if not whole:
+    complete = [row for row in candidates if len(row) > 1 and (options.number == 1 or set(axes) <= set(row))]
+    if not complete:
         raise NothingToDo("there is no candidate with all scores", path=options.source, expected=_FORM)
-    bins = thirds(composite(whole))[:, None] if options.number == 1 else _bins(whole, axes)
-    there = _counts(_bins([row for row in rated if set(axes) <= set(row)], axes), len(names))
-    filled = there if options.number == 3 else np.zeros_like(there)  # batches 1 and 2 are balanced by themselves
-    drawn = balanced_draw(bins, options.count, before=filled, rng=generator(options.seed, "ratings", "batch"))
-    batch = _counts(bins[drawn], len(names))
-    steps = {"candidates": _counts(bins, len(names)), "batch": batch, "rated and batch": there + batch}
+    bins = thirds(composite(complete))[:, None] if options.number == 1 else _bins(complete, axes)
+    rated_counts = _counts(_bins([row for row in rated if set(axes) <= set(row)], axes), len(names))
+    # batches 1 and 2 are balanced by themselves
+    filled = rated_counts if options.number == 3 else np.zeros_like(rated_counts)
+    chosen = balanced_draw(bins, options.count, before=filled, rng=generator(options.seed, "ratings", "batch"))
+    batch = _counts(bins[chosen], len(names))
+    steps = {"candidates": _counts(bins, len(names)), "batch": batch, "rated and batch": rated_counts + batch}
     header = ("id", *columns, *(("part",) if options.number == 1 else ()))
-    rows = [{**whole[at], "part": names[bins[at, 0]]} for at in drawn]
+    rows = [{**complete[index], "part": names[bins[index, 0]]} for index in chosen]
     tables = {"batch": _table(steps, axes, names, number=options.number)}
     files = {"batch.csv": _csv_bytes(header, rows)}
-    charts = {axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)}
-    found = problems.found
-    return write_record("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
+    per_axis = zip(axes, rated_counts, batch, strict=True)
+    charts = {axis: _chart(before, drawn, axis=axis, names=names) for axis, before, drawn in per_axis}
+    skipped = problems.found
+    return write_record("ratings batch", options, tables, n=len(rows), problems=skipped, files=files, charts=charts)
 
 
 _ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
@@ -659,13 +663,13 @@ def _enriched(options: BatchOptions) -> Done:
         rng = generator(options.seed, "ratings", "enrich", item.id)
         kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
         separated, mixture = (Path(f"sounds/{len(lines)}{end}.wav") for end in ("", "-mixture"))
-        drawn = {"severity": severity, "seed": options.seed, "key": item.id}
-        files[separated.as_posix()] = partial(_changed, source, kind, **drawn)
+        choice = {"severity": severity, "seed": options.seed, "key": item.id}
+        files[separated.as_posix()] = partial(_changed, source, kind, **choice)
         files[mixture.as_posix()] = partial(_wav_of, item.mixture)
-        made = replace(item, id=f"{item.id}#{kind}", query=replace(item.query, picture=None), truth=None)
+        changed = replace(item, id=f"{item.id}#{kind}", query=replace(item.query, picture=None), truth=None)
         extra = {"enriched": kind, "severity": severity}
-        made = replace(made, mixture=mixture, separated=separated, extra=extra)
-        lines.append(sound_line(made, home=Path()))
+        changed = replace(changed, mixture=mixture, separated=separated, extra=extra)
+        lines.append(sound_line(changed, home=Path()))
     files["items.jsonl"] = lines
     counts = Counter(str(line["enriched"]) for line in lines)
     rows = tuple((kind, str(counts[kind])) for kind in _ENRICHED)
@@ -683,23 +687,23 @@ def _heard(_: SoundItem, separated: Path) -> Path:
 
 def _changed(path: Path, kind: str, **drawn: Any) -> bytes:
     sound = read_sound(path)
-    made = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, **drawn)
-    heard = sound.samples if isinstance(made, Undefined) else np.clip(made.output, -1, 1)
-    return wav_bytes(Sound(samples=heard, rate_hz=sound.rate_hz), "int16")
+    outcome = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, **drawn)
+    samples = sound.samples if isinstance(outcome, Undefined) else np.clip(outcome.output, -1, 1)
+    return wav_bytes(Sound(samples=samples, rate_hz=sound.rate_hz), "int16")
 
 
 def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:
     """The id of each row of a table or of JSON lines, with the numbers that it has in the columns."""
-    found = []
+    rows = []
     with required_file(path):
         for line, row in rows_of(path, needed=("id",), expected=_FORM):
             with problems.skipping(path, line=line):
-                given = {name: number_of(row.get(name)) for name in columns}
-                known = {name: number for name, number in given.items() if number is not None}
-                if not np.isfinite([*known.values()]).all():
+                cells = {name: number_of(row.get(name)) for name in columns}
+                numbers = {name: number for name, number in cells.items() if number is not None}
+                if not np.isfinite([*numbers.values()]).all():
                     raise InputError("a score is no number", expected=_FORM)
-                found.append({"id": fields.required(row, "id"), **known})
-    return found
+                rows.append({"id": fields.required(row, "id"), **numbers})
+    return rows
 
 
 def composite(rows: Sequence[Mapping[str, Any]]) -> Doubles:
@@ -718,11 +722,11 @@ def thirds(values: Doubles) -> NDArray[np.int64]:
 
 
 def _complexities(item: SoundItem, separated: Path) -> dict[str, Any]:
-    heard = [read_sound(path) for path in (separated, item.mixture)]
-    own, all_ = (spectral_complexity(one.samples, rate_hz=one.rate_hz) for one in heard)
-    given = {name: fields.number(item.extra, name) for name in SIGNS}
-    known = {name: value for name, value in given.items() if value is not None}
-    return {"id": item.id, "complexity": own, "complexity_residual": own - all_, **known}
+    sounds = [read_sound(path) for path in (separated, item.mixture)]
+    complexity, all_ = (spectral_complexity(sound.samples, rate_hz=sound.rate_hz) for sound in sounds)
+    values = {name: fields.number(item.extra, name) for name in SIGNS}
+    numbers = {name: value for name, value in values.items() if value is not None}
+    return {"id": item.id, "complexity": complexity, "complexity_residual": complexity - all_, **numbers}
 
 
 def _bins(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> NDArray[np.int64]:
@@ -738,7 +742,7 @@ def _counts(bins: NDArray[np.int64], most: int) -> Doubles:
 
 def _table(steps: Mapping[str, Doubles], axes: Sequence[str], names: Sequence[str], *, number: int) -> Table:
     rows = [
-        (step, axis, *(f"{one:.0f}" for one in row), f"{entropy_bits(row):.3f}")
+        (step, axis, *(f"{count:.0f}" for count in row), f"{entropy_bits(row):.3f}")
         for step, counts in steps.items()
         for axis, row in zip(axes, counts, strict=True)
     ]
@@ -748,10 +752,10 @@ def _table(steps: Mapping[str, Doubles], axes: Sequence[str], names: Sequence[st
 
 def _chart(before: Doubles, batch: Doubles, *, axis: str, names: Sequence[str]) -> Drawing:
     stacks = [
-        Stack(name, (("quiet", "rated before", int(before[at])), ("accent", "in the batch", int(batch[at]))))
-        for at, name in enumerate(names)
+        Stack(name, (("quiet", "rated before", int(before[index])), ("accent", "in the batch", int(batch[index]))))
+        for index, name in enumerate(names)
     ]
-    words = ", ".join(f"{name}: {before[at] + batch[at]:.0f}" for at, name in enumerate(names))
+    words = ", ".join(f"{name}: {before[index] + batch[index]:.0f}" for index, name in enumerate(names))
     return histogram(stacks, title=f"Distribution of {axis} after the batch", ticks=dict(enumerate(names)), words=words)
 
 
@@ -770,8 +774,8 @@ def write_record(
     charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
     """Write the record of a verb: ``n`` is how many rows could be used, ``problems`` what could not."""
-    given = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
-    inputs = {name: digest_file(path) for name, path in given.items() if path is not None and path.is_file()}
+    paths = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
+    inputs = {name: digest_file(path) for name, path in paths.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
         run.remove(ERRORS)
         ErrorLog(run).keep(error_to_json(name, error) for name, error in problems)

@@ -214,11 +214,11 @@ def _check_name(kind: str, name: str) -> None:
 
 def _class_name(name: str, templates: Iterable[str]) -> str:
     """The name of the plug-in's class, with a suffix where it is a keyword or used in the skeleton."""
-    found = name.title().replace("_", "")
-    used = re.compile(rf"\b{found}(Params)?\b")
-    if keyword.iskeyword(found) or any(used.search(text) for text in templates):
-        return f"{found}Plugin"
-    return found
+    base = name.title().replace("_", "")
+    used = re.compile(rf"\b{base}(Params)?\b")
+    if keyword.iskeyword(base) or any(used.search(text) for text in templates):
+        return f"{base}Plugin"
+    return base
 
 
 def _target_path(template: str, words: Mapping[str, str]) -> Path:

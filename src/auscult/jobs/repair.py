@@ -139,25 +139,25 @@ class Repairer:
             rounds=self.rounds,
         )
         if self.as_in_paper:
-            found = act.as_in_paper(verdict, tools=tools, text=item.query.text)
+            outcome = act.as_in_paper(verdict, tools=tools, text=item.query.text)
         else:
-            found = act.repair(frame, loaded.mask, verdict, tools=tools, text=item.query.text, others=others)
-        return Result(id=item.id, rows={REPAIRS: [_row(item, verdict, found, frame=frame)]})
+            outcome = act.repair(frame, loaded.mask, verdict, tools=tools, text=item.query.text, others=others)
+        return Result(id=item.id, rows={REPAIRS: [_row(item, verdict, outcome, frame=frame)]})
 
     def _verdicts(self, item: Item, case: Case, masks: Sequence[Mask]) -> list[Verdict | AuscultError]:
         """What the record's judge and identity check say of attempts, decided by the record's policy."""
         predictions = [Prediction(mask) for mask in masks]
-        found: list[Verdict | AuscultError] = []
-        for prediction, known in zip(predictions, self._together(case, predictions), strict=True):
+        results: list[Verdict | AuscultError] = []
+        for prediction, batched in zip(predictions, self._together(case, predictions), strict=True):
             try:
-                verdict = known or self.auditor.judge(case, prediction)
+                verdict = batched or self.auditor.judge(case, prediction)
                 verdict = self.auditor.whole(verdict, item, case=case, prediction=prediction)
-                found.append(decide(replace(verdict, id=item.id), self.auditor.policy))
+                results.append(decide(replace(verdict, id=item.id), self.auditor.policy))
             except (UsageError, Unreachable):  # nobody can be asked, now: the item has failed and is tried again
                 raise
             except AuscultError as error:
-                found.append(error)
-        return found
+                results.append(error)
+        return results
 
     def _together(self, case: Case, predictions: Sequence[Prediction]) -> Sequence[Verdict | None]:
         """Verdicts of a judge with ``batch``; None where each is to be judged by itself."""
@@ -205,22 +205,22 @@ def make_repairer(
 def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dict[str, Any]:
     """A line of ``repairs.jsonl``."""
     attempts = []
-    for one in found.tried:
-        row: dict[str, Any] = {"attempt": one.attempt, "round": one.round, "reason": one.reason, "kept": False}
-        row["kept"] = one is found.kept
-        if one.note:
-            row["note"] = one.note
-        if one.mask is not None:
-            row["segmentation"] = encode(one.mask)
-        if one.mask is not None and one.verdict is not None:
-            row["verdict"] = verdict_to_json(one.verdict, **amounts(one.verdict, one.mask))
+    for trial in found.tried:
+        row: dict[str, Any] = {"attempt": trial.attempt, "round": trial.round, "reason": trial.reason, "kept": False}
+        row["kept"] = trial is found.kept
+        if trial.note:
+            row["note"] = trial.note
+        if trial.mask is not None:
+            row["segmentation"] = encode(trial.mask)
+        if trial.mask is not None and trial.verdict is not None:
+            row["verdict"] = verdict_to_json(trial.verdict, **amounts(trial.verdict, trial.mask))
         attempts.append(row)
-    said = {key: getattr(before, key) for key in ("iou", "iou_low", "iou_high", "defect", "action")}
+    values = {key: getattr(before, key) for key in ("iou", "iou_low", "iou_high", "defect", "action")}
     kept = found.kept
-    line = {"id": item.id, "before": said, "kept": None if kept is None else kept.attempt, "attempts": attempts}
+    line = {"id": item.id, "before": values, "kept": None if kept is None else kept.attempt, "attempts": attempts}
     if kept is not None and kept.mask is not None and kept.verdict is not None:
-        drawn = small_overlay(shrunk(frame), kept.mask, errors=kept.verdict.error_map)
-        line["jpeg"] = b64encode(encode_jpeg(drawn, quality=64)).decode("ascii")
+        overlay = small_overlay(shrunk(frame), kept.mask, errors=kept.verdict.error_map)
+        line["jpeg"] = b64encode(encode_jpeg(overlay, quality=64)).decode("ascii")
     return line
 
 
@@ -245,8 +245,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self._judge = self._recorded_judge()
         self.threads = self._judge.connections
         self._policy = from_json(Policy, self._said("policy"), path=options.folder / "manifest.json")
-        found = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
-        self._model = found[0] if found else None
+        models = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
+        self._model = models[0] if models else None
         self._segmenter = _folder_of_weights(options.segmenter)
         if options.policy == PAPER and self._model is None:
             raise UsageError("as in the paper masks are segmented anew", hint="name what segments: --model NAME")
@@ -258,17 +258,17 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
     def _recorded_judge(self) -> JudgeSpec:
         """The judge of the record; one that folders, programs or models make is to be named again, as it was."""
-        known, given = str(self._said("judge")), self.options.judge
+        recorded, given = str(self._said("judge")), self.options.judge
         try:
-            spec = judge_spec(given or known, asking=self._asking)
+            spec = judge_spec(given or recorded, asking=self._asking)
         except UnknownName:
             if given is not None:
                 raise
-            spec = JudgeSpec(given=known, name="", origin="")
+            spec = JudgeSpec(given=recorded, name="", origin="")
         keys = {"judge_revision", "judge_fitted", *spec.arguments}
-        if spec.name != known or any(spec.arguments.get(key) != self._said(key) for key in keys):
+        if spec.name != recorded or any(spec.arguments.get(key) != self._said(key) for key in keys):
             raise Mismatch(
-                f"the record was judged by {known}, and {given or 'its name alone'} is not that judge",
+                f"the record was judged by {recorded}, and {given or 'its name alone'} is not that judge",
                 expected="the same judge with the same weights, so that lower bounds can be compared",
                 hint="name it as the audit did: --judge NAME@FOLDER, chat:NAME, cascade:CHEAP,DEAR; a chat model with "
                 "its --profile, --base-url and --samples",
@@ -293,9 +293,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     @cached_property
     def items(self) -> list[Item]:
         """All items of the record with their masks, without truth."""
-        known = {item.id: item for item in self.listing.items}
+        by_id = {item.id: item for item in self.listing.items}
         masks = column(self.record.lines("masks.jsonl"), "segmentation", path=self.record.path / "masks.jsonl")
-        found = []
+        result = []
         for name, row in self._rows.items():
             frame = self.record.frame_path(row)
             if frame is None or name not in masks:
@@ -314,10 +314,10 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
                 time_s=row.get("time_s"),
                 extra=row.get("extra") or {},
             )
-            one = known.get(name)
-            sounds = {} if one is None else {key: getattr(one, key) for key in _SOUNDS}
-            found.append(replace(bare, **sounds))
-        return found
+            listed = by_id.get(name)
+            sounds = {} if listed is None else {key: getattr(listed, key) for key in _SOUNDS}
+            result.append(replace(bare, **sounds))
+        return result
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run, with the judge, policy and frames of the record."""
@@ -374,32 +374,32 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         if "chat" in self._judge.origin.split():
             writer.run.claim(REPLY_CACHE)
         if self.listing.items:
-            known = {item.id for item in self.listing.items}
-            rows = {name: row.get("input") for name, row in self._rows.items() if name in known}
+            listed = {item.id for item in self.listing.items}
+            rows = {name: row.get("input") for name, row in self._rows.items() if name in listed}
             refuse_changed(rows, self.listing.items)
         wanted = self._wanted()
         done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
         writer.progress.stage(self.doing, len(wanted))
         writer.progress.step(len(done))
-        rest = {item.id for item in self.items} - (wanted - done)
-        groups = frame_groups(self.items, done=rest)
+        excluded = {item.id for item in self.items} - (wanted - done)
+        groups = frame_groups(self.items, done=excluded)
         yield (self._with_verdicts(group) for group in groups), self.options.timeout_s
 
     def _wanted(self) -> set[str]:
         if self.options.policy != PAPER:
             return {name for name, verdict in self._verdicts.items() if verdict.action in _TRIED}
-        found = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
+        names = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
         for clip in self.record.clips:  # what is called so as a clip, is so in every frame
             frames = {name for name in clip.get("frames", ()) if name in self._verdicts}
-            found = found | frames if clip.get("defect") == "full_neg" else found - frames
-        return found
+            names = names | frames if clip.get("defect") == "full_neg" else names - frames
+        return names
 
     def _with_verdicts(self, group: FrameGroup) -> RepairGroup:
-        paper, found = self.options.policy == PAPER, {}
+        paper, verdicts = self.options.policy == PAPER, {}
         for name in group.wanted:
             verdict = self._verdicts[name]
-            found[name] = replace(verdict, defect="full_neg") if paper else verdict
-        return RepairGroup(group.items, group.wanted, found)
+            verdicts[name] = replace(verdict, defect="full_neg") if paper else verdict
+        return RepairGroup(group.items, group.wanted, verdicts)
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Lay out the record with what was kept, INPUT and COCO, and compare with truth where there is some."""
@@ -422,13 +422,13 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         """Draw the worst masks, and compare with truth where there is some; ``after`` has the repaired masks."""
         truths = {item.id: item.truth for item in self.listing.items}
         items = [replace(item, truth=truths.get(item.id)) for item in self.items]
-        shown = [
+        current = [
             replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item for item in items
         ]
         for name in after:
             writer.run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
-        draw_worst(writer, shown, verdicts=verdicts, workers=self.options.n_workers)
-        listing = replace(self.listing, items=tuple(shown))
+        draw_worst(writer, current, verdicts=verdicts, workers=self.options.n_workers)
+        listing = replace(self.listing, items=tuple(current))
         collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
         clusters = {} if not items else clusters_of(items, films=filmed(listing))
         return before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
@@ -440,18 +440,18 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             name = str(repaired["id"])
             if repaired.get("kept") is None or name not in rows:
                 continue
-            kept = next(one for one in repaired["attempts"] if one["kept"])
+            kept = next(attempt for attempt in repaired["attempts"] if attempt["kept"])
             shares = {key: kept["verdict"].get(key) for key in ("missing_share", "extra_share")}
-            more = {key: value for key, value in rows[name].items() if key not in {"input", *shares}}
-            more |= {key: value for key, value in shares.items() if value is not None}
+            extra = {key: value for key, value in rows[name].items() if key not in {"input", *shares}}
+            extra |= {key: value for key, value in shares.items() if value is not None}
             was = {"attempt": kept["attempt"], "before": repaired["before"]}
-            rows[name] = verdict_to_json(verdict_from_json(kept["verdict"]), **more, repair=was)
+            rows[name] = verdict_to_json(verdict_from_json(kept["verdict"]), **extra, repair=was)
             after[name] = kept["segmentation"]
         masks = ({"id": name, "segmentation": mask} for name, mask in after.items())
-        drawn = ({"id": row["id"], "jpeg": row["jpeg"]} for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
+        thumbnails = ({"id": row["id"], "jpeg": row["jpeg"]} for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
         for name, old, new in (
             ("masks.jsonl", before.lines("masks.jsonl"), masks),
-            ("thumbnails.jsonl", before.thumbnails(), drawn),
+            ("thumbnails.jsonl", before.thumbnails(), thumbnails),
         ):
             run.write_lines(name, chain((row for row in old if row.get("id") not in after), new))
         run.write_lines("verdicts.jsonl", rows.values())
@@ -466,20 +466,20 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
         failed = {str(row["id"]) for row in run.lines(ERRORS)}
-        items, copies, lost = [], dict[str, Path](), list[dict[str, Any]]()
+        items, copies, errors = [], dict[str, Path](), list[dict[str, Any]]()
         for row in rows:
             frame = run.frame_path(row)
             if frame is None or not frame.is_file():
                 if row["id"] not in failed:
                     gone = ErrorRecord.of(InputError(_GONE, path=frame), "write")
-                    lost.append(error_to_json(str(row["id"]), gone))
+                    errors.append(error_to_json(str(row["id"]), gone))
                 continue
             name = f"frames/{frame_name_of(frame, root)}"
             copies[name] = frame
             keys = {key: row[key] for key in ("text", "clip", "time_s") if row.get(key) is not None}
             was = {} if "repair" not in row else {"repair": row["repair"]["attempt"]}
             items.append({"id": row["id"], "frame": name, "mask": masks[str(row["id"])], **keys, **was})
-        writer.keep([Result(id="", copies=copies, errors=lost)])
+        writer.keep([Result(id="", copies=copies, errors=errors)])
         writer.run.write_lines("items.jsonl", items)
         writer.run.write_long_json(COCO, coco_of(rows, run, masks=masks))
 
@@ -505,15 +505,15 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table
     masks = 0
     for row in rows:
         masks += 1
-        for one in row["attempts"]:
-            made = counts.setdefault(one["attempt"], [0, 0, 0])
+        for attempt in row["attempts"]:
+            made = counts.setdefault(attempt["attempt"], [0, 0, 0])
             made[0] += 1
-            made[1] += "verdict" in one
-            made[2] += one["kept"]
+            made[1] += "verdict" in attempt
+            made[2] += attempt["kept"]
     return Table(
         title="attempts",
         header=("attempt", "made", "judged", "kept"),
-        rows=tuple((name, *map(str, made)) for name, made in sorted(counts.items())),
+        rows=tuple((name, *map(str, tally)) for name, tally in sorted(counts.items())),
         note=f"tried: {counted(masks, 'mask')}; repaired: {repaired}; all others stay as they were",
     )
 
@@ -575,24 +575,24 @@ def before_after(
         workers: Worker processes.
     """
     writer.run.remove(BEFORE_AFTER)
-    known = [item for item in items if item.truth is not None and item.truth.mask is not None]
-    if not known:
+    with_truth = [item for item in items if item.truth is not None and item.truth.mask is not None]
+    if not with_truth:
         return Compared()
-    writer.progress.stage("comparing before and after", len(known))
+    writer.progress.stage("comparing before and after", len(with_truth))
     groups = (
         _Changed(group.items, group.wanted, {name: after.get(name) for name in group.wanted})
-        for group in frame_groups(known)
+        for group in frame_groups(with_truth)
     )
     writer.keep_all(Workers(make=_Comparer, count=workers, stage="truth", timeout_s=120.0), groups)
     rows = {str(row["id"]): row for row in read_lines(writer.run.path / BEFORE_AFTER)}
     parts: dict[str, dict[Hashable, list[Scores]]] = {}
-    for item in known:
+    for item in with_truth:
         if item.id in rows:
             row = rows[item.id]
             (j, f), (j_after, f_after) = row["before"], row["after"]
             scores = Scores(j, f, j_after, f_after, bool(row["repaired"]))
             parts.setdefault(_part(item), {}).setdefault(clusters[item.id], []).append(scores)
-    return compared({part: list(found.values()) for part, found in sorted(parts.items())})
+    return compared({part: list(by_cluster.values()) for part, by_cluster in sorted(parts.items())})
 
 
 def _part(item: Item) -> str:
@@ -621,7 +621,7 @@ _COLUMNS: Final = ("J", "F", "J&F")
 
 
 def _values(scores: Sequence[Scores], *, after: bool) -> list[tuple[float, float, float]]:
-    chosen = [(one.j_after, one.f_after) if after else (one.j_before, one.f_before) for one in scores]
+    chosen = [(score.j_after, score.f_after) if after else (score.j_before, score.f_before) for score in scores]
     return [(j, f, j_and_f(j, f)) for j, f in chosen]
 
 
@@ -644,25 +644,25 @@ def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> Compared:
     header, notes, metrics = [""], [], dict[str, Mapping[str, Any]]()
     rows: dict[str, list[str]] = {"before": [], "after": [], "gain": [], "95 %": []}
     for part, clusters in parts.items():
-        scores = [one for cluster in clusters for one in cluster]
+        scores = [score for cluster in clusters for score in cluster]
         header += [f"{part}, {name}" if part != "all" else name for name in _COLUMNS]
         for later, name in ((False, "before"), (True, "after")):
             means = [fmean(column) for column in zip(*_values(scores, after=later), strict=True)]
             rows[name] += [f"{100 * mean:.1f}" for mean in means]
-        for at, (name, found) in enumerate(zip(_COLUMNS, _gains(clusters, part), strict=True)):
-            gain, signature = _gain(scores, column=at), Signature.of(metric=f"gain in {name} by repair", part=part)
+        for index, (name, interval) in enumerate(zip(_COLUMNS, _gains(clusters, part), strict=True)):
+            gain, signature = _gain(scores, column=index), Signature.of(metric=f"gain in {name} by repair", part=part)
             outcome: Scored[float] = Scored(gain, signature)
             span = ""
-            if isinstance(found, Interval):
+            if isinstance(interval, Interval):
                 outcome, span = (
-                    replace(found, signature=signature),
-                    f"{100 * found.low:+.1f} to {100 * found.high:+.1f}",
+                    replace(interval, signature=signature),
+                    f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}",
                 )
             rows["gain"].append(f"{100 * gain:+.1f}")
             rows["95 %"].append(span)
             metrics[f"repair_gain_{name.lower().replace('&', '_and_')}_{part}"] = metric_row(outcome, n=len(scores))
-        worse = sum(one.j_after < one.j_before - _WORSE for one in scores)
-        repaired = sum(one.repaired for one in scores)
+        worse = sum(score.j_after < score.j_before - _WORSE for score in scores)
+        repaired = sum(score.repaired for score in scores)
         share = Scored(
             worse / len(scores), Signature.of(metric="share made worse by repair", j=f">{_WORSE:g}", part=part)
         )

@@ -62,42 +62,44 @@ def rerank_record(options: RerankOptions) -> Chosen:
         raise UsageError(f"there is no --by {options.by[:80]!r}", expected=f"one of: {', '.join(PERFORMANCE)}")
     record, out = SoundRecord.read(options.folder), options.out or beside(options.folder, "rerank")
     require_ours(out, names=("items.jsonl", "ranking.jsonl", *FOLDERS), made_by="rerank", mark="ranking.jsonl")
-    ranking = [one for group in grouped(record.rows) for one in ranked(group, options.by)]
-    best = [one for one in ranking if one["rank"] == 1 and one["score"] is not None]
+    ranking = [row for group in grouped(record.rows) for row in ranked(group, options.by)]
+    best = [row for row in ranking if row["rank"] == 1 and row["score"] is not None]
     worth = best_of_rows(_choices(record, options), ks=options.ks)
-    text = input_of(out, [record.items[one["id"]] for one in best], source=record.source)
+    text = input_of(out, [record.items[row["id"]] for row in best], source=record.source)
     write_files(out, {"items.jsonl": text, "ranking.jsonl": json_lines(ranking)})
     clear = sorted(best, key=lambda one: -(one["margin"] or 0.0))[:_SHOWN]
-    cells = [("" if one[key] is None else f"{one[key]:.2f}" for key in ("score", "margin")) for one in clear]
-    unjudged = sum(one["score"] is None for one in ranking)
+    cells = [("" if row[key] is None else f"{row[key]:.2f}" for key in ("score", "margin")) for row in clear]
+    unjudged = sum(row["score"] is None for row in ranking)
     table = Table(
         title=f"the best of {len(best)} mixtures, those with the largest margin over the next first",
         header=("id", options.by, "margin"),
-        rows=tuple((one["id"], *cell) for one, cell in zip(clear, cells, strict=True)),
+        rows=tuple((row["id"], *cell) for row, cell in zip(clear, cells, strict=True)),
         note=f"{len(ranking)} candidates, {unjudged} unjudged; all are in ranking.jsonl",
     )
-    ids = [one["id"] for one in best]
-    said = {"n": len(ranking), "kept": len(ids), "by": options.by, "ids": ids, "best_of": worth}
+    ids = [row["id"] for row in best]
+    summary = {"n": len(ranking), "kept": len(ids), "by": options.by, "ids": ids, "best_of": worth}
     tables = [table, *([best_of_table(worth)] if worth else [])]
-    return Chosen(said={"command": "act rerank", **said, "out": str(out)}, tables=tables, out=out)
+    return Chosen(said={"command": "act rerank", **summary, "out": str(out)}, tables=tables, out=out)
 
 
 def _choices(record: SoundRecord, options: RerankOptions) -> list[Choice]:
     """The mixtures of several candidates with a true score; those without one, as what is unjudged, are left out."""
     truths = record.truths(options.by)
     tagger = load_tagger(options.tagger) if options.tagger and truths else None
-    made = []
+    choices = []
     for group in grouped(row for row in record.rows if row["id"] in truths):
         items = [record.items[row["id"]] for row in group] if len(group) > 1 else []
         if items:
             plain = [_plain_scores(item, tagger) for item in items]
             standings = {
-                name: [one.get(name) for one in plain] for name in BASELINES if any(name in one for one in plain)
+                name: [scores.get(name) for scores in plain]
+                for name in BASELINES
+                if any(name in scores for scores in plain)
             }
             standings[JUDGE] = [standing(row, options.by) for row in group]
             worth = np.array([truths[item.id] for item in items])
-            made.append(Choice(cluster=items[0].cluster, standings=standings, truths=worth))
-    return made
+            choices.append(Choice(cluster=items[0].cluster, standings=standings, truths=worth))
+    return choices
 
 
 def _plain_scores(item: SoundItem, tagger: SoundTagger | None) -> dict[str, Any]:
@@ -106,17 +108,17 @@ def _plain_scores(item: SoundItem, tagger: SoundTagger | None) -> dict[str, Any]
         mixture, output = mixture_and_output(item)
     except InputError:  # a file that is gone since
         return {}
-    rate_hz, found = mixture.rate_hz, dict[str, Any]()
-    heard = moved(output.samples, delay_of(mixture.samples[0], output.samples[0], rate_hz=rate_hz))
-    if tagger is not None and item.query.text and heard.any():
-        similar = text_similarity(tagger, item.query.text, heard, rate_hz=rate_hz)
-        found |= {} if similar is None else {SIMILARITY: similar}
-    end_s = heard.shape[1] / rate_hz
+    rate_hz, scores = mixture.rate_hz, dict[str, Any]()
+    samples = moved(output.samples, delay_of(mixture.samples[0], output.samples[0], rate_hz=rate_hz))
+    if tagger is not None and item.query.text and samples.any():
+        similar = text_similarity(tagger, item.query.text, samples, rate_hz=rate_hz)
+        scores |= {} if similar is None else {SIMILARITY: similar}
+    end_s = samples.shape[1] / rate_hz
     spans = [
-        (one.start_s, min(one.end_s, end_s)) for one in item.query.spans if one.sign == "+" and one.start_s < end_s
+        (span.start_s, min(span.end_s, end_s)) for span in item.query.spans if span.sign == "+" and span.start_s < end_s
     ]
-    outcomes = {SPANS: span_agreement(heard, spans, rate_hz=rate_hz), LIKE_MIXTURE: si_sdr(heard, mixture.samples)}
-    return found | {name: one.value for name, one in outcomes.items() if isinstance(one, Scored)}
+    outcomes = {SPANS: span_agreement(samples, spans, rate_hz=rate_hz), LIKE_MIXTURE: si_sdr(samples, mixture.samples)}
+    return scores | {name: outcome.value for name, outcome in outcomes.items() if isinstance(outcome, Scored)}
 
 
 def best_of_rows(choices: Sequence[Choice], *, ks: Sequence[int]) -> list[dict[str, Any]]:
@@ -128,16 +130,16 @@ def best_of_rows(choices: Sequence[Choice], *, ks: Sequence[int]) -> list[dict[s
     """
     rows = []
     for k in ks:
-        kept = {str(at): one for at, one in enumerate(choices) if len(one.truths) >= k}
-        clusters = {at: one.cluster for at, one in kept.items()}
-        there = {name for one in kept.values() for name in one.standings}
+        kept = {str(key): choice for key, choice in enumerate(choices) if len(choice.truths) >= k}
+        clusters = {key: choice.cluster for key, choice in kept.items()}
+        available = {name for choice in kept.values() for name in choice.standings}
         worth = dict[str, dict[str, float]]()
-        for name in (one for one in (JUDGE, *BASELINES) if one in there):
-            known = {at: one.standings.get(name, [None] * len(one.truths)) for at, one in kept.items()}
-            worth[name] = {at: best_of(known[at], one.truths, k) for at, one in kept.items()}
-        worth[RANDOM] = {at: float(one.truths.mean()) for at, one in kept.items()}
+        for name in (name for name in (JUDGE, *BASELINES) if name in available):
+            standings = {key: choice.standings.get(name, [None] * len(choice.truths)) for key, choice in kept.items()}
+            worth[name] = {key: best_of(standings[key], choice.truths, k) for key, choice in kept.items()}
+        worth[RANDOM] = {key: float(choice.truths.mean()) for key, choice in kept.items()}
         over = max((name for name in worth if name != JUDGE), key=lambda name: sum(worth[name].values()))
-        worth[ORACLE] = {at: best_of(one.truths.tolist(), one.truths, k) for at, one in kept.items()}
+        worth[ORACLE] = {key: best_of(choice.truths.tolist(), choice.truths, k) for key, choice in kept.items()}
         for name in worth if kept else ():
             row = {"k": k, "way": name, "mixtures": len(kept), "clusters": len({*clusters.values()})}
             row["quality"] = sum(worth[name].values()) / len(kept)
@@ -151,10 +153,10 @@ def _share(
     key: str, ways: tuple[str, str], *, worth: Mapping[str, Mapping[str, float]], clusters: Mapping[str, str]
 ) -> dict[str, Any]:
     """How much more the first way is worth than the second, as a share of what the oracle gains, with its interval."""
-    more: SampleValues = {at: worth[ways[0]][at] - worth[ways[1]][at] for at in clusters}
-    gains: SampleValues = {at: worth[ORACLE][at] - worth[RANDOM][at] for at in clusters}
-    found = mean_of_ratios([(more, gains)], clusters=clusters, rng=generator(0, "act", "rerank"))
-    ends = (found.value, found.low, found.high) if isinstance(found, Ratio) else (None, None, None)
+    differences: SampleValues = {mixture: worth[ways[0]][mixture] - worth[ways[1]][mixture] for mixture in clusters}
+    gains: SampleValues = {mixture: worth[ORACLE][mixture] - worth[RANDOM][mixture] for mixture in clusters}
+    ratio = mean_of_ratios([(differences, gains)], clusters=clusters, rng=generator(0, "act", "rerank"))
+    ends = (ratio.value, ratio.low, ratio.high) if isinstance(ratio, Ratio) else (None, None, None)
     return dict(zip((key, f"{key}_low", f"{key}_high"), ends, strict=True))
 
 
@@ -197,7 +199,7 @@ def pseudo_label(options: PseudoLabelOptions) -> Chosen:
     lines, left = list[dict[str, Any]](), Counter[str]()
     for group in grouped(redecide(record.rows, None, sound=policy)):
         best = ranked(group, "overall")[0]["id"]
-        row = next(one for one in group if one["id"] == best)
+        row = next(row for row in group if row["id"] == best)
         label = label_of(row.get("text") or "") if _passes(row, options.min_overall_low) else FAILS
         if label in {FAILS, NO_WORDS, SEVERAL}:
             left[label] += 1
@@ -209,14 +211,14 @@ def pseudo_label(options: PseudoLabelOptions) -> Chosen:
         lines.append({**line, "label": label, "confidence": confidence, "overall": row["overall"]})
     write_files(out, {"items.jsonl": json_lines(lines)})
     counts = Counter(line["label"] for line in lines)
-    said = {"n": len(lines) + left.total(), "kept": len(lines), "labels": dict(counts), "left_out": dict(left)}
+    summary = {"n": len(lines) + left.total(), "kept": len(lines), "labels": dict(counts), "left_out": dict(left)}
     table = Table(
         title="labelled stems",
         header=("label", "stems"),
         rows=tuple((name, str(count)) for name, count in sorted(counts.items())),
-        note="; ".join(f"{count} left out: {why}" for why, count in left.items()),
+        note="; ".join(f"{count} left out: {reason}" for reason, count in left.items()),
     )
-    return Chosen(said={"command": "act pseudo-label", **said, "out": str(out)}, tables=[table], out=out)
+    return Chosen(said={"command": "act pseudo-label", **summary, "out": str(out)}, tables=[table], out=out)
 
 
 def _passes(row: JsonRow, least: float | None) -> bool:
@@ -230,19 +232,19 @@ def label_of(text: str) -> str:
 
     Of any text it has letters, digits and single spaces alone, at most 60, so that it is a safe name of a folder.
     """
-    found = named(text[:1000], committed_classes().classes)
-    if len(found) > 1:
+    classes = named(text[:1000], committed_classes().classes)
+    if len(classes) > 1:
         return SEVERAL
     words = " ".join(re.findall(r"[^\W_]+", text[:1000].casefold()))[:_LONGEST].strip()
-    return next(iter(found), words or NO_WORDS)
+    return next(iter(classes), words or NO_WORDS)
 
 
 def _placed(item: SoundItem, name: str, *, source: Path, out: Path) -> dict[str, Any]:
     """The line of an item whose output has another name, with all files in ``out``."""
-    kept, copies = copied_item(replace(item, truth=None, separated=None), source=source, out=out)
+    copied, copies = copied_item(replace(item, truth=None, separated=None), source=source, out=out)
     if item.separated is not None:
         name += item.separated.suffix.lower()
         copies[name] = item.separated
     for copy, path in copies.items():
         place(path, out / copy)
-    return sound_line(replace(kept, separated=out / name), home=out)
+    return sound_line(replace(copied, separated=out / name), home=out)

@@ -207,18 +207,18 @@ class Workers(Generic[T, R]):
         Where a task fails as a whole, because a judge raised or a process died, its parts are tried one by one, so that
         one bad item does not fail the others.
         """
-        again: list[T] = []
+        retries: list[T] = []
         if self.threads:
             tasks = (part for task in tasks for part in task.split() or (task,))
-        for attempt in (tasks, again):
-            named = {task.key: task for task in attempt}
-            if not named:
+        for attempt in (tasks, retries):
+            by_key = {task.key: task for task in attempt}
+            if not by_key:
                 return
-            for result in self._run(self._queued(named.values(), before)):
-                task, outcome = named[result.key], result.outcome
+            for result in self._run(self._queued(by_key.values(), before)):
+                task, outcome = by_key[result.key], result.outcome
                 smaller = task.split() if isinstance(outcome, Failed) else ()
                 if smaller:
-                    again.extend(smaller)
+                    retries.extend(smaller)
                 else:
                     yield task, outcome
 
@@ -235,18 +235,18 @@ class Workers(Generic[T, R]):
                 kept=self.kept,
             )
             return
-        made: list[Callable[[T], R]] = []
+        workers: list[Callable[[T], R]] = []
 
         def make() -> Callable[[T], R]:
-            made.append(self.make())
-            return made[0]
+            workers.append(self.make())
+            return workers[0]
 
         try:
             with closing(run_threads(make, queued, threads=self.threads, stage=self.stage)) as results:
                 yield from results
         finally:
-            for one in made:
-                if callable(close := getattr(one, "close", None)):
+            for worker in workers:
+                if callable(close := getattr(worker, "close", None)):
                     close()
 
     @staticmethod
@@ -311,18 +311,18 @@ class FrameGroup:
 
 def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: int = 1) -> Iterator[FrameGroup]:
     """The items that are not done, at most ``CHUNK`` together; frames are joined up to ``joined`` items."""
-    held, wanted = list[Item](), list[str]()
+    pending, wanted = list[Item](), list[str]()
     for group in group_by_frame(items):
         left = [item.id for item in group if item.id not in done]
         for start in range(0, len(left), CHUNK):
             chunk = left[start : start + CHUNK]
             if wanted and (start or len(wanted) + len(chunk) > joined):  # two parts of one frame stay apart
-                yield FrameGroup(tuple(held), frozenset(wanted))
-                held, wanted = [], []
-            held += group
+                yield FrameGroup(tuple(pending), frozenset(wanted))
+                pending, wanted = [], []
+            pending += group
             wanted += chunk
     if wanted:
-        yield FrameGroup(tuple(held), frozenset(wanted))
+        yield FrameGroup(tuple(pending), frozenset(wanted))
 
 
 def frames_root(items: Sequence[Item]) -> Path:
@@ -341,13 +341,13 @@ def recorded_root(folder: Path) -> Path | None:
 
 def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
     """The same groups, the first item in one of its own, so that the first result comes early."""
-    found = iter(groups)
-    for group in islice(found, 1):
+    remaining = iter(groups)
+    for group in islice(remaining, 1):
         first = next(item.id for item in group.items if item.id in group.wanted)
         yield replace(group, wanted=frozenset((first,)))
         if rest := group.wanted - {first}:
             yield replace(group, wanted=rest)
-    yield from found
+    yield from remaining
 
 
 def item_row(item: Item) -> dict[str, Any]:
@@ -398,8 +398,8 @@ class ResultWriter:
                     self.run.write_bytes(name, read_bytes(source), durable=False)
                     self._copied.add(name)
             for name, rows in result.rows.items():
-                known = self._known.get(name, ())
-                fresh.setdefault(name, []).extend(row for row in rows if row["id"] not in known)
+                stored = self._known.get(name, ())
+                fresh.setdefault(name, []).extend(row for row in rows if row["id"] not in stored)
         for name, lines in fresh.items():
             self.run.append_many(name, lines)
             if name in self._known:
@@ -515,25 +515,25 @@ class NumberedVerb(Verb[V, S]):
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[V], float | None]]:
         """The tasks that have no row yet."""
-        wanted = {task.key: task for task in self.wanted()}
+        tasks = {task.key: task for task in self.wanted()}
         done = {row["id"] for row in writer.run.lines(self.rows)}
-        if not done <= wanted.keys():
+        if not done <= tasks.keys():
             raise Mismatch(
                 f"the folder holds {len(done)} {self.unit}, and not all of them are asked for",
                 path=writer.run.path,
                 expected=f"the --count of before or a larger one, which adds {self.unit}",
                 hint="use --overwrite to begin anew, or another --out",
             )
-        writer.progress.stage(self.doing, len(wanted))
+        writer.progress.stage(self.doing, len(tasks))
         writer.progress.step(len(done))
-        yield (task for key, task in wanted.items() if key not in done), self.options.timeout_s
+        yield (task for key, task in tasks.items() if key not in done), self.options.timeout_s
 
     def ordered(self, run: RunFolder) -> list[dict[str, Any]]:
         """The rows in the order of their tasks, written so."""
         rows = {row["id"]: row for row in run.lines(self.rows)}
-        made = [rows[task.key] for task in self.wanted() if task.key in rows]
-        run.write_lines(self.rows, made)
-        return made
+        result = [rows[task.key] for task in self.wanted() if task.key in rows]
+        run.write_lines(self.rows, result)
+        return result
 
     def counted(self, command: str, run: RunFolder, made: Sequence[Mapping[str, Any]]) -> Summary:
         """How many were wanted, made and failed."""
@@ -640,16 +640,16 @@ def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False, of_file: _OfFile = digest_file) -> str:
     """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression, its stem."""
-    seen = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
+    parts = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
     if item.mixture is not None and item.separated is not None:
-        seen += [of_file(item.mixture), of_file(item.separated), item.time_s]
+        parts += [of_file(item.mixture), of_file(item.separated), item.time_s]
     if not sound or item.audio is None:
-        return digest_json(seen)
+        return digest_json(parts)
     try:
-        heard = of_file(item.audio)
+        audio = of_file(item.audio)
     except AuscultError:
-        heard = ""
-    return digest_json([*seen, heard, item.time_s])
+        audio = ""
+    return digest_json([*parts, audio, item.time_s])
 
 
 def input_stamp(item: Item, stamp: _OfFile = stamp_file) -> str:
@@ -679,8 +679,8 @@ def refuse_changed(
     def same(item: Item, before: object) -> bool:
         if item.frame not in frames:
             frames[item.frame] = digest_file(item.frame)
-        ways = (False, True) if item.audio is not None else (False,)
-        return any(input_digest(item, frames[item.frame], sound=sound) == before for sound in ways)
+        variants = (False, True) if item.audio is not None else (False,)
+        return any(input_digest(item, frames[item.frame], sound=sound) == before for sound in variants)
 
     for name, before in done.items():
         item = by_id.get(name)

@@ -62,7 +62,9 @@ def score_folders(
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
     summary, tables = _summary_and_tables(ordered, protocol, without_truth)
     errors = [error_to_json(name, result.error) for name, result in ordered.items() if isinstance(result, Failed)]
-    rows = (score_to_json(name, metric, one) for name, result in ordered.items() for metric, one in _metrics(result))
+    rows = (
+        score_to_json(name, metric, outcome) for name, result in ordered.items() for metric, outcome in _metrics(result)
+    )
     write_scores(options, rows, errors, summary=summary, tables={"j_and_f": tables[0]}, inputs={"clips": len(ordered)})
     return summary, tables, errors
 
@@ -95,21 +97,21 @@ def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
                 "is not a folder", path=folder, expected="a folder of masks, or of one folder of masks per clip"
             )
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
-    own = truth.name if all(folder.name != truth.name for folder in folders[1:]) else f"{truth.name} (itself)"
+    root_name = truth.name if all(folder.name != truth.name for folder in folders[1:]) else f"{truth.name} (itself)"
     clips = []
     for folder in folders:
         files = _mask_files(folder)
         if files:
             predicted = prediction / folder.relative_to(truth)
             pairs = tuple((_partner(predicted, path), path) for path in files)
-            clips.append(ClipPairs(name=folder.name if folder != truth else own, pairs=pairs))
+            clips.append(ClipPairs(name=folder.name if folder != truth else root_name, pairs=pairs))
     if not clips:
         raise NothingToDo(
             "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
         )
     used = {path for clip in clips for path, _ in clip.pairs}
-    there = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
-    return clips, [path for folder in there for path in _mask_files(folder) if path not in used]
+    present = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
+    return clips, [path for folder in present for path in _mask_files(folder) if path not in used]
 
 
 def _mask_files(folder: Path) -> list[Path]:
@@ -146,27 +148,27 @@ class _Scorer:
         """The predictions, None for one that is missing where the protocol leaves its frame out."""
         given = {0, len(files) - 1} if self._protocol == "davis2017" and len(files) > 2 else set()
         missing = [number for number, path in enumerate(files) if not path.exists()]
-        lost = [files[number] for number in missing if number not in given]
-        if lost:
+        absent = [files[number] for number in missing if number not in given]
+        if absent:
             raise InputError(
-                f"the file does not exist; missing are {len(lost)} of the clip's {len(files)} predictions",
+                f"the file does not exist; missing are {len(absent)} of the clip's {len(files)} predictions",
                 expected="a prediction of each frame that is scored",
                 hint="where the model found nothing, write an empty mask",
-                path=lost[0],
+                path=absent[0],
             )
         return [None if number in missing else path for number, path in enumerate(files)]
 
 
 def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[NDArray[np.uint8], str]:
     """The label maps of a clip, (T, H, W), empty where there is no file, and how the files were read."""
-    there = [path for path in files if path is not None]
-    first = read_labels(there[0], labels=labels).labels
+    present = [path for path in files if path is not None]
+    first = read_labels(present[0], labels=labels).labels
     if first.size * len(files) > MAX_CLIP_PIXELS:
         raise InputError(
             f"clip {name} has {len(files)} frames of {first.shape[0]} x {first.shape[1]}",
             expected=f"at most {MAX_CLIP_PIXELS} pixels in a clip",
             hint="split it",
-            path=there[0].parent,
+            path=present[0].parent,
         )
     frames = np.zeros((len(files), *first.shape), np.uint8)
     readings = set()
@@ -204,19 +206,19 @@ def _signed_alike(results: ScoresByName) -> ScoresByName:
 def _summary_and_tables(
     results: ScoresByName, protocol: DavisProtocol, without_truth: Sequence[Path]
 ) -> tuple[Summary, list[Table]]:
-    whole = aggregate(list(results.values()))
+    overall = aggregate(list(results.values()))
     counts = [sum(isinstance(result, kind) for result in results.values()) for kind in (Scored, Undefined, Failed)]
     metrics = {}
-    if isinstance(whole, Scored):
-        for name, value in (("J", whole.j), ("F", whole.f), ("J&F", whole.j_and_f)):
-            metrics[name] = metric_row(Scored(value, whole.signature), n=counts[0])
+    if isinstance(overall, Scored):
+        for name, value in (("J", overall.j), ("F", overall.f), ("J&F", overall.j_and_f)):
+            metrics[name] = metric_row(Scored(value, overall.signature), n=counts[0])
     summary = Summary(
         command="score", n=len(results), ok=counts[0], undefined=counts[1], failed=counts[2], metrics=metrics
     )
     rows = tuple((name, *_cells(result)) for name, result in results.items())
-    if isinstance(whole, Scored):
-        rows += (("all", str(whole.objects), *_percent(whole.j, whole.f, whole.j_and_f), ""),)
-    signature = whole.signature if isinstance(whole, Scored) else protocol
+    if isinstance(overall, Scored):
+        rows += (("all", str(overall.objects), *_percent(overall.j, overall.f, overall.j_and_f), ""),)
+    signature = overall.signature if isinstance(overall, Scored) else protocol
     note = f"percent; {signature}; failed and undefined clips are in no mean"
     if without_truth:
         first = "/".join(without_truth[0].parts[-2:])
@@ -233,8 +235,8 @@ def _summary_and_tables(
 
 def _cells(result: JAndF | Undefined | Failed) -> tuple[str, ...]:
     if isinstance(result, Failed):
-        where = f"{result.error.path}: " if result.error.path else ""
-        return "", "", "", "", f"failed: {where}{result.error.error}"
+        prefix = f"{result.error.path}: " if result.error.path else ""
+        return "", "", "", "", f"failed: {prefix}{result.error.error}"
     if isinstance(result, Undefined):
         return "", "", "", "", f"undefined: {result.reason}"
     return str(len(result.objects)), *_percent(result.j, result.f, result.j_and_f), ""

@@ -52,8 +52,8 @@ def listener_of(protocol: str, model: str | None) -> Listener:
     from auscult.models.sound_taggers import SHIPPED, load_tagger, text_similarity
 
     model = model or SHIPPED
-    kind, named, _ = model.partition("@")
-    network = kind if named else Path(model).name
+    kind, separator, _ = model.partition("@")
+    network = kind if separator else Path(model).name
     if protocol == "word_error":
         from auscult.nets.hf_sounds import load_whisper
 
@@ -61,10 +61,10 @@ def listener_of(protocol: str, model: str | None) -> Listener:
 
         def understood(output: Samples, stem: Samples, file: Path) -> HeardScores:
             rate_hz, written = _rate(file), file.with_suffix(".txt")
-            said = whisper.transcript(output, rate_hz)
+            of_output = whisper.transcript(output, rate_hz)
             of_stem = whisper.transcript(stem, rate_hz)
             true = read_bytes(written).decode("utf-8", "replace") if written.is_file() else of_stem
-            return {"word_error": word_error([said], [true], network=network)}, (said, of_stem, true, network)
+            return {"word_error": word_error([of_output], [true], network=network)}, (of_output, of_stem, true, network)
 
         return understood
     if protocol == "speech_quality":
@@ -72,7 +72,7 @@ def listener_of(protocol: str, model: str | None) -> Listener:
     tagger = load_tagger(model)
 
     def embedded(output: Samples, stem: Samples, file: Path) -> HeardScores:
-        vectors = [tagger.embedding(one, _rate(file)) for one in (output, stem)]
+        vectors = [tagger.embedding(sound, _rate(file)) for sound in (output, stem)]
         return {}, (*vectors, network)
 
     def fitting(output: Samples, _stem: Samples, file: Path) -> HeardScores:
@@ -81,17 +81,17 @@ def listener_of(protocol: str, model: str | None) -> Listener:
         if mixture is not None:
             with SoundReader(mixture) as reader:
                 fits.append(text_similarity(tagger, words, reader[..., :], rate_hz=reader.rate_hz))
-        found = words_fit(fits[0], fits[-1], network=network)
-        return found if mixture is not None else {"text_similarity": found["text_similarity"]}, ()
+        fit = words_fit(fits[0], fits[-1], network=network)
+        return fit if mixture is not None else {"text_similarity": fit["text_similarity"]}, ()
 
     def classified(output: Samples, stem: Samples, file: Path) -> HeardScores:
         right = []
         for sound in (output, stem):
-            named = text_similarity(tagger, _words(file), sound, rate_hz=_rate(file))
+            similarity = text_similarity(tagger, _words(file), sound, rate_hz=_rate(file))
             top = float(np.max(tagger.probabilities(sound, _rate(file))))
-            right.append(None if named is None else named >= top)
-        own = accuracy([] if right[0] is None else [right[0]], network=network)
-        return {"accuracy": own}, (right[0], right[1], network)
+            right.append(None if similarity is None else similarity >= top)
+        outcome = accuracy([] if right[0] is None else [right[0]], network=network)
+        return {"accuracy": outcome}, (right[0], right[1], network)
 
     return {"frechet": embedded, "text_similarity": fitting, "accuracy": classified}[protocol]
 
@@ -105,9 +105,9 @@ def _speech_quality(folder: Path) -> Listener:
     def rated(output: Samples, _stem: Samples, file: Path) -> HeardScores:
         if not output.any():
             return {"overall": Undefined("the estimate is silent")}, ()
-        found = dnsmos.scores(output, _rate(file)).items()
-        signed = {name: Signature.of(metric=f"dnsmos_{name}", network=folder.name) for name, _ in found}
-        return {name: Scored(value, signed[name]) for name, value in found}, ()
+        scores = dnsmos.scores(output, _rate(file)).items()
+        signed = {name: Signature.of(metric=f"dnsmos_{name}", network=folder.name) for name, _ in scores}
+        return {name: Scored(value, signed[name]) for name, value in scores}, ()
 
     return rated
 
@@ -128,20 +128,21 @@ def set_scores(protocol: str, parts: Sequence[tuple[Any, ...]]) -> dict[str, dic
         return {}
     network = parts[0][-1]
     if protocol == "frechet":
-        found = frechet_distance(*(np.stack([part[number] for part in parts]) for number in (0, 1)), network=network)
-        more = {"extrapolated": found.extrapolated, "bias": found.bias} if isinstance(found, Scored) else {}
-        made: dict[str, Any] = {"frechet": (found, more)}
+        distance = frechet_distance(*(np.stack([part[number] for part in parts]) for number in (0, 1)), network=network)
+        more = {"extrapolated": distance.extrapolated, "bias": distance.bias} if isinstance(distance, Scored) else {}
+        outcomes: dict[str, Any] = {"frechet": (distance, more)}
     elif protocol == "accuracy":
         parts = [part for part in parts if part[0] is not None]
-        made = {"accuracy of stems": (accuracy([part[1] for part in parts], network=network), {})}
+        outcomes = {"accuracy of stems": (accuracy([part[1] for part in parts], network=network), {})}
     else:
-        said, stems, true = ([part[number] for part in parts] for number in (0, 1, 2))
-        made = {
-            "word_error of all": (word_error(said, true, network=network), {}),
+        outputs, stems, true = ([part[number] for part in parts] for number in (0, 1, 2))
+        outcomes = {
+            "word_error of all": (word_error(outputs, true, network=network), {}),
             "word_error of stems": (word_error(stems, true, network=network), {}),
         }
     return {
-        name: metric_row(one, n=len(parts), **more) for name, (one, more) in made.items() if isinstance(one, Scored)
+        name: metric_row(outcome, n=len(parts), **extra)
+        for name, (outcome, extra) in outcomes.items() if isinstance(outcome, Scored)
     }  # fmt: skip
 
 
@@ -184,24 +185,26 @@ def score_sounds(
     listener.stage("scoring", len(mixtures))
     workers = default_workers() if options.workers is None else options.workers
     tasks = (Task(mixture.name, mixture) for mixture in mixtures)
-    found: dict[str, list[SoundRow]] = {}
+    by_mixture: dict[str, list[SoundRow]] = {}
     by_name = {mixture.name: mixture for mixture in mixtures}
     for result in run_tasks(partial(_Scorer, options), tasks, workers=workers, stage="score"):
-        made = result.outcome
-        found[result.key] = _lost(by_name[result.key], made, options.protocol) if isinstance(made, Failed) else made
+        outcome = result.outcome
+        if isinstance(outcome, Failed):
+            outcome = _lost(by_name[result.key], outcome, options.protocol)
+        by_mixture[result.key] = outcome
         listener.step()
-    rows = [row for mixture in mixtures for row in found[mixture.name]]
+    rows = [row for mixture in mixtures for row in by_mixture[mixture.name]]
     summary, tables = _summary(rows, options, spare)
-    errors = [error_to_json(row.id, one.error) for row in rows for one in _failures(row)]
-    scores = (score_to_json(row.id, name, one) for row in rows for name, one in row.outcomes.items())
+    errors = [error_to_json(row.id, failure.error) for row in rows for failure in _failures(row)]
+    scores = (score_to_json(row.id, name, outcome) for row in rows for name, outcome in row.outcomes.items())
     write_scores(options, scores, errors, summary=summary, tables={"scores": tables[0]}, inputs={"outputs": len(rows)})
     return summary, tables, errors
 
 
 def _checked(options: ScoreOptions) -> Path:
     if options.protocol not in PROTOCOLS:
-        known = ", ".join((*MASKS, *PROTOCOLS))
-        raise UsageError(f"there is no protocol {options.protocol!r}", expected=f"one of: {known}")
+        names = ", ".join((*MASKS, *PROTOCOLS))
+        raise UsageError(f"there is no protocol {options.protocol!r}", expected=f"one of: {names}")
     if options.truth is None:
         raise UsageError("there is no folder of stems to score against", expected="two folders of sound")
     for folder in (options.prediction, options.truth):
@@ -219,34 +222,34 @@ def _checked(options: ScoreOptions) -> Path:
 def _sounds(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    found = (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SOUND_SUFFIXES)
-    return sorted((path for path in found if path.stem != "mixture"), key=lambda path: natural_key(path.name))
+    paths = (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SOUND_SUFFIXES)
+    return sorted((path for path in paths if path.stem != "mixture"), key=lambda path: natural_key(path.name))
 
 
 def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], list[Path]]:
     """The mixtures, each stem by itself where others do not matter, and outputs without a stem."""
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
-    made: list[SoundPairs] = []
+    pairs: list[SoundPairs] = []
     used: set[Path] = set()
     for folder in folders:
         stems = tuple(_sounds(folder))
-        there = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
-        outputs = tuple(there.get(path.stem) for path in stems)
+        by_stem = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
+        outputs = tuple(by_stem.get(path.stem) for path in stems)
         if len({path.stem for path in stems}) < len(stems):
             raise UsageError("two stems have one name", path=folder, expected="names that differ before the ending")
         used.update(path for path in outputs if path is not None)
         prefix = "" if folder == truth else f"{folder.name}/"
         scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
         if together and stems:
-            made.append(SoundPairs(name=prefix or truth.name, stems=stems, outputs=outputs, wanted=scored))
+            pairs.append(SoundPairs(name=prefix or truth.name, stems=stems, outputs=outputs, wanted=scored))
         for number in () if together else scored:
             name = f"{prefix}{stems[number].stem}"
-            made.append(SoundPairs(name=name, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,)))
-    if not made:
+            pairs.append(SoundPairs(name=name, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,)))
+    if not pairs:
         expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
         raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
     others = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
-    return made, [path for folder in others for path in _sounds(folder) if path not in used]
+    return pairs, [path for folder in others for path in _sounds(folder) if path not in used]
 
 
 def _lost(mixture: SoundPairs, lost: Failed, protocol: str) -> list[SoundRow]:
@@ -317,11 +320,11 @@ class _Scorer:
             hint = "--resample brings outputs to the rate and the length of their stem, and the signature says so"
             if not self._options.resample:
                 raise _unlike(reader, stem, path, hint=hint)
-            whole = resampled(reader[..., :], rate_hz=reader.rate_hz, wanted_hz=stem.rate_hz)
+            samples = resampled(reader[..., :], rate_hz=reader.rate_hz, wanted_hz=stem.rate_hz)
             notes.append(
-                f"{reader.rate_hz} Hz and {whole.shape[1]} samples brought to {stem.rate_hz} and {stem.shape[1]}"
+                f"{reader.rate_hz} Hz and {samples.shape[1]} samples brought to {stem.rate_hz} and {stem.shape[1]}"
             )
-            kept = whole[:, : stem.shape[1]]
+            kept = samples[:, : stem.shape[1]]
             signal = np.pad(kept, ((0, 0), (0, stem.shape[1] - kept.shape[1])))
         if signal.shape[0] != stem.shape[0]:
             raise _unlike(reader, stem, path, hint="mix both to one number of channels")
@@ -351,29 +354,31 @@ class _Scorer:
     def _permuted(
         self, mixture: SoundPairs, stems: Sequence[SoundReader], fitted: Mapping[int, tuple[Signal, str] | Failed]
     ) -> list[SoundRow]:
-        given = [one for one in fitted.values() if not isinstance(one, Failed)]
-        if len(given) < len(stems):
+        outputs = [output for output in fitted.values() if not isinstance(output, Failed)]
+        if len(outputs) < len(stems):
             error = InputError(
                 "the best order needs an output for each stem", expected=f"{len(stems)} that can be read"
             )
             return _lost(mixture, _failed(error), self._options.protocol)
-        signals = [one[0] for one in given]
+        signals = [output[0] for output in outputs]
         if self._options.protocol == "bss3":
-            made = bss_sources(signals, stems, order="best")
+            result = bss_sources(signals, stems, order="best")
         else:
-            made = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
+            result = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
         names = [path.stem for path in mixture.stems]
         return [
             _row(mixture, number, self._signed(ratios), note="" if chosen == number else f"output {names[chosen]}")
-            for number, (chosen, ratios) in enumerate(zip(made.order, made.ratios, strict=True))
+            for number, (chosen, ratios) in enumerate(zip(result.order, result.ratios, strict=True))
         ]
 
     def _signed(self, outcomes: Mapping[str, Any]) -> dict[str, Outcome[float]]:
-        told = (("resample", self._options.resample), ("align", self._options.align))
-        extra = tuple((name, "yes") for name, given in told if given)
+        settings = (("resample", self._options.resample), ("align", self._options.align))
+        extra = tuple((name, "yes") for name, is_set in settings if is_set)
         return {
-            name: replace(one, signature=Signature((*extra, *one.signature.fields))) if isinstance(one, Scored) else one
-            for name, one in outcomes.items()
+            name: replace(outcome, signature=Signature((*extra, *outcome.signature.fields)))
+            if isinstance(outcome, Scored)
+            else outcome
+            for name, outcome in outcomes.items()
         }
 
 
@@ -393,28 +398,28 @@ def _unlike(one: SoundReader, other: SoundReader, path: Path, *, whose: str = "i
 
 
 def _failures(row: SoundRow) -> Iterator[Failed]:
-    return (one for one in row.outcomes.values() if isinstance(one, Failed))
+    return (outcome for outcome in row.outcomes.values() if isinstance(outcome, Failed))
 
 
 def _summary(rows: Sequence[SoundRow], options: ScoreOptions, spare: Sequence[Path]) -> tuple[Summary, list[Table]]:
     names = list(
-        dict.fromkeys(name for row in rows for name, one in row.outcomes.items() if not isinstance(one, Failed))
+        dict.fromkeys(name for row in rows for name, outcome in row.outcomes.items() if not isinstance(outcome, Failed))
     )
     metrics, means = {}, []
     for name in names:
-        scored = [(row.mixture, one) for row in rows if isinstance(one := row.outcomes.get(name), Scored)]
+        scored = [(row.mixture, score) for row in rows if isinstance(score := row.outcomes.get(name), Scored)]
         clusters: dict[str, list[float]] = {}
-        for mixture, one in scored:
-            clusters.setdefault(mixture, []).append(one.value)
-        found: Any = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "score sound", name))
+        for mixture, score in scored:
+            clusters.setdefault(mixture, []).append(score.value)
+        estimate: Any = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "score sound", name))
         if scored:
-            mean = Scored(fmean(one.value for _, one in scored), scored[0][1].signature)
-            interval = replace(found, signature=mean.signature) if isinstance(found, Scored) else mean
+            mean = Scored(fmean(score.value for _, score in scored), scored[0][1].signature)
+            interval = replace(estimate, signature=mean.signature) if isinstance(estimate, Scored) else mean
             metrics[name] = metric_row(interval, n=len(scored))
         means.append(f"{metrics[name]['value']:.3f}" if scored else "")
     metrics |= set_scores(options.protocol, [row.parts for row in rows if row.parts])
     failed = sum(any(_failures(row)) for row in rows)
-    ok = sum(bool(row.parts) or any(isinstance(one, Scored) for one in row.outcomes.values()) for row in rows)
+    ok = sum(bool(row.parts) or any(isinstance(outcome, Scored) for outcome in row.outcomes.values()) for row in rows)
     undefined = len(rows) - ok - failed
     summary = Summary(command="score", n=len(rows), ok=ok, undefined=undefined, failed=failed, metrics=metrics)
     cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
@@ -433,6 +438,7 @@ def _cell(outcome: Outcome[float] | None) -> str:
 
 def _told(row: SoundRow) -> str:
     """Remarks, and why scores are missing."""
-    why = [f"{name} undefined: {one.reason}" for name, one in row.outcomes.items() if isinstance(one, Undefined)]
-    why += [f"failed: {one.error.error}" for one in _failures(row)]
-    return "; ".join(filter(None, [row.note, *why]))
+    undefined = {name: outcome for name, outcome in row.outcomes.items() if isinstance(outcome, Undefined)}
+    remarks = [f"{name} undefined: {outcome.reason}" for name, outcome in undefined.items()]
+    remarks += [f"failed: {failure.error.error}" for failure in _failures(row)]
+    return "; ".join(filter(None, [row.note, *remarks]))

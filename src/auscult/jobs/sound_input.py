@@ -68,19 +68,19 @@ class SoundRecord:
 
     def truths(self, axis: str) -> dict[str, float]:
         """True scores on an axis, by id, as the audit left them; empty where INPUT had no truth."""
-        found = ((row.get("id"), row.get(axis)) for row in self.run.lines(SOUND_TRUTH))
-        return {str(name): float(score) for name, score in found if isinstance(score, int | float)}
+        scores = ((row.get("id"), row.get(axis)) for row in self.run.lines(SOUND_TRUTH))
+        return {str(name): float(score) for name, score in scores if isinstance(score, int | float)}
 
     @cached_property
     def items(self) -> dict[str, SoundItem]:
         """The items of the INPUT by id, as it is now; a RecordError where it lacks what was judged."""
         root, hint = argument(self.run.manifest, "root"), "put it back, or judge again into another --out"
         try:
-            found = read_sounds(self.source, root=Path(root) if root else None).items
+            listed = read_sounds(self.source, root=Path(root) if root else None).items
         except AuscultError as error:
             message = f"the INPUT of the record cannot be read: {error.message}"
             raise RecordError(message, expected=error.expected, hint=hint, path=self.source) from error
-        items = {item.id: item for item in found}
+        items = {item.id: item for item in listed}
         for verdict, _ in self.run.sounds:
             if verdict.id not in items or items[verdict.id].separated is None:
                 raise RecordError(f"the INPUT no longer has {verdict.id!r}", hint=hint, path=self.source)
@@ -92,9 +92,9 @@ def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated'", path=item.source, line=item.line)
     mixture, output = read_sound(item.mixture), read_sound(item.separated)
-    sounds = [mono_at(one.samples, rate_hz=one.rate_hz, wanted_hz=mixture.rate_hz) for one in (mixture, output)]
-    size = min(one.size for one in sounds)
-    whole, own = (Sound(samples=one[None, :size], rate_hz=mixture.rate_hz) for one in sounds)
+    sounds = [mono_at(sound.samples, rate_hz=sound.rate_hz, wanted_hz=mixture.rate_hz) for sound in (mixture, output)]
+    size = min(sound.size for sound in sounds)
+    whole, own = (Sound(samples=sound[None, :size], rate_hz=mixture.rate_hz) for sound in sounds)
     return whole, own
 
 
@@ -106,25 +106,25 @@ def true_scores(item: SoundItem) -> Mapping[str, float]:
     if item.truth is None or item.truth.scores or item.truth.stem is None:
         return item.truth.scores if item.truth else {}
     mixture, output = mixture_and_output(item)
-    known = [read_sound(path) for path in (item.truth.stem, *item.truth.others.values())]
-    stems = [mono_at(one.samples, rate_hz=one.rate_hz, wanted_hz=mixture.rate_hz)[None] for one in known]
-    size = min(one.shape[1] for one in (mixture.samples, *stems))
-    stems, heard = [one[:, :size] for one in stems], output.samples[:, :size]
-    delay = find_delay(heard, stems[0], rate_hz=mixture.rate_hz)
-    heard = moved(heard, delay.delay_samples) if isinstance(delay, Delay) and delay.named else heard
+    sources = [read_sound(path) for path in (item.truth.stem, *item.truth.others.values())]
+    stems = [mono_at(sound.samples, rate_hz=sound.rate_hz, wanted_hz=mixture.rate_hz)[None] for sound in sources]
+    size = min(samples.shape[1] for samples in (mixture.samples, *stems))
+    stems, estimate = [stem[:, :size] for stem in stems], output.samples[:, :size]
+    delay = find_delay(estimate, stems[0], rate_hz=mixture.rate_hz)
+    estimate = moved(estimate, delay.delay_samples) if isinstance(delay, Delay) and delay.named else estimate
     rest = [] if item.truth.others else [mixture.samples[:, :size] - stems[0]]
-    found = perceptual(heard, [*stems, *rest], rate_hz=mixture.rate_hz)
-    return {} if isinstance(found, Undefined) else {axis: getattr(found, axis) for axis in PERFORMANCE}
+    scores = perceptual(estimate, [*stems, *rest], rate_hz=mixture.rate_hz)
+    return {} if isinstance(scores, Undefined) else {axis: getattr(scores, axis) for axis in PERFORMANCE}
 
 
 def input_of(out: Path, items: Iterable[SoundItem], *, source: Path) -> str:
     """Put the files of some items of ``source`` into ``out``, and give the text of an ``items.jsonl`` for it."""
     lines = []
     for item in items:
-        kept, copies = copied_item(item, source=source, out=out)
+        copied, copies = copied_item(item, source=source, out=out)
         for name, path in copies.items():
             place(path, out / name)
-        lines.append(sound_line(kept, home=out))
+        lines.append(sound_line(copied, home=out))
     return json_lines(lines)
 
 
@@ -143,5 +143,5 @@ def place(path: Path, target: Path) -> None:
         except OSError:  # another disk, or a file of somebody else's
             copyfile(path, target)
     except OSError as error:
-        why = f"the file cannot be written: {error.strerror}"
-        raise OutputError(why, path=target, hint="choose another --out") from error
+        message = f"the file cannot be written: {error.strerror}"
+        raise OutputError(message, path=target, hint="choose another --out") from error

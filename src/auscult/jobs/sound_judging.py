@@ -71,10 +71,10 @@ RatedSignal: TypeAlias = SoundReader | Sound
 
 def seconds_of(signal: RatedSignal) -> float:
     """How long a signal is; ``InputError`` where it is too short to be judged."""
-    found = signal.shape[1] / signal.rate_hz
-    if found < SHORTEST_S:
-        raise InputError(f"the sound is {found:.3f} s long", expected=f"at least {SHORTEST_S:g} s")
-    return found
+    seconds = signal.shape[1] / signal.rate_hz
+    if seconds < SHORTEST_S:
+        raise InputError(f"the sound is {seconds:.3f} s long", expected=f"at least {SHORTEST_S:g} s")
+    return seconds
 
 
 def blocks_of(signal: RatedSignal) -> Iterator[tuple[int, int]]:
@@ -113,10 +113,10 @@ class Fitted:
             message = f"the output has {counted(channels, 'channel')}, its mixture {wanted}"
             raise InputError(message, expected="equal numbers, or one of them mono", hint="mix one of them to mono")
         self._average, self.averages_mixture = channels > wanted, channels < wanted
-        how = "longer, cut" if late_s > 0 else "shorter, filled with silence"
+        change = "longer, cut" if late_s > 0 else "shorter, filled with silence"
         done = {
             f"resampled from {output.rate_hz} to {mixture.rate_hz} Hz": output.rate_hz != mixture.rate_hz,
-            f"{1000 * abs(late_s):.1f} ms {how}": abs(late_s) * mixture.rate_hz >= 1,
+            f"{1000 * abs(late_s):.1f} ms {change}": abs(late_s) * mixture.rate_hz >= 1,
             "channels averaged, since the mixture is mono": self._average,
             "compared with the mean of the mixture's channels": self.averages_mixture,
         }
@@ -124,10 +124,10 @@ class Fitted:
 
     def block(self, start: int, stop: int) -> Samples:
         """The samples of the mixture from the first to before the last, as the output has them."""
-        found = self._at_rate(start, stop)
+        samples = self._at_rate(start, stop)
         if self._average:
-            found = found.mean(axis=0, keepdims=True)
-        return levelled(np.pad(found, ((0, 0), (0, stop - start - found.shape[1]))))
+            samples = samples.mean(axis=0, keepdims=True)
+        return levelled(np.pad(samples, ((0, 0), (0, stop - start - samples.shape[1]))))
 
     def _at_rate(self, start: int, stop: int) -> Samples:
         own, wanted = self._output.rate_hz, self._rate_hz
@@ -142,16 +142,17 @@ class Fitted:
 
 def spans_within(spans: Sequence[Span], start_s: float, stop_s: float) -> tuple[Span, ...]:
     """The spans of a block, in seconds from its beginning."""
-    cut = [(one.sign, max(one.start_s, start_s) - start_s, min(one.end_s, stop_s) - start_s) for one in spans]
+    cut = [(span.sign, max(span.start_s, start_s) - start_s, min(span.end_s, stop_s) - start_s) for span in spans]
     return tuple(Span(sign, first, end) for sign, first, end in cut if first < end)
 
 
 def check_spans(spans: Sequence[Span], seconds: float) -> None:
     """Refuse spans of which nothing lies in the sound."""
-    for one in spans:
-        if one.sign not in "+-" or not 0 <= one.start_s < min(one.end_s, seconds):
+    for span in spans:
+        if span.sign not in "+-" or not 0 <= span.start_s < min(span.end_s, seconds):
             message = (
-                f"a span {one.sign!r} goes from {one.start_s:g} to {one.end_s:g} s, the mixture is {seconds:.3f} s long"
+                f"a span {span.sign!r} goes from {span.start_s:g} to {span.end_s:g} s, "
+                f"the mixture is {seconds:.3f} s long"
             )
             raise InputError(message, expected="spans in the mixture, each with an end after its start")
 
@@ -171,30 +172,30 @@ def loudness(mixture: Samples) -> float:
 
 def over_blocks(parts: Sequence[Part], seconds: float) -> SoundVerdict:
     """What is said of the whole, of which the blocks are the parts, in order."""
-    heard = [part for part in parts if part.verdict.overall is not None]
-    if len(parts) == 1 or not heard:
+    judged = [part for part in parts if part.verdict.overall is not None]
+    if len(parts) == 1 or not judged:
         return parts[0].verdict
-    weights = np.array([part.weight for part in heard])
-    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(heard), 1 / len(heard))
+    weights = np.array([part.weight for part in judged])
+    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(judged), 1 / len(judged))
 
     def mean(values: Sequence[float | None]) -> Any:
         return None if None in values else float(np.dot(weights, np.array(values, dtype=float)))
 
-    said = [part.verdict for part in heard]
+    verdicts = [part.verdict for part in judged]
     names = [f"{axis}{end}" for axis in PERFORMANCE for end in ("", "_low", "_high")]
-    axes = [axis for axis in said[0].difficulty if all(axis in one.difficulty for one in said)]
-    worst = min(heard, key=lambda part: part.verdict.overall or 0.0)
+    axes = [axis for axis in verdicts[0].difficulty if all(axis in verdict.difficulty for verdict in verdicts)]
+    worst = min(judged, key=lambda part: part.verdict.overall or 0.0)
     kinds = ("text", "spans", "picture")
     return replace(
-        heard[int(weights.argmax())].verdict,
-        **{name: mean([getattr(one, name) for one in said]) for name in names},
-        difficulty={axis: mean([one.difficulty[axis] for one in said]) for axis in axes},
+        judged[int(weights.argmax())].verdict,
+        **{name: mean([getattr(verdict, name) for verdict in verdicts]) for name in names},
+        difficulty={axis: mean([verdict.difficulty[axis] for verdict in verdicts]) for axis in axes},
         evidence=SoundEvidence(
-            **{kind: any(getattr(one.evidence, kind) for one in said) for kind in kinds},
-            unknown=tuple(dict.fromkeys(word for one in said for word in one.evidence.unknown)),
+            **{kind: any(getattr(verdict.evidence, kind) for verdict in verdicts) for kind in kinds},
+            unknown=tuple(dict.fromkeys(word for verdict in verdicts for word in verdict.evidence.unknown)),
         ),
-        novelty=mean([one.novelty for one in said]),
-        rationale=f"Mean of {counted(len(heard), 'block')}; the worst, from {worst.start_s:.0f} s: "
+        novelty=mean([verdict.novelty for verdict in verdicts]),
+        rationale=f"Mean of {counted(len(judged), 'block')}; the worst, from {worst.start_s:.0f} s: "
         f"{worst.verdict.rationale}",
         curves=_joined(parts, seconds),
     )
@@ -202,21 +203,21 @@ def over_blocks(parts: Sequence[Part], seconds: float) -> SoundVerdict:
 
 def _joined(parts: Sequence[Part], seconds: float) -> SoundCurves | None:
     """The curves of the blocks as one; nothing where a block has none."""
-    known = next((part.verdict.curves for part in parts if part.verdict.curves), None)
-    if known is None:
+    first = next((part.verdict.curves for part in parts if part.verdict.curves), None)
+    if first is None:
         return None
-    joined = -(-round(seconds / known.hop_s) // MOST_CURVE)
-    times = np.arange(max(1, round(seconds / known.hop_s / joined)) * joined) * known.hop_s
-    made = np.zeros((2, len(times)))
+    joined = -(-round(seconds / first.hop_s) // MOST_CURVE)
+    times = np.arange(max(1, round(seconds / first.hop_s / joined)) * joined) * first.hop_s
+    values = np.zeros((2, len(times)))
     for part in parts:
-        curves, at = part.verdict.curves, np.flatnonzero(times >= part.start_s)
+        curves, positions = part.verdict.curves, np.flatnonzero(times >= part.start_s)
         if curves is not None:  # of later blocks too, which write over it
-            index = np.minimum(((times[at] - part.start_s) / curves.hop_s).astype(int), len(curves.missing) - 1)
-            made[:, at] = np.array([curves.missing, curves.left_over])[:, index]
+            index = np.minimum(((times[positions] - part.start_s) / curves.hop_s).astype(int), len(curves.missing) - 1)
+            values[:, positions] = np.array([curves.missing, curves.left_over])[:, index]
         else:
-            made[:, at] = 0
-    missing, left_over = made.reshape(2, -1, joined).max(axis=2).tolist()
-    return SoundCurves(hop_s=known.hop_s * joined, missing=tuple(missing), left_over=tuple(left_over))
+            values[:, positions] = 0
+    missing, left_over = values.reshape(2, -1, joined).max(axis=2).tolist()
+    return SoundCurves(hop_s=first.hop_s * joined, missing=tuple(missing), left_over=tuple(left_over))
 
 
 LIMITS: Final = Limits(max_bytes=4 << 30, max_samples=1 << 30)  # an hour in blocks
@@ -260,27 +261,27 @@ def sound_groups(items: Iterable[SoundItem], *, joined: int) -> Iterator[SoundGr
     mixtures: dict[Path, list[SoundItem]] = {}
     for item in items:
         mixtures.setdefault(item.mixture, []).append(item)
-    held, most = list[SoundItem](), 1
+    pending, most = list[SoundItem](), 1
     for group in mixtures.values():
         for start in range(0, len(group), CHUNK):
             chunk = group[start : start + CHUNK]
-            if held and len(held) + len(chunk) > most:
-                yield SoundGroup(tuple(held))
-                held, most = [], joined
-            held += chunk
-    if held:
-        yield SoundGroup(tuple(held))
+            if pending and len(pending) + len(chunk) > most:
+                yield SoundGroup(tuple(pending))
+                pending, most = [], joined
+            pending += chunk
+    if pending:
+        yield SoundGroup(tuple(pending))
 
 
 def sound_files(item: SoundItem) -> list[Path]:
     """The files of an item, of a folder of frames each."""
     paths = [path for path in (item.mixture, item.separated, item.query.picture) if path is not None]
-    return [one for path in paths for one in (sorted(path.iterdir()) if path.is_dir() else (path,))]
+    return [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else (path,))]
 
 
 def sound_digest(item: SoundItem, of_file: Callable[[Path], str] = digest_file) -> str:
     """Hash of what was judged: mixture, output and prompts."""
-    spans = [[one.sign, one.start_s, one.end_s] for one in item.query.spans]
+    spans = [[span.sign, span.start_s, span.end_s] for span in item.query.spans]
     return digest_json([[of_file(path) for path in sound_files(item)], item.query.text, spans])
 
 
@@ -332,19 +333,19 @@ class SoundListener:
 
     def judged(self, pieces: Iterable[_Piece]) -> None:
         """Judge pieces as they come; verdicts and errors are noted in their outputs."""
-        held, size = list[_Piece](), 0
+        pending, size = list[_Piece](), 0
         for piece in pieces:
-            held.append(piece)
+            pending.append(piece)
             size += piece.case.mixture.nbytes + piece.separated.nbytes
             if size > _MOST_BYTES:
-                self._judge_all(held)
-                held, size = [], 0
-        self._judge_all(held)
+                self._judge_all(pending)
+                pending, size = [], 0
+        self._judge_all(pending)
 
     def _judge_all(self, held: Sequence[_Piece]) -> None:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
-            found = self._together(held)
+            verdicts = self._together(held)
         except AuscultError as error:
             if len(held) == 1:
                 held[0].output.error, held[0].output.stage = error, "judge"
@@ -352,16 +353,16 @@ class SoundListener:
             for piece in held:  # one of them caused it: only that one fails
                 self._judge_all([piece])
             return
-        for piece, verdict in zip(held, found, strict=True):
+        for piece, verdict in zip(held, verdicts, strict=True):
             piece.output.parts.append(Part(piece.start_s, piece.weight, verdict))
-            piece.output.seconds += (time.perf_counter() - begun) / len(held)
+            piece.output.seconds += (time.perf_counter() - start) / len(held)
 
     def _together(self, held: Sequence[_Piece]) -> Sequence[SoundVerdict]:
         batch = getattr(self._judge, "batch", None)
         if batch is None or len(held) < 2:
             return [self._judge(piece.case, piece.separated) for piece in held]
-        found: Sequence[SoundVerdict] = batch([piece.case for piece in held], [piece.separated for piece in held])
-        return found
+        verdicts: Sequence[SoundVerdict] = batch([piece.case for piece in held], [piece.separated for piece in held])
+        return verdicts
 
     def pieces(self, mixture: RatedSignal, outputs: Sequence[Output]) -> Iterator[_Piece]:
         """The blocks of the outputs of a mixture; what cannot be used is noted in its ``Output``."""
@@ -369,24 +370,24 @@ class SoundListener:
         for output in outputs:
             try:
                 check_spans(output.query.spans, seconds_of(mixture))
-                made = Fitted(output.opened(), mixture)
-                output.notes = made.notes
-                fitted.append((output, made, self._shown(output)))
+                signal = Fitted(output.opened(), mixture)
+                output.notes = signal.notes
+                fitted.append((output, signal, self._shown(output)))
             except AuscultError as error:
                 output.error = error
         for start, stop in blocks_of(mixture) if fitted else ():
             whole = levelled(mixture[..., start:stop])
             mean = whole.mean(axis=0, keepdims=True)
             start_s, stop_s = start / mixture.rate_hz, stop / mixture.rate_hz
-            for output, made, frames in fitted:
+            for output, signal, frames in fitted:
                 try:
-                    separated = made.block(start, stop)
+                    separated = signal.block(start, stop)
                 except AuscultError as error:
                     output.error = error
                     continue
                 case = SoundCase(
                     id=digest_json([output.id, start]),
-                    mixture=mean if made.averages_mixture else whole,
+                    mixture=mean if signal.averages_mixture else whole,
                     rate_hz=mixture.rate_hz,
                     text=output.query.text,
                     spans=spans_within(output.query.spans, start_s, stop_s),
@@ -436,13 +437,13 @@ class SoundAuditor:
             if output.error is not None:
                 raise output.error
             verdict = replace(over_blocks(output.parts, seconds), id=item.id, seconds=output.seconds)
-            more: dict[str, Any] = {"duration_s": round(seconds, 6), "notes": list(output.notes) or None}
-            more |= {"input": sound_digest(item, self._digest), "extra": dict(item.extra) or None}
+            extra: dict[str, Any] = {"duration_s": round(seconds, 6), "notes": list(output.notes) or None}
+            extra |= {"input": sound_digest(item, self._digest), "extra": dict(item.extra) or None}
             if self._root is not None:
                 line = sound_line(replace(item, truth=None, extra={}), home=self._root)
-                more |= {"domain_given": line.pop("domain", None), **line}
+                extra |= {"domain_given": line.pop("domain", None), **line}
             output.stage = "judge"
-            row = sound_verdict_to_json(decide_sound(verdict, self._policy), **more)
+            row = sound_verdict_to_json(decide_sound(verdict, self._policy), **extra)
             sound_verdict_from_json(row)  # what a judge gave that no record can hold costs its item
         except AuscultError as error:
             return Result(id=item.id, errors=[{**failed_row(item, error, output.stage), "sound": True}])
@@ -471,18 +472,18 @@ def prompt_frames(path: Path) -> Frames:
     from auscult.media.video import VIDEO_SUFFIXES, count_frames, frames_numbered
 
     if path.is_dir():
-        files = [one for one in path.iterdir() if one.suffix.lower() in FRAME_SUFFIXES and not one.is_symlink()]
+        files = [file for file in path.iterdir() if file.suffix.lower() in FRAME_SUFFIXES and not file.is_symlink()]
         files.sort(key=lambda one: natural_key(one.name))
-        found = [read_frame(files[number]) for number in _spread(len(files))]
+        frames = [read_frame(files[number]) for number in _spread(len(files))]
     elif path.suffix.lower() in VIDEO_SUFFIXES:
         numbers = _spread(count_frames(path))
-        found = [timed.frame for _, timed in frames_numbered(path, numbers)]
+        frames = [timed.frame for _, timed in frames_numbered(path, numbers)]
     else:
-        found = [read_frame(path)]
-    if not found:
+        frames = [read_frame(path)]
+    if not frames:
         hint = "name a picture, a folder of pictures, or a video with frames; or take 'video' out"
         raise InputError("the picture prompt has no frame", expected="one frame at least", hint=hint, path=path)
-    return np.stack([reduced(frame, LONGEST_PX) for frame in found])
+    return np.stack([reduced(frame, LONGEST_PX) for frame in frames])
 
 
 def _spread(count: int) -> list[int]:

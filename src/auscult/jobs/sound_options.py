@@ -12,10 +12,10 @@ from auscult.jobs.options import Flag, names
 
 def counts(text: str) -> tuple[int, ...]:
     """Whole numbers of 1 to 1000 in a comma-separated list."""
-    found = names(text)
-    if not found or not all(one.isdecimal() and 1 <= int(one) <= 1000 for one in found):
+    words = names(text)
+    if not words or not all(word.isdecimal() and 1 <= int(word) <= 1000 for word in words):
         raise UsageError(f"{text[:40]!r} cannot be read", expected="whole numbers, such as 2,4,8")
-    return tuple(map(int, found))
+    return tuple(map(int, words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ def draw_worst_sounds(writer: ResultWriter, items: Sequence[SoundItem], *, sound
     missing = {item.id: item for item in items if item.id in worst and not (run.path / _picture(item.id)).exists()}
     curves = sound_curves(run.path, missing) if missing else {}
     tasks = [
-        Task(name, (one.mixture, one.separated, curves.get(name))) for name, one in missing.items() if one.separated
+        Task(name, (item.mixture, item.separated, curves.get(name))) for name, item in missing.items() if item.separated
     ]
     writer.progress.stage("drawing the worst", len(tasks))
     make = partial(partial, _drawn)
@@ -64,14 +64,14 @@ def _drawn(sources: _Sources) -> tuple[bytes, dict[str, bytes]]:
     with ExitStack() as opened:
         readers = [opened.enter_context(SoundReader(path)) for path in sources[:2]]
         rate_hz = readers[0].rate_hz
-        start_s = next((at for one in reversed(readers) if (at := _loudest(one)) is not None), 0.0)
+        start_s = next((loudest_s for reader in reversed(readers) if (loudest_s := _loudest(reader)) is not None), 0.0)
         mixture, output = (_part(reader, start_s, rate_hz=rate_hz) for reader in readers)
     output = np.pad(output, (0, max(0, len(mixture) - len(output))))[: len(mixture)]
     faults = {} if sources[2] is None else _faults(sources[2], start_s, len(mixture) / rate_hz)
-    heard = HeardSounds(
+    sounds = HeardSounds(
         output=output, mixture=mixture, target=None, rate_hz=rate_hz, faults=faults, start_s=start_s
     )  # fmt: skip
-    return page_media(heard, most_bytes=bytes_a_sound(len(PLAYED) * SOUNDS_SHOWN))
+    return page_media(sounds, most_bytes=bytes_a_sound(len(PLAYED) * SOUNDS_SHOWN))
 
 
 def _loudest(reader: SoundReader) -> float | None:
@@ -84,7 +84,7 @@ def _loudest(reader: SoundReader) -> float | None:
 
 
 def _part(reader: SoundReader, start_s: float, *, rate_hz: int) -> Samples:
-    start, stop = (round(at * reader.rate_hz) for at in (start_s, start_s + _SECONDS))
+    start, stop = (round(time_s * reader.rate_hz) for time_s in (start_s, start_s + _SECONDS))
     return mono_at(reader[..., start:stop], rate_hz=reader.rate_hz, wanted_hz=rate_hz)
 
 
@@ -92,23 +92,23 @@ def _faults(curves: SoundCurves, start_s: float, length_s: float) -> dict[str, D
     """The curves over a stretch; 0 where they have ended."""
     first, count = int(start_s / curves.hop_s), max(1, round(length_s / curves.hop_s))
     parts = {"missing": curves.missing, "left over": curves.left_over}
-    there = {name: np.asarray(values[first : first + count], np.float64) for name, values in parts.items()}
-    return {name: np.pad(values, (0, count - len(values))) for name, values in there.items()}
+    stretch = {name: np.asarray(values[first : first + count], np.float64) for name, values in parts.items()}
+    return {name: np.pad(values, (0, count - len(values))) for name, values in stretch.items()}
 
 
 def shown_sounds(folder: Path, sounds: SoundVerdicts) -> dict[str, ShownSound]:
     """The pictures and sounds that a record holds of its worst outputs, by item id."""
-    found: dict[str, ShownSound] = {}
+    by_id: dict[str, ShownSound] = {}
     for verdict, _ in worst_sounds(sounds)[:SOUNDS_SHOWN]:
         jpeg, names = kept_file(folder / _picture(verdict.id)), product(PLAYED, ("flac", "wav"))
         files = ((name, f"{_sound(verdict.id, name)}.{end}") for name, end in names)
-        heard = [(name, file, data) for name, file in files if (data := kept_file(folder / file))]
+        played = [(name, file, data) for name, file in files if (data := kept_file(folder / file))]
         if jpeg:
-            found[verdict.id] = (
+            by_id[verdict.id] = (
                 jpeg,
-                tuple(ExampleSound(data=data, file=file, label=name) for name, file, data in heard),
+                tuple(ExampleSound(data=data, file=file, label=name) for name, file, data in played),
             )
-    return found
+    return by_id
 
 
 def sound_metrics(sounds: SoundVerdicts) -> dict[str, Mapping[str, Any]]:
@@ -117,11 +117,11 @@ def sound_metrics(sounds: SoundVerdicts) -> dict[str, Mapping[str, Any]]:
     Where every novelty is 0 the judge does not measure it, and there is no share.
     """
     judged = [verdict for verdict, _ in sounds if verdict.overall is not None]
-    values = {f"sound_{axis}": [getattr(one, axis) for one in judged] for axis in PERFORMANCE if judged}
-    if any(one.novelty > 0 for one in judged):
-        values[SOUND_UNLIKE_SHARE] = [one.novelty >= UNLIKE for one in judged]
-    signed = {"metric": "mean over judged sounds", "judge": ",".join(sorted({one.judge for one in judged}))}
+    values = {f"sound_{axis}": [getattr(verdict, axis) for verdict in judged] for axis in PERFORMANCE if judged}
+    if any(verdict.novelty > 0 for verdict in judged):
+        values[SOUND_UNLIKE_SHARE] = [verdict.novelty >= UNLIKE for verdict in judged]
+    signed = {"metric": "mean over judged sounds", "judge": ",".join(sorted({verdict.judge for verdict in judged}))}
     return {
-        name: metric_row(Scored(fmean(found), Signature.of(of=name, **signed)), n=len(found))
-        for name, found in values.items()
+        name: metric_row(Scored(fmean(numbers), Signature.of(of=name, **signed)), n=len(numbers))
+        for name, numbers in values.items()
     }

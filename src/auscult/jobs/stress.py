@@ -72,8 +72,8 @@ class Stresser:
         items: list[dict[str, Any]] = []
         undefined: list[dict[str, Any]] = []
         files = {truth_name: encode_mask(mask)}
-        made = variants(MaskTarget(mask=mask, others=others), seed=self.seed, key=item.id, kinds=self.kinds)
-        for kind, difficulty, index, outcome in made:
+        outcomes = variants(MaskTarget(mask=mask, others=others), seed=self.seed, key=item.id, kinds=self.kinds)
+        for kind, difficulty, index, outcome in outcomes:
             if kind in GRADED and difficulty not in self.difficulties:
                 continue
             if isinstance(outcome, Scored):
@@ -141,13 +141,13 @@ def frame_name_of(frame: Path, source: Path) -> str:
     """
     root = (source if source.is_dir() else source.parent).resolve()
     place = Path(os.path.relpath(frame.resolve(), root))
-    kept = [part for part in place.parts if part not in {"..", "frames", "images"}]
-    plain = Path(*kept).with_suffix(frame.suffix.lower())
+    parts = [part for part in place.parts if part not in {"..", "frames", "images"}]
+    plain = Path(*parts).with_suffix(frame.suffix.lower())
     split = Path(plain.as_posix().replace("__", "/"))
-    alike = [Path(folder, path) for path in dict.fromkeys((split, plain)) for folder in ("frames", "", "images")]
-    first = next((one for one in alike if one == place or (root / one).exists()), place)
+    candidates = [Path(folder, path) for path in dict.fromkeys((split, plain)) for folder in ("frames", "", "images")]
+    first = next((candidate for candidate in candidates if candidate == place or (root / candidate).exists()), place)
     tag = "" if first == place else f"-{digest_json(place.as_posix())[:8]}"
-    return safe_name("__".join([*kept[:-1], frame.stem])) + tag + frame.suffix.lower()
+    return safe_name("__".join([*parts[:-1], frame.stem])) + tag + frame.suffix.lower()
 
 
 class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
@@ -244,5 +244,5 @@ def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[
 
 
 def _paper_order(key: tuple[str, str]) -> tuple[int, str, str]:
-    known: tuple[str, ...] = DEFECTS
-    return known.index(key[0]) if key[0] in known else len(known), *key
+    order: tuple[str, ...] = DEFECTS
+    return order.index(key[0]) if key[0] in order else len(order), *key

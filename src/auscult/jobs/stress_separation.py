@@ -59,28 +59,30 @@ def _results(options: SeparationStressOptions, strengths: Sequence[float], task:
 def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> Result:
     item, kind, files = task.item, base_of(task.kind), dict[str, bytes]()
     stems, rate_hz = stems_of(item)
-    kept, copies = copied_item(replace(item, separated=None), source=options.source, out=options.out)
-    truth = kept.truth or SoundTruth()
+    copied, copies = copied_item(replace(item, separated=None), source=options.source, out=options.out)
+    truth = copied.truth or SoundTruth()
     names = list(truth.others) or ["the rest of the mixture"]
     items, undefined = list[dict[str, Any]](), list[dict[str, Any]]()
     for strength in strengths:
-        made = separation.perturb(task.kind, stems, rate_hz=rate_hz, severity=strength, seed=options.seed, key=item.id)
+        outcome = separation.perturb(
+            task.kind, stems, rate_hz=rate_hz, severity=strength, seed=options.seed, key=item.id
+        )
         done: dict[str, Any] = {"target": item.id, "kind": kind, "severity": strength}
-        if isinstance(made, Undefined):
-            undefined.append({**done, "reason": made.reason})
+        if isinstance(outcome, Undefined):
+            undefined.append({**done, "reason": outcome.reason})
             continue
-        output, done["clipped"] = as_stored(made.output, "float32")
-        sources = [names[at - 1] for at in made.truth.sources]
-        done |= {"params": made.params, "truth": asdict(made.truth) | {"sources": sources}}
+        output, done["clipped"] = as_stored(outcome.output, "float32")
+        sources = [names[number - 1] for number in outcome.truth.sources]
+        done |= {"params": outcome.params, "truth": asdict(outcome.truth) | {"sources": sources}}
         name = f"{kind}_{strength:g}"
         file = f"separated/{safe_name(item.id)}/{name}.wav"
         files[file] = wav_bytes(Sound(samples=output, rate_hz=rate_hz), "float32")
-        found, scores = perceptual(output, stems, rate_hz=rate_hz), dict[str, float]()
-        if isinstance(found, Undefined):
-            done["unscored"] = found.reason
+        result, scores = perceptual(output, stems, rate_hz=rate_hz), dict[str, float]()
+        if isinstance(result, Undefined):
+            done["unscored"] = result.reason
         else:
-            scores = {key: round(getattr(found, key), 4) for key in PERFORMANCE}
-        wrong = replace(kept, id=f"{item.id}/{name}", separated=options.out / file, family=kind, system=name)
+            scores = {key: round(getattr(result, key), 4) for key in PERFORMANCE}
+        wrong = replace(copied, id=f"{item.id}/{name}", separated=options.out / file, family=kind, system=name)
         wrong = replace(wrong, truth=replace(truth, scores=scores), extra={"stress": done})
         items.append(sound_line(wrong, home=options.out))
     row = {"id": task.key, "undefined": undefined, "input": _digest(_files(item))}
@@ -99,11 +101,11 @@ def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
         raise InputError("no true stem is named", expected='"truth": {"stem": FILE}', hint="leave this item out")
     paths = [item.truth.stem, *(item.truth.others.values() or [item.mixture])]
     sounds = [read_sound(path) for path in paths]
-    said = ["{} x {} samples at {} Hz".format(*sound.samples.shape, sound.rate_hz) for sound in sounds]
-    for path, own in zip(paths, said, strict=True):
-        if own != said[0]:
+    layouts = ["{} x {} samples at {} Hz".format(*sound.samples.shape, sound.rate_hz) for sound in sounds]
+    for path, layout in zip(paths, layouts, strict=True):
+        if layout != layouts[0]:
             raise InputError(
-                f"the sound has {own}, the target {said[0]}",
+                f"the sound has {layout}, the target {layouts[0]}",
                 expected="stems of one length, rate and number of channels",
                 hint="export all stems of a mixture alike",
                 path=path,
@@ -118,16 +120,17 @@ def copied_item(item: SoundItem, *, source: Path, out: Path) -> tuple[SoundItem,
 
     def copied(folder: str, path: Path) -> Path:
         check_file(path)  # the parent copies, where an error would end the run
-        known = Path(frame_name_of(path, source))
-        own = digest_json(os.path.relpath(path.resolve(), source.resolve()))[:8]
-        name = f"{folder}/{known.stem}-{own}{known.suffix}"  # frames/a.wav, a.WAV and a.wav have one name but for it
+        original = Path(frame_name_of(path, source))
+        tag = digest_json(os.path.relpath(path.resolve(), source.resolve()))[:8]
+        # without the tag frames/a.wav, a.WAV and a.wav would have one name
+        name = f"{folder}/{original.stem}-{tag}{original.suffix}"
         copies[name] = path
         return out / name
 
     truth, picture = item.truth or SoundTruth(), item.query.picture
     if picture is not None and picture.is_dir():  # frames of a video
         folder = f"pictures/{safe_name(item.id)}"
-        for path in sorted(one for one in picture.iterdir() if one.is_file() and not one.is_symlink()):
+        for path in sorted(path for path in picture.iterdir() if path.is_file() and not path.is_symlink()):
             copied(folder, path)
         picture = out / folder
     elif picture is not None:
@@ -162,8 +165,8 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
         super().__init__(options)
         # the second maker's kinds are for tests of judges: only their names choose them
         ours = [name for name in registered(["separation"]) if not base_of(name).startswith("other_")]
-        named = chain.from_iterable(ours if kind == "all" else [kind] for kind in options.kinds)
-        self._kinds = tuple(dict.fromkeys(full_names(named, ["separation"])))
+        kinds = chain.from_iterable(ours if kind == "all" else [kind] for kind in options.kinds)
+        self._kinds = tuple(dict.fromkeys(full_names(kinds, ["separation"])))
         self._strengths = tuple(dict.fromkeys(map(strength_of, options.severities)))
         if not self._kinds or not self._strengths:
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
@@ -205,10 +208,10 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in the order of INPUT, and count what was made."""
-        run, made = writer.run, {key: list[dict[str, Any]]() for key in self._tasks}
+        run, by_task = writer.run, {key: list[dict[str, Any]]() for key in self._tasks}
         for row in run.lines(ITEMS):  # one of no task is left of a run that was killed before it wrote the target
-            made.get("{target}/{kind}".format(**row["stress"]), []).append(row)
-        items = [*chain.from_iterable(made.values())]
+            by_task.get("{target}/{kind}".format(**row["stress"]), []).append(row)
+        items = [*chain.from_iterable(by_task.values())]
         run.write_lines(ITEMS, items)
         targets = run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]
@@ -222,16 +225,16 @@ stress_separation: Final = StressSeparation.of
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
-    made: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
     for row in items:
-        made.setdefault((row["stress"]["kind"], row["stress"]["severity"]), []).append(row["truth"])
+        groups.setdefault((row["stress"]["kind"], row["stress"]["severity"]), []).append(row["truth"])
     missing = Counter((row["kind"], row["severity"]) for row in undefined)
     rows = []
-    for kind, severity in sorted({*made, *missing}):
-        truths = made.get((kind, severity), [])
+    for kind, severity in sorted({*groups, *missing}):
+        truths = groups.get((kind, severity), [])
         means = [[truth[key] for truth in truths if key in truth] for key in PERFORMANCE]
-        shown = (f"{fmean(values):.2f}" if values else "" for values in means)
-        rows.append((kind, f"{severity:g}", str(len(truths)), str(missing[kind, severity]), *shown))
+        cells = (f"{fmean(values):.2f}" if values else "" for values in means)
+        rows.append((kind, f"{severity:g}", str(len(truths)), str(missing[kind, severity]), *cells))
     note = "means of the scores that follow from the stems, 1 to 5; our definition, not people's"
     header = ("kind", "severity", "made", "undefined", *PERFORMANCE)
     return Table(title="wrong outputs", header=header, rows=tuple(rows), note=note)

@@ -57,9 +57,9 @@ def write_frames(video: Path, masks: VideoMasks, writer: ResultWriter) -> Listin
             writer.progress.step()
     except InputError as error:  # a damaged file costs the frames behind the damage
         problem = error
-    lost = [item for item in listing.items if item.frame.stem not in times]
-    writer.errors.keep(failed_row(item, problem, "read") for item in lost)
-    return replace(listing, items=tuple(_timed(listing, times)), lost=(*listing.lost, *lost))
+    missing = [item for item in listing.items if item.frame.stem not in times]
+    writer.errors.keep(failed_row(item, problem, "read") for item in missing)
+    return replace(listing, items=tuple(_timed(listing, times)), lost=(*listing.lost, *missing))
 
 
 def _timed(listing: Listing, times: dict[str, float]) -> Iterator[Item]:

@@ -63,10 +63,10 @@ def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
     masks = column(read.lines("masks.jsonl"), "segmentation", path=folder / "masks.jsonl")
     listener, written = progress or Silent(), []
     with open_run(folder, read.manifest) as run:
-        for clip, shown in clips.items():
-            listener.stage(f"video of {clip}", len(shown))
+        for clip, frames in clips.items():
+            listener.stage(f"video of {clip}", len(frames))
             path = run.claim(f"{FOLDER}/{safe_name(clip)}.mp4")
-            write_video(path, _drawn(read, shown, masks=masks, progress=listener), fps=_fps(shown))
+            write_video(path, _drawn(read, frames, masks=masks, progress=listener), fps=_fps(frames))
             written.append(path)
         if "finished" in read.manifest:
             run.finish()
@@ -81,22 +81,22 @@ def _clips(read: Run) -> dict[str, list[_ClipFrame]]:
         track = from_json(ClipRow, row, path=read.path / "clips.jsonl", hint=DAMAGED)
         tracks.setdefault(track.clip, []).append(track)
     clips: dict[str, list[_ClipFrame]] = {}
-    for clip, own in tracks.items():
+    for clip, clip_tracks in tracks.items():
         frames: dict[str, _ClipFrame] = {}
-        for at, track in enumerate(own):
-            colour = TRACK_COLOURS[at % len(TRACK_COLOURS)]
+        for index, track in enumerate(clip_tracks):
+            colour = TRACK_COLOURS[index % len(TRACK_COLOURS)]
             for verdict, row in (rows[name] for name in track.frames if name in rows):
                 frame = str(row.get("frame"))
                 time_s = row.get("time_s")
-                known = _ClipFrame(frame=frame, time_s=time_s if isinstance(time_s, int | float) else None, verdicts=[])
-                frames.setdefault(frame, known).verdicts.append((verdict, track.track, colour))
+                empty = _ClipFrame(frame=frame, time_s=time_s if isinstance(time_s, int | float) else None, verdicts=[])
+                frames.setdefault(frame, empty).verdicts.append((verdict, track.track, colour))
         clips[clip] = sorted(frames.values(), key=lambda one: (one.time_s or 0.0, natural_key(one.frame)))
-    return {clip: shown for clip, shown in clips.items() if shown}
+    return {clip: frames for clip, frames in clips.items() if frames}
 
 
 def _fps(shown: Sequence[_ClipFrame]) -> float:
     """Frames a second: as their times say, where all have one."""
-    times = [one.time_s for one in shown if one.time_s is not None]
+    times = [frame.time_s for frame in shown if frame.time_s is not None]
     steps = [later - earlier for earlier, later in pairwise(times) if later > earlier]
     if len(times) < len(shown) or not steps:
         return _WITHOUT_TIMES_FPS
@@ -105,24 +105,24 @@ def _fps(shown: Sequence[_ClipFrame]) -> float:
 
 def _drawn(read: Run, shown: Sequence[_ClipFrame], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
     size: tuple[int, int] | None = None
-    for one in shown:
+    for clip_frame in shown:
         try:
-            frame = read_frame(_frame_path(read, one.frame))
+            frame = read_frame(_frame_path(read, clip_frame.frame))
         except InputError as error:
             raise RecordError(
-                f"the frame {one.frame} cannot be read: {error.message}",
+                f"the frame {clip_frame.frame} cannot be read: {error.message}",
                 path=error.path or read.path,
                 expected="the frames where they were when they were judged",
                 hint="put them back, or audit again into another --out",
             ) from error
         if size is None:
             size = _size(frame)
-        drawn = [
+        overlays = [
             (_mask(masks[verdict.id], frame), _caption(verdict, track), colour)
-            for verdict, track, colour in one.verdicts
+            for verdict, track, colour in clip_frame.verdicts
             if verdict.id in masks
         ]
-        small = [(_resized(mask.astype(np.uint8), size) > 0, text, colour) for mask, text, colour in drawn]
+        small = [(_resized(mask.astype(np.uint8), size) > 0, text, colour) for mask, text, colour in overlays]
         yield captioned(_resized(frame, size), small)
         progress.step()
 
@@ -166,5 +166,5 @@ def _size(frame: Frame) -> tuple[int, int]:
 def _resized(picture: Any, size: tuple[int, int]) -> Any:
     if (picture.shape[1], picture.shape[0]) == size:
         return picture
-    how = cv2.INTER_AREA if picture.ndim == 3 else cv2.INTER_NEAREST
-    return cv2.resize(picture, size, interpolation=how)
+    interpolation = cv2.INTER_AREA if picture.ndim == 3 else cv2.INTER_NEAREST
+    return cv2.resize(picture, size, interpolation=interpolation)

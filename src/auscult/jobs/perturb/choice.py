@@ -156,18 +156,18 @@ def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Seque
             expected="items, pictures or videos",
             hint="name what to do instead: --kind a,b+c; `auscult list stressor` names the kinds",
         )
-    found, guided = preset(wanted.preset), _guided(parts)
-    drawn: dict[str, Recipe] = {}
+    chosen, guided = preset(wanted.preset), _guided(parts)
+    by_group: dict[str, Recipe] = {}
     for group in dict.fromkeys(part.group for part in parts):
-        recipe = found.recipe(
+        recipe = chosen.recipe(
             seed=seed,
             key=group,
             guidance=guided.get(group),
             severity=wanted.severities or None,
             place=wanted.place or None,
         )
-        drawn[group] = replace(recipe, name=found.name)
-    return [Output(drawn[part.group], part) for part in parts]
+        by_group[group] = replace(recipe, name=chosen.name)
+    return [Output(by_group[part.group], part) for part in parts]
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
@@ -183,8 +183,8 @@ def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> N
 
 def _guided(parts: Sequence[PerturbedPart]) -> dict[str, str]:
     """Which groups have a sound or a sentence; a sentence counts where there are both."""
-    found = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
-    return found | {part.group: "sentences" for part in parts if part.medium == "sentence"}
+    media = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
+    return media | {part.group: "sentences" for part in parts if part.medium == "sentence"}
 
 
 def _heard(part: PerturbedPart) -> bool:

@@ -99,16 +99,16 @@ def named_apart(parts: Iterable[PerturbedPart]) -> list[PerturbedPart]:
     A part may be perturbed or copied, so both of its names count. Parts of one file, such as a sound of several clips,
     have different names already, and may share the name of the copy.
     """
-    found = list(parts)
+    all_parts = list(parts)
     owners: dict[str, set[Path | str]] = defaultdict(set)
-    for part in found:
+    for part in all_parts:
         for name in (part.name, part.carried):
             owners[name.casefold()].add(part.path or part.id)
 
     def own(name: str, part: PerturbedPart) -> str:
         return tagged(name, part.id) if name and len(owners[name.casefold()]) > 1 else name
 
-    return [replace(part, name=own(part.name, part), carried=own(part.carried, part)) for part in found]
+    return [replace(part, name=own(part.name, part), carried=own(part.carried, part)) for part in all_parts]
 
 
 def tagged(name: str, of: str) -> str:
@@ -215,14 +215,14 @@ def _sounds(
 
     The draws of a group do not depend on other groups with the same file. A file of a single group keeps its name.
     """
-    heard: dict[Path, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    by_path: dict[Path, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         if item.audio is not None:
-            heard[item.audio][groups[item.id]].append(item)
-    names = {path: frame_name_of(path, source) for path in heard}
+            by_path[item.audio][groups[item.id]].append(item)
+    names = {path: frame_name_of(path, source) for path in by_path}
     stems = Counter(Path(name).stem for name in names.values())
     parts = []
-    for path, per_group in heard.items():
+    for path, per_group in by_path.items():
         (first, members), *others = per_group.items()
         whole = PerturbedPart(
             id=f"audio:{names[path]}",
@@ -238,9 +238,9 @@ def _sounds(
             parts.append(whole)
             continue
         for group, members in per_group.items():
-            own = f"{whole.id}:{group}"
-            part = replace(whole, group=group, key=group if members[0].id in clips else own, items=tuple(members))
-            parts.append(replace(part, id=own, name=tagged(whole.name, own)) if others else part)
+            part_id = f"{whole.id}:{group}"
+            part = replace(whole, group=group, key=group if members[0].id in clips else part_id, items=tuple(members))
+            parts.append(replace(part, id=part_id, name=tagged(whole.name, part_id)) if others else part)
     return parts
 
 
@@ -289,22 +289,22 @@ def parts_of(
             expected="an output folder beside the input, or in it",
             hint="give another --out",
         )
-    found = _found(source, options, out, by_group=by_group)
-    if as_clips and found.listing is None:
-        found = replace(found, parts=_as_clips(found.parts))
-    idle = [part for part in found.parts if not part.rooms & rooms]
-    if len(idle) == len(found.parts) and (found.parts or not found.errors):
-        raise _nothing_for(rooms, found, source)
-    wanted = [part for part in found.parts if part.carried or part.rooms & rooms]
+    result = _found(source, options, out, by_group=by_group)
+    if as_clips and result.listing is None:
+        result = replace(result, parts=_as_clips(result.parts))
+    idle = [part for part in result.parts if not part.rooms & rooms]
+    if len(idle) == len(result.parts) and (result.parts or not result.errors):
+        raise _nothing_for(rooms, result, source)
+    wanted = [part for part in result.parts if part.carried or part.rooms & rooms]
     notes = left_out((part for part in idle if not part.carried), "nothing is done to it")
-    return replace(found, parts=tuple(wanted), notes=(*found.notes, *notes))
+    return replace(result, parts=tuple(wanted), notes=(*result.notes, *notes))
 
 
 def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> NothingToDo:
     needed = [medium for medium in ROOMS_OF if ROOMS_OF[medium] & rooms]
     kinds = [*needed, *(["text"] if "sentence" in needed else [])]
-    held = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
-    hint = f"it holds {held or ('no file that is known' if found.sentences is None else 'no sentence')}"
+    contents = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
+    hint = f"it holds {contents or ('no file that is known' if found.sentences is None else 'no sentence')}"
     if rooms == {"timing"}:
         kinds.append("a folder of the frames of one")
         if found.listing is not None:

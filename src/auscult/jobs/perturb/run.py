@@ -88,11 +88,11 @@ def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
 
 def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[str]:
     """Notes on options that were given but apply to nothing in the input."""
-    there = {part.medium for part in parts}
+    present = {part.medium for part in parts}
     return [
         f"--{name.replace('_', '-')} has no effect: the input holds no {media[0]}"
         for name, media in _NEEDS.items()
-        if name in given and there.isdisjoint(media)
+        if name in given and present.isdisjoint(media)
     ]
 
 
@@ -134,8 +134,8 @@ def item_line(item: Item, recipe: Recipe, rows: Mapping[InputMedium, Row], *, se
     stress |= {key: value for key, value in notes.items() if value}
     if "stress" in item.extra:
         stress["before"] = item.extra["stress"]
-    kept = {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
-    return {**line, **kept, "stress": stress}
+    extra = {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
+    return {**line, **extra, "stress": stress}
 
 
 def _below(recipe: Recipe, row: Row) -> str:
@@ -189,12 +189,12 @@ def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, n
     for row in rows:
         by_recipe[row["recipe"]].append(row)
     cells = []
-    for name, mine in by_recipe.items():
+    for name, own_rows in by_recipe.items():
         made, wanted = counts[name]
-        frames = sum(row.get("frames", 1) for row in mine if row["kind"] in {"picture", "frame", "video"})
-        clipped = sum(row.get("clipped", 0) for row in mine)
-        same = sum(row["kind"] in {"sentence", "text"} and not row["words"] for row in mine)
-        part = sum(bool(row.get("not_done")) for row in mine)
+        frames = sum(row.get("frames", 1) for row in own_rows if row["kind"] in {"picture", "frame", "video"})
+        clipped = sum(row.get("clipped", 0) for row in own_rows)
+        same = sum(row["kind"] in {"sentence", "text"} and not row["words"] for row in own_rows)
+        part = sum(bool(row.get("not_done")) for row in own_rows)
         cells.append((name, *map(str, (made, wanted - made, part, frames, clipped, same))))
     header = ("recipe", "made", "failed", "in part", "frames", "samples cut off", "sentences unchanged")
     return Table(title="perturbed", header=header, rows=tuple(cells), note=note)
@@ -304,8 +304,8 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                 counts[name] = (len(lines), len(parts.listing.items))
         if parts.sentences is not None:
             for name in self._folders:
-                mine = {str(row["part"]): row["text"] for row in self._rows.values() if row["recipe"] == name}
-                ending, content = written(parts.sentences, mine)
+                sentences = {str(row["part"]): row["text"] for row in self._rows.values() if row["recipe"] == name}
+                ending, content = written(parts.sentences, sentences)
                 run.write_text(f"{name}/{parts.sentences.name}{ending}", content)
                 other = ".csv" if ending == ".txt" else ".txt"  # as they may have been written before
                 run.remove(f"{name}/{parts.sentences.name}{other}")

@@ -44,11 +44,11 @@ def read_sentences(path: Path) -> SentencesFile:
     errors: list[ErrorRecord] = []
     try:
         if path.suffix.lower() == ".csv":
-            header, found, errors = _table(path)
+            header, numbered, errors = _table(path)
         else:
             content = read_bytes(path, limits=Limits(max_bytes=MOST_BYTES)).decode("utf-8-sig")
             lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-            found = [
+            numbered = [
                 (number, SentenceRow(str(number), line, (str(number), line))) for number, line in enumerate(lines, 1)
             ]
     except InputError as error:
@@ -59,7 +59,7 @@ def read_sentences(path: Path) -> SentencesFile:
             f"byte {error.start + 1} is not UTF-8", expected="UTF-8", hint="save the file as UTF-8", path=path
         ) from error
     rows: dict[str, SentenceRow] = {}
-    for line, row in found:
+    for line, row in numbered:
         if not row.id or row.id in rows:
             errors.append(_bad(f"the id {shown(row.id)} is {'used twice' if row.id else 'empty'}", path, line))
         elif len(row.text) > MAX_TEXT_CHARS or "\0" in row.text:
@@ -79,15 +79,15 @@ def _table(path: Path) -> tuple[list[str], list[tuple[int, SentenceRow]], list[E
     if "text" not in names:
         raise InputError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
     column, key = names.index("text"), names.index("id") if "id" in names else None
-    found: list[tuple[int, SentenceRow]] = []
+    numbered: list[tuple[int, SentenceRow]] = []
     errors: list[ErrorRecord] = []
     for line, cells in table:
         if len(cells) == len(header):
-            name = str(len(found) + len(errors) + 1) if key is None else cells[key]
-            found.append((line, SentenceRow(name, cells[column], tuple(cells))))
+            name = str(len(numbered) + len(errors) + 1) if key is None else cells[key]
+            numbered.append((line, SentenceRow(name, cells[column], tuple(cells))))
         else:
             errors.append(_bad(f"the row has {len(cells)} cells, the header {len(header)}", path, line))
-    return header, found, errors
+    return header, numbered, errors
 
 
 def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
@@ -107,8 +107,8 @@ def written(sentences: SentencesFile, made: Mapping[str, str]) -> tuple[str, str
     A table keeps its other columns and loses the rows that failed. Lines keep their order; where one failed, a table of
     the others is written instead, since an empty or missing line would shift or falsify the result.
     """
-    whole = not sentences.errors and all(row.id in made for row in sentences.rows)
-    if not sentences.header and whole:
+    complete = not sentences.errors and all(row.id in made for row in sentences.rows)
+    if not sentences.header and complete:
         return ".txt", "".join(f"{made[row.id]}\n" for row in sentences.rows)
     header = sentences.header or ("id", "text")
     column = [name.strip().lower() for name in header].index("text")

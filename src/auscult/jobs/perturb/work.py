@@ -76,14 +76,14 @@ def conversions(path: Path) -> list[str]:
     with open_regular(path) as file, opened(file, path=path, limits=DEFAULT_LIMITS) as picture:
         mode, stored = picture.mode, [tile[3] for tile in getattr(picture, "tile", ())]
         raw = [str(entry if isinstance(entry, str) or not entry else entry[0]) for entry in stored]
-        found = {
+        changes = {
             "16 bits to 8": mode.startswith("I") or any(";16" in entry for entry in raw),
             "alpha over black": mode == "RGBa" or picture.has_transparency_data,
             "turned upright": orientation(picture) != 1,
             "the first of several pictures": _several(picture),
             f"{_MODES.get(mode.partition(';')[0], mode)} to RGB": mode not in {"RGB", "RGBA", "RGBa"},
         }
-    return [what for what, changed in found.items() if changed]
+    return [conversion for conversion, changed in changes.items() if changed]
 
 
 def _several(picture: object) -> bool:
@@ -145,8 +145,8 @@ class _Carrier:
         truth = _known(item.truth, ("iou", "defect", "difficulty", "action"))
         true = None
         if item.truth.mask is not None:
-            true_value, true, made = self._mask(item.truth.mask, f"truth/{name}")
-            files |= made
+            true_value, true, mask_files = self._mask(item.truth.mask, f"truth/{name}")
+            files |= mask_files
             truth = {"mask": true_value, **truth}
         if self.plan is not None and "iou" in truth:
             # both masks moved, so their IoU is computed anew; without the true mask it is not known
@@ -168,12 +168,12 @@ class _Carrier:
         if ref.path is None:
             return ref.segmentation, None, {}
         file = name + ref.path.suffix.lower()
-        named: Any = file
+        value: Any = file
         if ref.index is not None:
-            named = {"path": file, "index": ref.index, "labels": ref.labels}
+            value = {"path": file, "index": ref.index, "labels": ref.labels}
         elif ref.labels:
-            named = {"path": file, "labels": True}
-        return named, None, {file: read_bytes(ref.path)}
+            value = {"path": file, "labels": True}
+        return value, None, {file: read_bytes(ref.path)}
 
 
 def _counted(defect: Defect | None, value: float) -> dict[str, Any]:
@@ -203,14 +203,14 @@ def refuse_soundless(output: Output, names: Iterable[str]) -> None:
     needing, recipe = dict.fromkeys(names), output.recipe
     if not needing:
         return
-    what = " and ".join(map(base_of, needing))
+    kinds = " and ".join(map(base_of, needing))
     medium = "video" if output.part.medium == "video" else "folder of frames"
-    rest = [step.name.rpartition(".")[0] for step in recipe.steps if step.name not in needing]
-    more = f", as --kind {'+'.join(rest)}" if rest and not recipe.schedule.draws_types else ""
+    others = [step.name.rpartition(".")[0] for step in recipe.steps if step.name not in needing]
+    instead = f", as --kind {'+'.join(others)}" if others and not recipe.schedule.draws_types else ""
     raise InputError(
-        f"the {medium} has no sound, and {what} needs one: nothing was made of this file by {recipe.name}",
+        f"the {medium} has no sound, and {kinds} needs one: nothing was made of this file by {recipe.name}",
         expected="a video with sound",
-        hint=f"leave the file out, or perturb it without {what}{more}",
+        hint=f"leave the file out, or perturb it without {kinds}{instead}",
         path=output.part.path,
     )
 
@@ -295,10 +295,10 @@ def rendered_blocks(sound: SoundReader, plan: Plan, *, path: Path) -> Iterator[S
 
 def _held(sound: SoundReader, span: slice, *, path: Path) -> Samples:
     """The samples of a span, finite."""
-    held = SampleBlocks(sound.shape[0], span.stop - span.start, path=path)
+    blocks = SampleBlocks(sound.shape[0], span.stop - span.start, path=path)
     for start in range(span.start, span.stop, BLOCK):
-        held.put(sound[..., start : min(span.stop, start + BLOCK)])
-    return held.samples()
+        blocks.put(sound[..., start : min(span.stop, start + BLOCK)])
+    return blocks.samples()
 
 
 def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth: Depth) -> dict[str, Any]:
@@ -373,8 +373,8 @@ def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
         if item.id in items:
             refs = (item.mask, None if item.truth is None else item.truth.mask)
             masks += [[item.id, *mask_digest(ref)] for ref in refs if ref is not None]
-    whole = _clip_digest(part.clip) if part.clip else None if part.path is None else digest_file(part.path)
-    return digest_json([whole, masks, part.text, part.key, part.index, part.count])
+    digest = _clip_digest(part.clip) if part.clip else None if part.path is None else digest_file(part.path)
+    return digest_json([digest, masks, part.text, part.key, part.index, part.count])
 
 
 @lru_cache(maxsize=4)
@@ -397,13 +397,13 @@ class Perturber:
         part, folder = output.part, output.recipe.name
         do = {"picture": self._picture, "sound": self._sound, "video": self._video, "sentence": self._sentence}
         try:
-            made = do[part.medium](output)
-            errors = [error_to_json(f"{folder}/{item}", error) for item, error in made.errors]
-            if not made.row:
+            result = do[part.medium](output)
+            errors = [error_to_json(f"{folder}/{item}", error) for item, error in result.errors]
+            if not result.row:
                 return Result(id=output.id, errors=errors)
             row: dict[str, Any] = {"id": output.id, "recipe": folder, "part": part.id}
             row |= {"kind": part.kind, "key": part.key}
-            files = {f"{folder}/{name}": data for name, data in made.files.items()}
+            files = {f"{folder}/{name}": data for name, data in result.files.items()}
             if output.file:
                 row["output"] = output.file
                 row["bytes"] = {output.file: (self.options.out / output.file).stat().st_size}
@@ -413,7 +413,7 @@ class Perturber:
             )  # for items, another part may take the step
             if left:
                 row["not_done"] = left
-            row |= {**made.row, "input": part_digest(part, made.row.get("items", ()))}
+            row |= {**result.row, "input": part_digest(part, result.row.get("items", ()))}
             return Result(id=output.id, rows={OUTPUTS: [row]}, files=files, errors=errors)
         except OutputError:
             raise
@@ -456,9 +456,10 @@ class Perturber:
                     hint="keep pictures that are not of one clip in other folders",
                     path=source,
                 )
-        made, changed = plan.frame(frame, part.index), conversions(source)
-        write_frame(self.options.out / output.file, made)
-        row: dict[str, Any] = {"sha256": frame_digest([made]), "size": list(frame.shape[:2]), "plan": plan.as_json()}
+        rendered, changed = plan.frame(frame, part.index), conversions(source)
+        write_frame(self.options.out / output.file, rendered)
+        digest = frame_digest([rendered])
+        row: dict[str, Any] = {"sha256": digest, "size": list(frame.shape[:2]), "plan": plan.as_json()}
         row |= {"shown": shown} if part.clip else {}
         return row | ({"converted": changed} if changed else {})
 
@@ -508,12 +509,12 @@ class Perturber:
     def _sentence(self, output: Output) -> Made:
         text = output.part.text
         plan = self._plan(output, sentence=text, keep=self.options.keep, keep_head=self.options.keep_head)
-        made = plan.sentence(text)
-        if any(made.count(sign) > text.count(sign) for sign in "\n\r\0"):
+        perturbed = plan.sentence(text)
+        if any(perturbed.count(sign) > text.count(sign) for sign in "\n\r\0"):
             raise InputError("the perturbed sentence has a line end or NUL that was not there", expected="one line")
         words = [[change.start, change.before, change.after] for change in plan.words]
-        digest = hashlib.sha256(made.encode("utf-8", "surrogatepass")).hexdigest()
-        return Made(row={"sha256": digest, "text": made, "words": words, "plan": plan.as_json()})
+        digest = hashlib.sha256(perturbed.encode("utf-8", "surrogatepass")).hexdigest()
+        return Made(row={"sha256": digest, "text": perturbed, "words": words, "plan": plan.as_json()})
 
 
 def _path(part: PerturbedPart) -> Path:
