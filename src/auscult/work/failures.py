@@ -99,9 +99,9 @@ def of_setup_death(code: int, stage: str, *, memory_mb: int | None = None) -> Au
 
 def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
     """What to raise when a worker was not ready for its first task in time."""
-    what = "the model was not loaded" if stage == MODEL_STAGE else "a worker process was not set up"
+    problem = "the model was not loaded" if stage == MODEL_STAGE else "a worker process was not set up"
     return UsageError(
-        f"{what} within {limit_s:g} s",
+        f"{problem} within {limit_s:g} s",
         hint=f"raise {_limit('--timeout', stage)} where it needs longer; does it wait for a lock, a download or a key?",
     )
 

@@ -152,11 +152,11 @@ class Conversation:
         return value
 
     def _ended(self) -> ProgramEnded:
-        how = "it closed its standard output without an answer"
+        message = "it closed its standard output without an answer"
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_GRACE_S / 4)
-            how = f"it ended without an answer ({f'signal {-code}' if code < 0 else f'exit status {code}'})"
-        return ProgramEnded(how, expected=self._answers, hint="run it by hand with one request to see why")
+            message = f"it ended without an answer ({f'signal {-code}' if code < 0 else f'exit status {code}'})"
+        return ProgramEnded(message, expected=self._answers, hint="run it by hand with one request to see why")
 
     def end(self, *, at_once: bool = False) -> str:
         """End it, by closing its input first or at once; gives its last words on one line of printable ASCII."""

@@ -223,10 +223,10 @@ class _Pool:
         clean = False
         remove_leftovers()
         try:
-            more = True
+            has_more = True
             while True:
                 WATCH.moved()
-                more = self._fill(source if more else iter(())) and more
+                has_more = self._fill(source if has_more else iter(())) and has_more
                 if self._results:
                     yield self._results.popleft()
                 elif any(worker.key is not None for worker in self._workers.values()):

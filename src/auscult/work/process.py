@@ -58,9 +58,9 @@ class ProcessTree:
         """
         now = time.monotonic()
         if now - self._looked_at >= _LOOK_AGAIN_S:
-            there = _processes()
-            self._marked = {process: self._marked[process] for process in there if process in self._marked}
-            self._members = [process for process in there if self._is_member(process)]
+            running = _processes()
+            self._marked = {process: self._marked[process] for process in running if process in self._marked}
+            self._members = [process for process in running if self._is_member(process)]
             self._looked_at = now
         return self._members
 
@@ -83,12 +83,12 @@ class ProcessTree:
             return False
         if not self._mark:
             return False
-        found = self._marked.get(process)
-        if found is None:
-            found = _has_mark(process, self._mark)
-            if found is not None:
-                self._marked[process] = found  # what it inherited stays
-        return bool(found)
+        is_marked = self._marked.get(process)
+        if is_marked is None:
+            is_marked = _has_mark(process, self._mark)
+            if is_marked is not None:
+                self._marked[process] = is_marked  # what it inherited stays
+        return bool(is_marked)
 
 
 def _processes() -> list[int]:
@@ -191,8 +191,8 @@ def remove_leftovers() -> None:
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            found = _NAME.fullmatch(entry.name)
-            if found and not _is_alive(int(found[1])):
+            match = _NAME.fullmatch(entry.name)
+            if match and not _is_alive(int(match[1])):
                 _remove(Path(entry.path))
 
 
@@ -262,10 +262,10 @@ class StderrRelay:
                 return False
             if not block:
                 return False
-            shown = block[: _MOST_BYTES - self._passed]
-            self._passed += len(shown)
-            self._left_out += len(block) - len(shown)
-            _write_stderr(shown)
+            passed = block[: _MOST_BYTES - self._passed]
+            self._passed += len(passed)
+            self._left_out += len(block) - len(passed)
+            _write_stderr(passed)
         return True
 
     def end_task(self) -> None:
@@ -396,8 +396,8 @@ class Process:
         with _Listener(process, lambda: self._goes_on(process, tree)) as listener:
             while (body := frames.read(listener)) is not None:
                 listener.end_task()
-                taken = 0.0 if self._memory_mb is None else resident_mb(tree, self._memory_mb)
-                self._events.put(Event(self, "message", body=body, memory_mb=taken))
+                used_mb = 0.0 if self._memory_mb is None else resident_mb(tree, self._memory_mb)
+                self._events.put(Event(self, "message", body=body, memory_mb=used_mb))
             listener.end_task()
         limit = time.monotonic() + _GRACE_S
         while not self._has_ended(process) and time.monotonic() < limit:

@@ -110,7 +110,7 @@ class _Asking(Generic[P, R]):
         if self._timeout_s is None:
             return None
         with self._lock:
-            first = min((begun for _, begun in self._begun.values()), default=time.monotonic())
+            first = min((start for _, start in self._begun.values()), default=time.monotonic())
         return max(0.0, first + self._timeout_s - time.monotonic())
 
     def give_up(self) -> None:
@@ -118,7 +118,7 @@ class _Asking(Generic[P, R]):
         limit_s = self._timeout_s or 0.0
         with self._lock:
             until = time.monotonic() - limit_s
-            late = {thread: task for thread, (task, begun) in self._begun.items() if begun <= until}
+            late = {thread: task for thread, (task, start) in self._begun.items() if start <= until}
             for thread in late:
                 del self._begun[thread]
                 self.threads.discard(thread)
@@ -249,10 +249,10 @@ class SharedWorker(Generic[P, R]):
                 reply = self._waiting.pop(number)
             reply.put(outcome)
         if event.over_memory:
-            why = failures.of_memory(self._memory_mb or 0, self._stage)
+            failure = failures.of_memory(self._memory_mb or 0, self._stage)
         else:
-            why = failures.of_death(event.code, self._stage)
+            failure = failures.of_death(event.code, self._stage)
         with self._guard:
             waiting, self._waiting, self._process = self._waiting, {}, None
         for reply in waiting.values():
-            reply.put(why if len(waiting) == 1 else FailedTogether(why.error))
+            reply.put(failure if len(waiting) == 1 else FailedTogether(failure.error))

@@ -106,15 +106,15 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     if first is None:
         return False
     busy.set()
-    own, home, stage = os.getpid(), _folder(), ""
+    pid, home, stage = os.getpid(), _folder(), ""
     try:
         make, stage, together = frames.unpack(first)
         function = make()
     except BaseException as error:
-        _end_unless(own)
+        _end_unless(pid)
         frames.write(answers, _unready(failures.of_setup(error, stage)))
         return False
-    _end_unless(own)
+    _end_unless(pid)
     _one_processor()
     busy.clear()
     frames.write(answers, frames.pack(("ready", None)))
@@ -126,7 +126,7 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
         WATCH.moved()
         answer = _answer(function, message, stage)
         WATCH.rest()
-        _end_unless(own)
+        _end_unless(pid)
         _return_to(home)
         busy.clear()
         frames.write(answers, answer)
@@ -139,16 +139,16 @@ def _serve_together(
     function: Callable[[Any], Any], inbox: SimpleQueue[bytes | None], answers: BinaryIO, *, stage: str
 ) -> None:
     """Do each task in a thread of its own; task and answer have a number, since answers come in any order."""
-    own, writing = os.getpid(), threading.Lock()
+    pid, writing = os.getpid(), threading.Lock()
 
     def answer(number: int, payload: Any) -> None:
         try:
-            found = frames.pack(function(payload))
+            packed = frames.pack(function(payload))
         except BaseException as error:
-            found = frames.pack(failures.of_exception(error, stage))
-        _end_unless(own)
+            packed = frames.pack(failures.of_exception(error, stage))
+        _end_unless(pid)
         with writing:
-            frames.write(answers, frames.pack(("done", (number, found))))
+            frames.write(answers, frames.pack(("done", (number, packed))))
 
     while (message := inbox.get()) is not None:
         threading.Thread(target=answer, args=frames.unpack(message), daemon=True).start()

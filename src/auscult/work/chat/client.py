@@ -170,9 +170,9 @@ class ChatClient:
         """
         if self._health.over is not None:
             raise self._health.over
-        most = 0.0 if self._price is None else self._price.of(call.most)
-        begun = time.monotonic()
-        with self._spending.reserved(most):
+        most_cost = 0.0 if self._price is None else self._price.of(call.most)
+        start = time.monotonic()
+        with self._spending.reserved(most_cost):
             reply, tries = self._tried(body_bytes(call.body), streamed=call.body.get("stream") is True)
             cost = None if self._price is None else self._price.of(reply.tokens or call.most)
             self._spending.add(cost or 0.0)
@@ -181,7 +181,7 @@ class ChatClient:
         return replace(
             reply,
             text=self.without_key(reply.text),
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - start,
             tries=tries,
             cost=cost,
         )
@@ -244,8 +244,8 @@ class ChatClient:
 
     def _refused(self, answer: Any) -> tuple[str, float | None]:
         """What a status other than 200 says, and how long to wait before a further try; raises where none is left."""
-        status, said = answer.status_code, self.without_key(told(answer.content))[:_MOST_TOLD]
-        problem = f"the endpoint answered {status}" + (f": {said}" if said else "")
+        status, message = answer.status_code, self.without_key(told(answer.content))[:_MOST_TOLD]
+        problem = f"the endpoint answered {status}" + (f": {message}" if message else "")
         if status == 401 or (status in {403, 404} and not self._health.replied):
             raise self._ended(problem, hint=_REFUSED[status])
         if status == 429 and code_of(answer.content) in _UNPAID:
@@ -326,8 +326,10 @@ def _connected(endpoint: Endpoint, secret: str) -> _Connected:
         connections=endpoint.connections,
     )
     # What openai would read from the environment goes to whatever address was given: nothing of it is sent.
-    own = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    api = openai.OpenAI(api_key=secret or _NO_KEY, base_url=endpoint.base_url, default_headers=own, http_client=http)
+    omitted = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    api = openai.OpenAI(
+        api_key=secret or _NO_KEY, base_url=endpoint.base_url, default_headers=omitted, http_client=http
+    )
     headers = {name: value for name, value in api.default_headers.items() if isinstance(value, str)} | api.auth_headers
     return _Connected(http, httpx2.URL(f"{api.base_url}chat/completions"), httpx2.Headers(headers))
 
@@ -340,8 +342,8 @@ def _shown(error: Exception) -> str:
 
 def _wait_s(content: bytes, number: int) -> float:
     """Half a second, then twice as long each time, drawn from the upper half: requests that failed at once spread."""
-    drawn = float(generator(0, "chat", crc32(content), number).random())
-    return _FIRST_WAIT_S * 2.0 ** (number - 1) * (0.5 + 0.5 * drawn)
+    share = float(generator(0, "chat", crc32(content), number).random())
+    return _FIRST_WAIT_S * 2.0 ** (number - 1) * (0.5 + 0.5 * share)
 
 
 def _asked_s(headers: Mapping[str, str]) -> float | None:
@@ -360,7 +362,7 @@ def _asked_s(headers: Mapping[str, str]) -> float | None:
 def _until(text: str) -> float:
     """Seconds to a date of HTTP; -1 where it is none."""
     try:
-        at = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except ValueError:
         return -1.0
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -48,16 +48,16 @@ class ChatReply:
 
 def read_whole(body: bytes) -> ChatReply:
     """The reply in a JSON body; ``Malformed`` where it holds none."""
-    found = _json(body)
-    choices = found.get("choices")
+    content = _json(body)
+    choices = content.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise Malformed(told(found) or "it has no choice")
+        raise Malformed(told(content) or "it has no choice")
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise Malformed("its choice has no message")
     return ChatReply(
-        text=_text(message), finish=_word(choices[0].get("finish_reason")), tokens=_tokens(found.get("usage")),
-        model=_word(found.get("model")),
+        text=_text(message), finish=_word(choices[0].get("finish_reason")), tokens=_tokens(content.get("usage")),
+        model=_word(content.get("model")),
     )  # fmt: skip
 
 
@@ -69,11 +69,11 @@ def read_events(body: bytes) -> ChatReply:
         if event == _DONE:
             ended = True
             break
-        found = _json(event.encode("utf-8", "surrogatepass"))
-        if "error" in found:
-            raise Malformed(told(found) or "it ends with an error")
-        model, tokens = model or _word(found.get("model")), _tokens(found.get("usage")) or tokens
-        choices = found.get("choices")
+        chunk = _json(event.encode("utf-8", "surrogatepass"))
+        if "error" in chunk:
+            raise Malformed(told(chunk) or "it ends with an error")
+        model, tokens = model or _word(chunk.get("model")), _tokens(chunk.get("usage")) or tokens
+        choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
             delta = choices[0].get("delta")
             text.append(_text(delta) if isinstance(delta, Mapping) else "")
@@ -118,12 +118,12 @@ def _events(body: bytes) -> Iterator[str]:
 
 def _json(body: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
         raise Malformed("it is no JSON") from None
-    if not isinstance(found, Mapping):
+    if not isinstance(content, Mapping):
         raise Malformed("it is no object of JSON")
-    return found
+    return content
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -133,9 +133,9 @@ def _text(message: Mapping[str, Any]) -> str:
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "".join(part for part in parts if isinstance(part, str))
     refusal = message.get("refusal")
-    found = content if isinstance(content, str) and content else refusal if isinstance(refusal, str) else ""
+    text = content if isinstance(content, str) and content else refusal if isinstance(refusal, str) else ""
     # Half a surrogate pair, which JSON can spell, could not be written to a record.
-    return found[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    return text[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 def _tokens(usage: object) -> Tokens | None:

@@ -48,9 +48,9 @@ def body_bytes(body: Mapping[str, Any]) -> bytes:
         media.append(value)
         return _PLACE
 
-    first, *rest = json.dumps(body, default=place).encode("ascii").split(f'"{_PLACE}"'.encode())
+    first, *texts = json.dumps(body, default=place).encode("ascii").split(f'"{_PLACE}"'.encode())
     parts = [first]
-    for medium, text in zip(media, rest, strict=True):
+    for medium, text in zip(media, texts, strict=True):
         parts += [b'"', medium.after.encode("ascii"), b64encode(medium.data), b'"', text]
     return b"".join(parts)
 
@@ -163,6 +163,6 @@ def struck(text: bytes, secret: str) -> bytes:
 def _proxy(base_url: str) -> str | None:
     """The proxy that the environment names for an address."""
     parts = urlsplit(base_url)
-    known = getproxies()
-    found = known.get(parts.scheme) or known.get("all")
-    return None if not found or proxy_bypass(parts.hostname or "") else found
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return None if not proxy or proxy_bypass(parts.hostname or "") else proxy
