@@ -85,9 +85,9 @@ class Cascade:
         self._kept = kept if kept is not None else ReplyCache()
         self._estimated: set[str] = set()
         self._models = models = [*(describer.model for describer in self._describers), answerer]
-        told = [[describer.of, {**_ASKS, **describer.asks}] for describer in self._describers]
-        named = [[model.name, model.revision] for model in models]
-        self.revision = digest_json([named, told, _TOLD])[:12]
+        describing = [[describer.of, {**_ASKS, **describer.asks}] for describer in self._describers]
+        model_ids = [[model.name, model.revision] for model in models]
+        self.revision = digest_json([model_ids, describing, _TOLD])[:12]
         self.connections = max(int(getattr(model, "connections", 0)) or 1 for model in models)
         self.boxes = str(getattr(answerer, "boxes", BOXES))
         self._turns = {id(model): threading.Lock() for model in models if not getattr(model, "connections", 0)}
@@ -113,15 +113,15 @@ class Cascade:
         self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
     ) -> Estimate:
         """What asking would take at most; descriptions that are known, or were estimated before, are not counted."""
-        found, words = NOTHING, []
+        total, words = NOTHING, []
         media = Media(images=images, sounds=sounds, video=video)
         for part in self._to_describe(media):
             estimate = _estimate(part.model, part.ask, part.media)
             words.append("word " * estimate.tokens.received)  # as long as the description may be
             if part.key not in self._kept and part.key not in self._estimated:
                 self._estimated.add(part.key)
-                found += estimate
-        return found + _estimate(self._answerer, _composed(words, question), self._left(media))
+                total += estimate
+        return total + _estimate(self._answerer, _composed(words, question), self._left(media))
 
     def close(self) -> None:
         """Close all models."""
@@ -152,8 +152,8 @@ class Cascade:
 
     def _asked(self, model: OmniModel, text: str, *, media: Media[Path]) -> CountedText:
         with self._turns.get(id(model), nullcontext()):
-            found = model.answer(text, images=media.images, sounds=media.sounds, video=media.video)
-        return found if isinstance(found, CountedText) else CountedText(found, {})
+            reply = model.answer(text, images=media.images, sounds=media.sounds, video=media.video)
+        return reply if isinstance(reply, CountedText) else CountedText(reply, {})
 
 
 class _CascadePart:
@@ -185,8 +185,8 @@ def _estimate(model: object, text: str, media: Media[Path]) -> Estimate:
     estimate = getattr(model, "estimate", None)
     if not callable(estimate):
         return Estimate(requests=1, tokens=Tokens(sent=0, received=0), cost=0.0)  # of a model of one's own
-    found: Estimate = estimate(text, images=media.images, sounds=media.sounds, video=media.video)
-    return found
+    result: Estimate = estimate(text, images=media.images, sounds=media.sounds, video=media.video)
+    return result
 
 
 CHAT: Final = "chat:"
@@ -214,8 +214,8 @@ class ChatHow:
     @classmethod
     def of(cls, options: Any, **more: Any) -> ChatHow:
         """As the options of a command have it (``jobs.options.ChatOptions``); ``more`` are the other attributes."""
-        asked = {"base_url": options.base_url, "profile": options.profile, "connections": options.max_connections}
-        return cls(**asked, budget=options.budget, **more)
+        settings = {"base_url": options.base_url, "profile": options.profile, "connections": options.max_connections}
+        return cls(**settings, budget=options.budget, **more)
 
     def __post_init__(self) -> None:
         """Make the budget; what earlier commands spent is read when it is needed."""
@@ -292,20 +292,20 @@ class CascadeFile:
 
     def __post_init__(self) -> None:
         """Refuse two models that describe the same."""
-        every = [sense for one in self.describe for sense in one.of]
-        if len(every) != len(set(every)):
+        senses = [sense for stage in self.describe for sense in stage.of]
+        if len(senses) != len(set(senses)):
             raise ValueError("one sense is described twice")
 
 
 def named_chat(name: str, *, profile: Path | None, asking: Asking) -> ChatModel:
     """The model ``chat:NAME``; with a profile, NAME may be left out."""
-    wanted = name.removeprefix(CHAT)
+    model = name.removeprefix(CHAT)
     if profile is not None and profile.is_dir():
         files = sorted(file for file in profile.iterdir() if file.suffix.lower() in PROFILE_FILES)
-        known = {one.model: one for one in map(read_profile, files)}
-        return chat_model(wanted, profile=known.get(wanted), asking=asking)
-    found = None if profile is None else read_profile(profile)
-    return chat_model(wanted, profile=found, asking=asking)
+        profiles = {entry.model: entry for entry in map(read_profile, files)}
+        return chat_model(model, profile=profiles.get(model), asking=asking)
+    chosen = None if profile is None else read_profile(profile)
+    return chat_model(model, profile=chosen, asking=asking)
 
 
 def cascade_of(path: Path, *, asking: Asking, kept: ReplyCache | None = None, other: OtherModel) -> Cascade:
@@ -318,7 +318,8 @@ def cascade_of(path: Path, *, asking: Asking, kept: ReplyCache | None = None, ot
     models = [_model(stage, path.parent, asking=asking, other=other) for stage in (*file.describe, file.answer)]
     *describing, answerer = models
     describers = [
-        Describer(model=model, of=one.of, asks=one.asks) for one, model in zip(file.describe, describing, strict=True)
+        Describer(model=model, of=stage.of, asks=stage.asks)
+        for stage, model in zip(file.describe, describing, strict=True)
     ]
     return Cascade(f"cascade.{safe_name(file.name or path.stem)}", describers, answerer, kept=kept)
 
@@ -328,11 +329,11 @@ def _model(stage: _Stage, home: Path, *, asking: Asking, other: OtherModel) -> N
         raise UsageError(f"{stage.model[:80]!r} stands in a cascade", expected="models that are no cascade themselves")
     if not stage.model.startswith(CHAT):
         return other(stage.model)
-    own = Asking(
+    stage_asking = Asking(
         base_url=stage.base_url or asking.base_url,
         connections=asking.connections,
         seed=asking.seed,
         spending=asking.spending,
         sends=asking.sends,
     )
-    return named_chat(stage.model, profile=home / stage.profile if stage.profile else None, asking=own)
+    return named_chat(stage.model, profile=home / stage.profile if stage.profile else None, asking=stage_asking)

@@ -139,9 +139,9 @@ class ChatProfile:
         """Refuse a key where its variable is asked for, and what would change what the profile itself says."""
         if not _VARIABLE.fullmatch(self.key):  # it may be a key, so it is not shown
             raise ValueError("key is not the name of an environment variable, which is in capital letters")
-        own = sorted(self.extra.keys() & (_OWN | {"max_tokens", "max_completion_tokens"}))
-        if own:
-            raise ValueError(f"extra holds {own[0]!r}, which the profile or the run decides")
+        reserved = sorted(self.extra.keys() & (_OWN | {"max_tokens", "max_completion_tokens"}))
+        if reserved:
+            raise ValueError(f"extra holds {reserved[0]!r}, which the profile or the run decides")
         secret = next((name for name in _names(self.extra) if _SECRETS.fullmatch(name.lower())), None)
         if secret is not None:
             raise ValueError(f"extra holds {secret[:40]!r}: keys are read from the environment alone")
@@ -157,8 +157,10 @@ class ChatProfile:
 
     def digest(self, *, base_url: str, seed: int) -> str:
         """What an answer depends on beside the question and its media."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _APART}
-        return digest_json([_FORMAT, own, self.revision or base_url.rstrip("/"), seed if self.seeded else None])[:12]
+        settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _APART}
+        return digest_json([_FORMAT, settings, self.revision or base_url.rstrip("/"), seed if self.seeded else None])[
+            :12
+        ]
 
 
 def read_profile(path: Path) -> ChatProfile:
@@ -189,8 +191,8 @@ def read_settings(kind: type[SettingsKind], path: Path, *, what: str, expected: 
 
 def named_profile(name: str) -> ChatProfile:
     """The profile of a model that comes with auscult, or one that says nothing but the name."""
-    known = shipped_profiles()
-    return known.get(name) or ChatProfile(model=name)
+    profiles = shipped_profiles()
+    return profiles.get(name) or ChatProfile(model=name)
 
 
 def shipped_profiles() -> Mapping[str, ChatProfile]:
@@ -204,20 +206,20 @@ def shipped_profiles() -> Mapping[str, ChatProfile]:
 def _names(value: object) -> Iterator[str]:
     """The names of all keys, however deep they are nested."""
     if isinstance(value, Mapping):
-        for name, held in value.items():
+        for name, part in value.items():
             yield str(name)
-            yield from _names(held)
+            yield from _names(part)
     elif isinstance(value, list):
-        for held in value:
-            yield from _names(held)
+        for part in value:
+            yield from _names(part)
 
 
 def _parsed(kind: type[SettingsKind], content: bytes, path: Path) -> SettingsKind:
     try:
-        found = load(content) if path.suffix.lower() == ".json" else tomllib.loads(content.decode("utf-8"))
+        values = load(content) if path.suffix.lower() == ".json" else tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"it is no {path.suffix[1:].upper() or 'TOML'}: {str(error)[:100]}", path=path) from error
-    return from_json(kind, found, error=UsageError, path=path, exact=True)
+    return from_json(kind, values, error=UsageError, path=path, exact=True)
 
 
 MOST_BYTES: Final = 64 << 20
@@ -254,16 +256,16 @@ def parts_of(media: Media[File], profile: ChatProfile) -> list[MessagePart]:
     An InputError where a file cannot be read, or the profile takes nothing of its kind; a TooLarge where they are more
     than one request may hold.
     """
-    found: list[MessagePart] = []
+    parts: list[MessagePart] = []
     for part in _parts(media, profile):
-        found.append(part)
-        if sum(one.size for one in found) > MOST_BYTES:
+        parts.append(part)
+        if sum(entry.size for entry in parts) > MOST_BYTES:
             raise TooLarge(
                 f"the media of one question have more than {MOST_BYTES >> 20} MiB",
                 expected="fewer or smaller files",
                 hint="longest_side_px, sound_rate_hz and frames of the profile make them smaller",
             )
-    return found
+    return parts
 
 
 def _parts(media: Media[File], profile: ChatProfile) -> Iterator[MessagePart]:
@@ -339,9 +341,9 @@ def _sound(file: File, profile: ChatProfile) -> MessagePart:
     url = _data_url(f"audio/{kind}", data)
     if profile.sounds == "audio_url":
         return MessagePart(body={"type": "audio_url", "audio_url": {"url": url}}, tokens=tokens, size=len(data))
-    held = url if profile.sounds == "input_audio_url" else Base64(data)
+    payload = url if profile.sounds == "input_audio_url" else Base64(data)
     return MessagePart(
-        body={"type": "input_audio", "input_audio": {"data": held, "format": kind}}, tokens=tokens, size=len(data)
+        body={"type": "input_audio", "input_audio": {"data": payload, "format": kind}}, tokens=tokens, size=len(data)
     )
 
 
