@@ -220,7 +220,8 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, b
         if new_share - old_share > limit:
             yield (
                 f"The record looks unlike the calibration set: {new_share:.0%} of its masks have a novelty "
-                f"above {threshold:.2f}, {old_share:.0%} there. The promise is on masks like those of the calibration set."
+                f"above {threshold:.2f}, {old_share:.0%} there. "
+                "The promise is on masks like those of the calibration set."
             )
     else:
         yield "The calibration table has no novelty, so whether the record's masks are like it was not checked by that."

@@ -151,8 +151,8 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
         count = _pairs_of(correlation)
         yield Figure(
             name=f"correlation_{room}",
-            caption=f"{_CORRELATED[correlation.of].format(room_in(room))}, case by case, over all models; likes beside one "
-            "another" + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
+            caption=f"{_CORRELATED[correlation.of].format(room_in(room))}, case by case, over all models; likes beside "
+            "one another" + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
             drawing=matrix(
                 Matrix(names=correlation.order, values=values, n=count[0] if len(count) == 1 else None),
                 Words(axis="Pearson's r"),

@@ -93,7 +93,8 @@ def _of_cases(sets: Sequence[DataSet]) -> Iterator[str]:
         for record in data.records:
             omitted = len(record.digests) - len(data.grid.cases)
             if omitted:
-                yield f"{record.label}: {omitted} of {len(record.digests)} cases are left out: not in all of {data.name}."
+                count = len(record.digests)
+                yield f"{record.label}: {omitted} of {count} cases are left out: not in all of {data.name}."
         seeds = dict.fromkeys(record.seed for record in data.records)
         if len(seeds) > 1:
             yield (
@@ -110,7 +111,8 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
             identical = [name for name, digest in record.digests.items() if other.digests.get(name) == digest]
             same_name = [name for name in record.digests if name in other.digests]
             if identical:
-                yield f"{first.name} and {second.name} have {len(identical)} cases in common but score them differently."
+                count = len(identical)
+                yield f"{first.name} and {second.name} have {count} cases in common but score them differently."
             elif same_name:
                 yield f"{first.name} and {second.name} have {len(same_name)} cases of one name but of other content."
 
