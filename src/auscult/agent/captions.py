@@ -159,10 +159,8 @@ def _measured_samples(
     keys, failed = {sample.name: sample.key for sample in samples}, list[tuple[str, str]]()
     unmeasured = {keys[sample.name]: sample for sample in samples if keys[sample.name] not in cache}
     progress.stage("describing samples", len(unmeasured))
-    count, tasks = (
-        min(workers, -(-len(unmeasured) // _PER_WORKER)),
-        (Task(key, sample) for key, sample in unmeasured.items()),
-    )
+    count = min(workers, -(-len(unmeasured) // _PER_WORKER))
+    tasks = (Task(key, sample) for key, sample in unmeasured.items())
     for result in run_tasks(_measurer, tasks, workers=count, timeout_s=_LIMIT_S, stage=_STAGE):
         progress.step()
         if isinstance(result.outcome, Failed):
@@ -313,10 +311,7 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
     place, times, (height, width) = _PLACES.get(kind, ()), plan.key_times_s, plan.size
     trajectories = [[(pose.x * width, pose.y * height) for pose in map(path.pose, times)] for path in plan.layout.paths]
     steps = [float(np.mean(np.hypot(*np.diff(trajectory, axis=0).T))) for trajectory in trajectories]
-    words = [
-        *(scene_object.look.category for scene_object in plan.objects),
-        *(track.source.noun for track in plan.tracks),
-    ]
+    words = [*(drawn.look.category for drawn in plan.objects), *(track.source.noun for track in plan.tracks)]
     return {
         "place": list(place), "day": "day" if "outdoors" in place else "unknown",
         "indoors": "indoors" in place if place else None, "motion": round(max(steps) / math.hypot(height, width), 4),

@@ -105,9 +105,8 @@ def _read(views: RecordViews, question: str) -> _Read:
         remaining, times = re.subn(rf"\b(?:{phrase})\b", " ", remaining, flags=re.IGNORECASE)
         read.words |= set(meaning.split()) if times else set()
     tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
-    first_words = Counter(
-        _first_word(name) for (name,) in tested
-    )  # "at full strength" is not about baseline.full_frame
+    # "at full strength" is not about baseline.full_frame
+    first_words = Counter(_first_word(name) for (name,) in tested)
     known_names = {tuple(row) for row in names}
     spelled_ones = [entry for entry in _TABLES["spelled"] if entry[0] != "metric" or tuple(entry[:2]) in known_names]
     for key, name, *spelled in (*models, *spelled_ones, *names):
@@ -165,9 +164,8 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
     ]
     if not complete or read.negated or len(read.unknown) >= len(read.words):
         nearest = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
-        cause = (
-            "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
-        )
+        unknown = ", ".join(read.unknown[:5]) or "what of"
+        cause = "it excludes something" if read.negated else f"not understood: {unknown}"
         text = f"This is none of the {len(forms)} questions answered without a model ({cause}). Nearest:"
         return RecordAnswer(
             question=question,
@@ -299,9 +297,8 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
     model, problem = named_chat(llm, profile=profile, asking=Asking(base_url=base_url, connections=1)), ""
     try:
         for _ in range(2):
-            reply = str(model.answer(f"{text}\nYour last query was refused: {problem}" if problem else text))[
-                :_MOST_REPLY
-            ]
+            question_text = f"{text}\nYour last query was refused: {problem}" if problem else text
+            reply = str(model.answer(question_text))[:_MOST_REPLY]
             reply = after_thought(reply)
             fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
             sql = (fenced[1] if fenced else reply).strip().rstrip(";")

@@ -41,9 +41,8 @@ def agent(options: AgentOptions, shown: Shown) -> None:
             break
         except LimitReached as error:
             name = f"max_{error.limit}"
-            of_plan = (
-                getattr(announced[-1].plan.limits, error.limit) if announced else 0
-            )  # none yet while it is proposed
+            # none yet while it is proposed
+            of_plan = getattr(announced[-1].plan.limits, error.limit) if announced else 0
             limit = getattr(options, name) or of_plan or 1
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise

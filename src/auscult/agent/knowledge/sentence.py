@@ -171,9 +171,8 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
     if _denying().isdisjoint(map(_key, words)):
         return set()
-    inside = {
-        index for match in matches for index in range(match.start, match.end)
-    }  # "things that are not there" is a term
+    # "things that are not there" is a term
+    inside = {index for match in matches for index in range(match.start, match.end)}
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
     denial_start, met = 0, -1  # where the last denial began, and the last word of a term
     for index, word in enumerate(words):
@@ -253,12 +252,9 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     present, absent = _situations(names)
     wished, unwished = _kinds(names, absent)
     objects, unobjects = names["objects", False], names["objects", True]
-    conflicting = [
-        *names["kinds", False] & names["kinds", True],
-        *names["situations", False] & names["situations", True],
-    ]
+    both = [*names["kinds", False] & names["kinds", True], *names["situations", False] & names["situations", True]]
     levels = _levels(words, matches)
-    remarks = [f"The sentence both names and denies {name}: it is taken." for name in conflicting]
+    remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
     return Reading(
         situations=_in_order(situations(), present),
         denied=_in_order(situations(), absent),
@@ -335,9 +331,8 @@ def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
     for index, word in mentions:
         if index not in inside:
             after = index + 1 in inside and inside[index + 1].of(_KINDS)
-            levels |= (
-                {word} if after or any(_is("strength", words, near) for near in range(index - 2, index + 3)) else set()
-            )
+            if after or any(_is("strength", words, near) for near in range(index - 2, index + 3)):
+                levels.add(word)
     for index in range(len(words)):
         if _is("strength", words, index):
             levels |= set(_numbers(words[index + 1 : index + 10]))

@@ -158,9 +158,8 @@ class ChatProfile:
     def digest(self, *, base_url: str, seed: int) -> str:
         """What an answer depends on beside the question and its media."""
         settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in _APART}
-        return digest_json([_FORMAT, settings, self.revision or base_url.rstrip("/"), seed if self.seeded else None])[
-            :12
-        ]
+        revision = self.revision or base_url.rstrip("/")
+        return digest_json([_FORMAT, settings, revision, seed if self.seeded else None])[:12]
 
 
 def read_profile(path: Path) -> ChatProfile:
