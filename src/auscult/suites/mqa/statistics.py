@@ -110,9 +110,8 @@ def iou_table(items: Sequence[JsonRow]) -> Table:
 def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
     """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
     grouped = by_cell(items)
-    main_protocol = next(
-        (protocol for protocol, _ in grouped), ""
-    )  # the first one is that of images, where there is any
+    # the first one is that of images, where there is any
+    main_protocol = next((protocol for protocol, _ in grouped), "")
     cells: list[tuple[TableCell, str, list[float]]] = []
     for cell, rows in grouped.items():
         for kind in DEFECTS if cell[0] == main_protocol else ():

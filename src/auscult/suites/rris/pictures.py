@@ -76,9 +76,8 @@ def worst_sections(
     ``specs`` are the models of this command: of one that says which words it never learned, the sentences with such.
     """
     grid = done.grid
-    models = sorted((model for model in grid.models if grid.known(model, CLEAN)), key=grid.task.is_baseline)[
-        :MOST_FRAMES
-    ]
+    known = (model for model in grid.models if grid.known(model, CLEAN))
+    models = sorted(known, key=grid.task.is_baseline)[:MOST_FRAMES]
     if not models or grid.task.is_baseline(models[0]):
         return []
     parts = _parts(runner, grid, model=models[0], spec=specs.get(models[0]))
