@@ -11,10 +11,8 @@ import venv
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
-from setuptools.build_meta import build_editable
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "pycocotools")
@@ -24,9 +22,8 @@ def main() -> int:
     """Test every extra that users may install, besides `dev`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = _apart({name: tuple(needs) for name, needs in project["optional-dependencies"].items() if name != "dev"})
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as ahead, ThreadPoolExecutor(2) as beside:
-        ours = Path(folder, build_editable(folder))  # once: pip would install a builder for each
-        made = {name: ahead.submit(_environment, name, ours.as_uri()) for name in extras}  # ahead of the tests
+    with ThreadPoolExecutor(1) as ahead, ThreadPoolExecutor(2) as beside:  # one is made while two are tested
+        made = {name: ahead.submit(_environment, name) for name in extras}
         passes = list(beside.map(lambda name: _passes(name, made[name].result()), extras))
     failed = [name for name, passed in zip(extras, passes, strict=True) if not passed]
     print(f"extras: {len(passes) - len(failed)} of {len(passes)} pass; failed: {', '.join(failed) or 'none'}")
@@ -42,7 +39,7 @@ def _apart(extras: dict[str, tuple[str, ...]]) -> list[str]:
     return list(first.values())
 
 
-def _environment(extra: str, ours: str) -> Path:
+def _environment(extra: str) -> Path:
     """The Python of an environment with the extra alone; kept from earlier runs unless what is wanted has changed."""
     place = ROOT / ".venvs" / extra
     python, stamp = place / "bin" / "python", place / ".made"
@@ -51,7 +48,7 @@ def _environment(extra: str, ours: str) -> Path:
         venv.create(place, clear=True)  # without a pip of its own, which takes longer to install than most packages
         _link(_needed((f"auscult[{extra}]", *TOOLS)), next(place.glob("lib/python*/site-packages")))
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
-        wants = ["--no-compile", "-c", "constraints.txt", f"auscult[{extra}] @ {ours}", *TOOLS]
+        wants = ["--no-compile", "-c", "constraints.txt", "-e", f".[{extra}]", *TOOLS]
         subprocess.run([*pip, *wants], cwd=ROOT, check=True)
         stamp.write_text(wanted)
     return python
@@ -61,7 +58,8 @@ def _needed(wanted: tuple[str, ...]) -> set[str]:
     """Names of the wanted packages and of all that they need, as far as they are installed here; without our own."""
     names, todo, seen = set[str](), [Requirement(one) for one in wanted], set[str]()
     while todo:
-        if str(one := todo.pop()) in seen:
+        one = todo.pop()
+        if str(one) in seen:
             continue
         seen.add(str(one))
         try:
@@ -77,8 +75,10 @@ def _needed(wanted: tuple[str, ...]) -> set[str]:
 
 
 def _link(names: set[str], site: Path) -> None:
-    """Give an environment the packages of this one as further names of their files, compiled modules as well."""
-    # pip checks them by the versions in constraints.txt and installs the rest; copying torch anew takes it a minute
+    """Give an environment the packages of this one as further names of their files, compiled modules as well.
+
+    pip checks them by the versions in constraints.txt and installs the rest; copying torch anew takes it a minute.
+    """
     for name in names:
         for file in distribution(name).files or ():
             source, target = Path(str(file.locate())), site / file
