@@ -20,9 +20,10 @@ from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
 from auscult.jobs.joint import JOINT
 from auscult.jobs.judges import JudgeAsking, judge_spec, sound_judge_arguments
-from auscult.jobs.judging import VERDICTS, identity_arguments, make_auditor
+from auscult.jobs.judging import VERDICTS, identity_arguments, load_default_judge, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
 from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Result, ResultWriter
+from auscult.judge import DEFAULT_JUDGE
 from auscult.models.chat.model import REPLY_CACHE
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
@@ -69,6 +70,11 @@ class Audit(FrameVerb[Summary]):
             message, hint = "the input holds mixtures and nothing separated", "`auscult run separation` separates"
             expected = "'separated' beside 'mixture', or a folder separated/ beside mixtures/"
             raise NothingToDo(message, path=self.options.source, expected=expected, hint=hint)
+
+    @staticmethod
+    def warm_up(options: AuditOptions) -> Callable[[], None] | None:
+        """The default judge is loaded meanwhile."""
+        return load_default_judge if options.judge == DEFAULT_JUDGE else None
 
     def listed(self) -> Listing:
         """What INPUT holds, or the masks of a video."""

@@ -295,6 +295,14 @@ def _renamed(result: Result, name: str) -> Result:
     return replace(result, id=name, rows=rows, errors=[{**row, "id": name} for row in result.errors])
 
 
+def load_default_judge() -> None:
+    """Load what the default judge needs, for workers that are still without a task."""
+    from auscult.judge.masks.prompted import JUDGE
+    from auscult.judge.masks.prompted import verdict as _  # noqa: F401 - imported with the first candidate otherwise
+
+    JUDGE.load()
+
+
 def make_auditor(
     judge: str,
     policy: Policy,

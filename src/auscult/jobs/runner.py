@@ -34,7 +34,7 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json, is_sound
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef, SoundItem
-from auscult.work.pool import KeptWorkers, Task, TaskResult, run_tasks
+from auscult.work.pool import EarlyWorkers, KeptWorkers, Task, TaskResult, run_tasks
 from auscult.work.threads import run_threads
 
 # --- progress ---
@@ -198,6 +198,7 @@ class Workers(Generic[T, R]):
     memory_mb: int | None = None  # limit of a worker's memory; None for none
     threads: int = 0  # instead of processes; each does the parts of a task one at a time
     kept: KeptWorkers | None = None  # where worker processes come from and go to
+    early: EarlyWorkers | None = None  # worker processes that are there already
 
     def results(
         self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
@@ -233,6 +234,7 @@ class Workers(Generic[T, R]):
                 memory_mb=self.memory_mb,
                 stage=self.stage,
                 kept=self.kept,
+                early=self.early,
             )
             return
         workers: list[Callable[[T], R]] = []
@@ -438,9 +440,15 @@ class Verb(ABC, Generic[V, S]):
     once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
     threads: int = 0  # instead of worker processes, where the function waits for others
+    early: EarlyWorkers | None = None
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
+
+    @staticmethod
+    def warm_up(options: Any) -> Callable[[], None] | None:  # noqa: ARG004 - of most verbs nothing takes long
+        """What worker processes can do while the verb lists its tasks; must be picklable."""
+        return None
 
     @abstractmethod
     def manifest(self) -> dict[str, Any]:
@@ -483,6 +491,7 @@ class Verb(ABC, Generic[V, S]):
                     timeout_s=timeout_s,
                     memory_mb=options.memory_mb,
                     threads=self.threads,
+                    early=self.early,
                 )
                 writer.keep_all(workers, tasks, before=partial(self.begin, run=run), after=self.kept)
             return self.finish(writer)
@@ -490,7 +499,11 @@ class Verb(ABC, Generic[V, S]):
     @classmethod
     def of(cls, options: Any, progress: Progress | None = None) -> S:
         """Run the verb with these options; the same options again continue in their output folder."""
-        return cls(options).run(progress)
+        # one fewer than there may be: this process lists the tasks on a processor of its own
+        with EarlyWorkers(cls.warm_up(options), count=options.n_workers - 1) as early:
+            verb = cls(options)
+            verb.early = early
+            return verb.run(progress)
 
 
 def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table]) -> tuple[Summary, list[Table]]:

@@ -5,6 +5,6 @@ are separate interpreters, not forks: no lock or thread of the caller is copied 
 script again, and each computes on one processor, because the workers are the parallelism.
 """
 
-from auscult.work.pool import KeptWorkers, Task, TaskResult, default_workers, run_tasks
+from auscult.work.pool import EarlyWorkers, KeptWorkers, Task, TaskResult, default_workers, run_tasks
 
-__all__ = ["KeptWorkers", "Task", "TaskResult", "default_workers", "run_tasks"]
+__all__ = ["EarlyWorkers", "KeptWorkers", "Task", "TaskResult", "default_workers", "run_tasks"]

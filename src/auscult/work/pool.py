@@ -73,6 +73,7 @@ def run_tasks(
     memory_mb: int | None = None,
     stage: str = "work",
     kept: KeptWorkers | None = None,
+    early: EarlyWorkers | None = None,
 ) -> Iterator[TaskResult[R]]:
     """Run a function over tasks and yield each result as it comes, in any order.
 
@@ -84,7 +85,7 @@ def run_tasks(
     made grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a
     time-out or a result that cannot be sent is a ``Failed``. Where no worker can make the function, an error of ours is
     raised as it is, any other as ``UsageError``; where one has made it, those that cannot cost nothing but themselves.
-    Workers come from ``kept`` where it has some, and go there at the end.
+    Workers come from ``kept`` where it has some, and go there at the end; or from ``early``.
     """
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(
@@ -104,7 +105,7 @@ def run_tasks(
     if setup_s is None and timeout_s is not None:
         setup_s = max(timeout_s, _SETUP_S)
     limits = _Limits(timeout_s, setup_s, memory_mb)
-    return _Pool(first, workers=workers, limits=limits, stage=stage, kept=kept).run(tasks)
+    return _Pool(first, workers=workers, limits=limits, stage=stage, kept=kept, early=early).run(tasks)
 
 
 def _in_this_process(
@@ -155,6 +156,31 @@ class KeptWorkers:
         return None
 
 
+class EarlyWorkers:
+    """Worker processes that warm up while their tasks are still being listed; a context that ends them.
+
+    The next ``run_tasks`` that is given them has them all. There is none without a ``warm_up``.
+    """
+
+    def __init__(self, warm_up: Callable[[], None] | None, *, count: int) -> None:
+        self.events: SimpleQueue[Event] = SimpleQueue()
+        first = frames.pack((warm_up, "start", False))
+        self._processes = [Process(first, self.events) for _ in range(0 if warm_up is None else count)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _end(self._processes, at_once=True)
+
+    def take(self, first: bytes, *, memory_mb: int | None) -> list[Process]:
+        """All of them, which make the function of the setup message ``first`` next; none the second time."""
+        processes, self._processes = self._processes, []
+        for process in processes:
+            process.set_up_again(first, memory_mb=memory_mb)
+        return processes
+
+
 @dataclass(frozen=True, slots=True)
 class _Limits:
     """Limits of a worker, None for no limit; and when it has grown too large to get another task."""
@@ -174,9 +200,10 @@ class _Limits:
 class _Worker:
     """A process and the one task it has."""
 
-    def __init__(self, process: Process, setup_s: float | None, *, kept: bool) -> None:
+    def __init__(self, process: Process, setup_s: float | None, *, kept: bool = False, setups: int = 1) -> None:
         self.process = process
         self.kept = kept  # from an earlier run
+        self.setups = setups  # functions that it has not made yet; the last one does the tasks
         self.ready = False
         self.ready_mb = 0.0
         self.key: str | None = None
@@ -204,14 +231,23 @@ class _Worker:
 
 class _Pool:
     def __init__(
-        self, first: bytes, *, workers: int, limits: _Limits, stage: str, kept: KeptWorkers | None = None
+        self,
+        first: bytes,
+        *,
+        workers: int,
+        limits: _Limits,
+        stage: str,
+        kept: KeptWorkers | None = None,
+        early: EarlyWorkers | None = None,
     ) -> None:
         self._first = first
         self._kept = kept
+        self._early = early
         self._limit = workers
         self._limits = limits
         self._stage = stage
-        self._events: SimpleQueue[Event] = SimpleQueue() if kept is None else kept.events
+        source = kept or early
+        self._events: SimpleQueue[Event] = SimpleQueue() if source is None else source.events
         self._workers: dict[Process, _Worker] = {}
         self._leaving: set[Process] = set()
         self._results: deque[TaskResult[Any]] = deque()
@@ -223,6 +259,9 @@ class _Pool:
         clean = False
         remove_leftovers()
         try:
+            if self._early is not None:
+                for process in self._early.take(self._first, memory_mb=self._limits.memory_mb):
+                    self._workers[process] = _Worker(process, self._limits.setup_s, setups=2)
             has_more = True
             while True:
                 WATCH.moved()
@@ -354,6 +393,9 @@ class _Pool:
             self._lose(worker, value)
             return
         if kind == "ready":
+            worker.setups -= 1
+            if worker.setups:
+                return
             worker.ready, worker.ready_mb = True, event.memory_mb
             self._retries = 1
             worker.begin(self._limits.timeout_s)
@@ -373,7 +415,9 @@ class _Pool:
             for process in [process for process, worker in self._workers.items() if worker.ready]:
                 self._kept.keep(process)
                 processes.remove(process)
-        _end(processes, at_once=not clean)
+        unready = [process for process, worker in self._workers.items() if not worker.ready]  # there was no task left
+        _end(unready, at_once=True)
+        _end([process for process in processes if process not in unready], at_once=not clean)
 
 
 def _end(processes: Sequence[Process], *, at_once: bool) -> None:

@@ -328,7 +328,8 @@ class Process:
         self._unwanted = False
         self._retired_at: float | None = None
         self._over_memory = False
-        self._thread = threading.Thread(target=self._live, args=(first,), name="auscult-worker", daemon=True)
+        self._setup = [first]
+        self._thread = threading.Thread(target=self._live, name="auscult-worker", daemon=True)
         self._thread.start()
 
     def send(self, message: bytes) -> bool:
@@ -343,9 +344,12 @@ class Process:
         return True
 
     def set_up_again(self, first: bytes, *, memory_mb: int | None) -> None:
-        """Have it make another function, now that it is idle, by another setup message and with another limit."""
+        """Have it make another function, once it is idle, by another setup message and with another limit."""
         self._memory_mb = memory_mb
-        self.send(frames.NEXT + first)  # where it has died, its end says so too
+        with self._guard:
+            self._setup.append(frames.NEXT + first)
+            if self._process is not None:  # else it is sent when it has started
+                self.send(self._setup.pop())  # where it has died, its end says so too
 
     def retire(self) -> None:
         """Let it end by itself, now that it is idle; it is stopped where it does not within 2 s."""
@@ -367,7 +371,7 @@ class Process:
         self._thread.join(limit_s)
         return not self._thread.is_alive()
 
-    def _live(self, first: bytes) -> None:
+    def _live(self) -> None:
         process, code = None, 0
         try:
             # What it leaves behind when it is stopped in the middle of a task is removed here.
@@ -375,7 +379,7 @@ class Process:
                 process = _start(folder)
                 tree = ProcessTree(process.pid, folder=folder)
                 try:
-                    self._follow(process, first, tree)
+                    self._follow(process, tree)
                 finally:
                     code = self._reaped(process)
                     tree.end_strays()
@@ -386,13 +390,14 @@ class Process:
             if process is not None:  # always reported, so that the pool never waits for a process that has ended
                 self._events.put(Event(self, "died", code=code, over_memory=self._over_memory))
 
-    def _follow(self, process: subprocess.Popen[bytes], first: bytes, tree: ProcessTree) -> None:
+    def _follow(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
         """Listen to it until it has ended."""
         with self._guard:
             self._process = process
             if self._unwanted:
                 _kill_group(process)
-        self.send(first)
+            while self._setup:
+                self.send(self._setup.pop(0))
         with _Listener(process, lambda: self._goes_on(process, tree)) as listener:
             while (body := frames.read(listener)) is not None:
                 listener.end_task()

@@ -116,6 +116,10 @@ class PromptedJudge:
             evidence=load_evidence(name),
         )
 
+    def load(self) -> None:
+        """Load its files now instead of at the first candidate."""
+        self._parts()
+
     def _parts(self) -> tuple[Sequence[Member], Classifier, Calibration]:
         from auscult.judge.masks.prompted.calibration import load_calibration
 
