@@ -57,13 +57,13 @@ def test_no_answer(text: str) -> None:
 
 def test_what_nobody_asked_is_counted_and_dropped() -> None:
     rows = [{"type": name, "reason": "", "selected": True} for name in ("p1", "p9", "/etc/passwd")]
-    read = read_answers(json.dumps([*rows, {"type": "p2", "selected": []}]), ASKED)
-    assert (list(read.of), read.unasked, read.unreadable) == (["p1"], 2, 1)
+    answers = read_answers(json.dumps([*rows, {"type": "p2", "selected": []}]), ASKED)
+    assert (list(answers.of), answers.unasked, answers.unreadable) == (["p1"], 2, 1)
 
 
 def test_a_reason_is_one_short_line() -> None:
-    read = read_answers(json.dumps([{"type": "p1", "reason": "a\nb\x1b[2J" + "c" * 3000, "selected": True}]), ASKED)
-    reason = read.of["p1"].reason
+    answers = read_answers(json.dumps([{"type": "p1", "reason": "a\nb\x1b[2J" + "c" * 3000, "selected": True}]), ASKED)
+    reason = answers.of["p1"].reason
     assert reason.startswith("a b [2J")
     assert len(reason) == MOST_REASON
 
@@ -75,13 +75,13 @@ def test_a_reason_is_one_short_line() -> None:
 )
 @example('{"\\ud83d": "\\ud83d"}')
 def test_any_text_is_read(text: str) -> None:
-    read = read_answers(text, ASKED)
-    assert set(read.of) <= set(ASKED)
+    answers = read_answers(text, ASKED)
+    assert set(answers.of) <= set(ASKED)
     assert read_answers(text, {}).of == {}
 
 
 @pytest.mark.parametrize("piece", ['{"', '{"a":"', "{'a':", '{"a"', "'{"])
 def test_the_longest_text_is_read_in_bounded_time(piece: str) -> None:
-    begun = time.process_time()
+    start_s = time.process_time()
     assert selected((piece * 200_000)[:200_000]) == {}
-    assert time.process_time() - begun < 5
+    assert time.process_time() - start_s < 5

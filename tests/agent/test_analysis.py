@@ -25,10 +25,17 @@ from auscult.record.codec import dump, from_json, load
 from auscult.suites.registered import run
 
 
-def cell(ref: str, measure: str, value: float | None, **more: Any) -> ResultCell:
+def cell(ref: str, measure: str, value: float | None, **fields: Any) -> ResultCell:
     unit = {"mean": "percent", "case": "percent", "breaking point": "strength", "count": "count"}.get(measure, "points")
-    made: dict[str, Any] = {"ref": ref, "measure": measure, "unit": unit, "value": value, "metric": "J&F", **more}
-    return ResultCell(**{**made, "metric": "" if measure == "count" else made["metric"]})
+    cell_fields: dict[str, Any] = {
+        "ref": ref,
+        "measure": measure,
+        "unit": unit,
+        "value": value,
+        "metric": "J&F",
+        **fields,
+    }
+    return ResultCell(**{**cell_fields, "metric": "" if measure == "count" else cell_fields["metric"]})
 
 
 TABLE = ResultTable(
@@ -183,37 +190,44 @@ def test_a_false_sentence_is_struck(text: str, refs: str) -> None:
 
 def from_templates(table: ResultTable) -> Analysis:
     counts = ("models", "baselines", "requests", "undefined scores", "unasked requests")
-    more = tuple(cell(f"n{at}", "count", 2, case=name) for at, name in enumerate(counts))
-    table = replace(table, cells=(*table.cells, *more))
+    count_cells = tuple(cell(f"n{index}", "count", 2, case=name) for index, name in enumerate(counts))
+    table = replace(table, cells=(*table.cells, *count_cells))
     return checked(table, sections_of(table))
 
 
 def test_what_templates_say_of_gains_and_losses_stands() -> None:
-    made = from_templates(TABLE)
-    assert made.struck == ()
-    (strengths,) = (one for one in made.sections if one.name == "strengths")
-    assert "Under rain, flow gains 5.2 points on average [1.0, 9.0]." in [one.text for one in strengths.sentences]
+    analysis = from_templates(TABLE)
+    assert analysis.struck == ()
+    (strengths,) = (section for section in analysis.sections if section.name == "strengths")
+    assert "Under rain, flow gains 5.2 points on average [1.0, 9.0]." in [
+        sentence.text for sentence in strengths.sentences
+    ]
 
 
 def test_many_perturbations_are_spoken_of_one_by_one() -> None:
-    kinds = tuple(f"kind_of_trouble_{at:02d}" for at in range(45))
+    kinds = tuple(f"kind_of_trouble_{index:02d}" for index in range(45))
     cells = tuple(
-        cell(f"{model}{at}", "average change", -0.2, model=model, group=kind, level="average", low=-0.3, high=-0.1)
+        cell(f"{model}{index}", "average change", -0.2, model=model, group=kind, level="average", low=-0.3, high=-0.1)
         for model in TABLE.models
-        for at, kind in enumerate(kinds)
+        for index, kind in enumerate(kinds)
     )
-    made = from_templates(replace(TABLE, groups=kinds, cells=(*TABLE.cells, *cells)))
-    assert made.struck == ()
-    (said,) = (one.sentences for one in made.sections if one.name == "kinds")
+    analysis = from_templates(replace(TABLE, groups=kinds, cells=(*TABLE.cells, *cells)))
+    assert analysis.struck == ()
+    (sentences,) = (section.sentences for section in analysis.sections if section.name == "kinds")
     for model in TABLE.models:
-        assert all(any(model in one.text and f"Under {kind}," in one.text for one in said) for kind in kinds)
+        assert all(
+            any(model in sentence.text and f"Under {kind}," in sentence.text for sentence in sentences)
+            for kind in kinds
+        )
 
 
 def test_a_claim_without_proof_reads_no_difference_shown() -> None:
-    made = checked(TABLE, {"kinds": (AnalysedSentence(text="flow loses 2.1 points under motion_blur.", refs=("c4",)),)})
-    assert [one.text for one in made.struck] == ["flow loses 2.1 points under motion_blur."]
-    shown = [one.text for section in made.sections for one in section.sentences]
-    assert shown == ["No difference shown for flow, motion_blur, average: -2.1 points [-6.0, 2.0]."]
+    analysis = checked(
+        TABLE, {"kinds": (AnalysedSentence(text="flow loses 2.1 points under motion_blur.", refs=("c4",)),)}
+    )
+    assert [sentence.text for sentence in analysis.struck] == ["flow loses 2.1 points under motion_blur."]
+    texts = [sentence.text for section in analysis.sections for sentence in section.sentences]
+    assert texts == ["No difference shown for flow, motion_blur, average: -2.1 points [-6.0, 2.0]."]
 
 
 MODELS = """
@@ -238,19 +252,19 @@ def broken(frames, query, **rest):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("analysis")
-    (home / "mine.py").write_text(MODELS)
+    folder = tmp_path_factory.mktemp("analysis")
+    (folder / "mine.py").write_text(MODELS)
     for name, count in {"one": 4, "two": 5, "three": 4}.items():
         for place in range(count):
             mask = np.zeros((48, 64), bool)
             mask[12:34, 8 + 2 * place : 30 + 2 * place] = True
             frame = np.full((48, 64, 3), 110, np.uint8)
             frame[mask] = (230, 30, 30)
-            write_frame(home / f"many/{name}/frames/{place:05d}.png", frame)
-            write_labels(home / f"many/{name}/masks/{place:05d}.png", mask.astype(np.uint8))
-    (home / "single").mkdir()
-    (home / "single/one").symlink_to(home / "many/one", target_is_directory=True)
-    return home
+            write_frame(folder / f"many/{name}/frames/{place:05d}.png", frame)
+            write_labels(folder / f"many/{name}/masks/{place:05d}.png", mask.astype(np.uint8))
+    (folder / "single").mkdir()
+    (folder / "single/one").symlink_to(folder / "many/one", target_is_directory=True)
+    return folder
 
 
 RECORDS: dict[str, dict[str, Any]] = {
@@ -262,13 +276,13 @@ RECORDS: dict[str, dict[str, Any]] = {
 }
 
 
-def record(home: Path, name: str) -> Path:
-    how, out = RECORDS[name], home / name.replace(" ", "_")
+def record(folder: Path, name: str) -> Path:
+    setup, out = RECORDS[name], folder / name.replace(" ", "_")
     if not out.exists():
         run(
-            "r2", data=home / how.get("data", "many"), out=out, task="vos", workers=0, mixes=(),
-            models=tuple(f"{home / 'mine.py'}:{model}" for model in how["models"]),
-            kinds=how.get("kinds", ("vision.fog.v1", "vision.motion_blur.v1")), levels=("low", "high"),
+            "r2", data=folder / setup.get("data", "many"), out=out, task="vos", workers=0, mixes=(),
+            models=tuple(f"{folder / 'mine.py'}:{model}" for model in setup["models"]),
+            kinds=setup.get("kinds", ("vision.fog.v1", "vision.motion_blur.v1")), levels=("low", "high"),
         )  # fmt: skip
     return out
 
@@ -278,30 +292,32 @@ def record(home: Path, name: str) -> Path:
 )
 def test_templates_say_all_that_a_reader_looks_for(home: Path, name: str) -> None:
     folder = record(home, name)
-    made = analyse(folder)
-    said = {one.name: " ".join(sentence.text for sentence in one.sentences) for one in made.sections}
-    assert made.struck == ()
-    assert list(said) == list(SECTIONS)
-    assert "case" in said["setting"]
-    assert "clip" in said["setting"]
-    assert "J&F" in said["setting"]  # what was measured
-    for model in made.table.models:
+    analysis = analyse(folder)
+    texts_by_section = {
+        section.name: " ".join(sentence.text for sentence in section.sentences) for section in analysis.sections
+    }
+    assert analysis.struck == ()
+    assert list(texts_by_section) == list(SECTIONS)
+    assert "case" in texts_by_section["setting"]
+    assert "clip" in texts_by_section["setting"]
+    assert "J&F" in texts_by_section["setting"]  # what was measured
+    for model in analysis.table.models:
         for part in ("clean", "fix"):
-            assert model in said[part], part
-        if made.table.get("mean", model=model, group="clean"):
-            assert model in said["strengths"]
-            assert model in said["weaknesses"]
-    for group in made.table.groups:
-        assert group in said["kinds"]
-    assert said["overall"]
-    assert said["breaking"]
-    assert said["advice"]
-    assert said["examples"]
+            assert model in texts_by_section[part], part
+        if analysis.table.get("mean", model=model, group="clean"):
+            assert model in texts_by_section["strengths"]
+            assert model in texts_by_section["weaknesses"]
+    for group in analysis.table.groups:
+        assert group in texts_by_section["kinds"]
+    assert texts_by_section["overall"]
+    assert texts_by_section["breaking"]
+    assert texts_by_section["advice"]
+    assert texts_by_section["examples"]
     if "failures" in name:
-        assert "failed request" in said["setting"]
-    texts = [sentence.text for one in made.sections for sentence in one.sentences]
+        assert "failed request" in texts_by_section["setting"]
+    texts = [sentence.text for section in analysis.sections for sentence in section.sentences]
     assert all(text[-1] in ".”" and "None" not in text and "nan" not in text and "  " not in text for text in texts)
-    assert from_json(Analysis, load(dump(made.as_json()))) == made
+    assert from_json(Analysis, load(dump(analysis.as_json()))) == analysis
 
 
 def test_every_number_is_that_of_the_suite(home: Path) -> None:
@@ -312,49 +328,63 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
         for row in rows
         if (row["measure"], row["metric"], row["group"]) == ("level", "J&F", "vision.fog.v1")
     }
-    for one in result_table(folder).of("mean", group="fog"):
-        assert one.value == suite[one.model, one.level]
+    for mean_cell in result_table(folder).of("mean", group="fog"):
+        assert mean_cell.value == suite[mean_cell.model, mean_cell.level]
 
 
 def test_of_two_clips_no_interval_leaves_what_a_score_can_be(tmp_path: Path) -> None:
-    asked, clips = conditions("low", "high"), ("one/a", "two/a")
+    conditions_, clips = conditions("low", "high"), ("one/a", "two/a")
     scores = {
-        model: {one.name: dict(zip(clips, pair if one.name == "clean" else pair[::-1], strict=True)) for one in asked}
+        model: {
+            condition.name: dict(zip(clips, pair if condition.name == "clean" else pair[::-1], strict=True))
+            for condition in conditions_
+        }
         for model, pair in {"mine.up": (0.9, 0.1), "mine.down": (0.2, 0.6), "baseline.empty.v1": (0.1, 0.2)}.items()
     }
-    table = result_table(r2_records.record(tmp_path / "out", scores, cases=[case(name) for name in clips], asked=asked))
-    ends = [(one.measure, end) for one in table.cells if one.unit == "points" for end in (one.low, one.high) if end]
+    table = result_table(
+        r2_records.record(tmp_path / "out", scores, cases=[case(name) for name in clips], asked=conditions_)
+    )
+    ends = [
+        (cell_.measure, end)
+        for cell_ in table.cells
+        if cell_.unit == "points"
+        for end in (cell_.low, cell_.high)
+        if end
+    ]
     assert ends
     assert all(abs(end) <= 1 + (measure == "difference of changes") for measure, end in ends)
 
 
 def test_seen_and_unseen_clips_and_the_share_that_is_lost_are_told(tmp_path: Path) -> None:
-    asked, names = conditions("low", "high"), [f"clip{at}/a" for at in range(16)]
-    clean = {name: 0.8 - 0.01 * (at % 4) - 0.2 * (at % 2) for at, name in enumerate(names)}
+    conditions_, names = conditions("low", "high"), [f"clip{index}/a" for index in range(16)]
+    clean = {name: 0.8 - 0.01 * (index % 4) - 0.2 * (index % 2) for index, name in enumerate(names)}
     scores = {
         "mine.flow": {
-            one.name: {
-                name: value if one.name == "clean" else value / 2 - 0.001 * at
-                for at, (name, value) in enumerate(clean.items())
+            condition.name: {
+                name: value if condition.name == "clean" else value / 2 - 0.001 * index
+                for index, (name, value) in enumerate(clean.items())
             }
-            for one in asked
+            for condition in conditions_
         },
-        "baseline.empty.v1": {one.name: dict.fromkeys(names, 0.1) for one in asked},
+        "baseline.empty.v1": {condition.name: dict.fromkeys(names, 0.1) for condition in conditions_},
     }
-    cases = [replace(case(name), split=("seen", "unseen")[at % 2]) for at, name in enumerate(names)]
-    folder = r2_records.record(tmp_path / "out", scores, cases=cases, asked=asked)
-    made = analyse(folder)
-    said = [sentence.text for one in made.sections for sentence in one.sentences]
-    seen = sum(value - 0.05 for value in list(clean.values())[::2]) / 8  # J&F is J less .05 in these records
-    assert made.struck == ()
-    assert any(text.startswith(f"Of the seen clips, mine.flow has a clean J&F of {100 * seen:.1f} %") for text in said)
-    assert any(text.startswith("What mine.flow gives up under fog is 5") for text in said)
-    assert any(text.startswith("Of the unseen clips, under fog, mine.flow loses") for text in said)
-    (part,) = made.table.of("mean", model="mine.flow", group="clean", split="seen")
-    checker = SentenceChecker(made.table)
-    assert not checker.why_not(f"On clean input mine.flow scores {100 * seen:.1f} % on seen clips.", [part.ref])
+    cases = [replace(case(name), split=("seen", "unseen")[index % 2]) for index, name in enumerate(names)]
+    folder = r2_records.record(tmp_path / "out", scores, cases=cases, asked=conditions_)
+    analysis = analyse(folder)
+    sentences = [sentence.text for section in analysis.sections for sentence in section.sentences]
+    seen_score = sum(value - 0.05 for value in list(clean.values())[::2]) / 8  # J&F is J less .05 in these records
+    assert analysis.struck == ()
+    assert any(
+        text.startswith(f"Of the seen clips, mine.flow has a clean J&F of {100 * seen_score:.1f} %")
+        for text in sentences
+    )
+    assert any(text.startswith("What mine.flow gives up under fog is 5") for text in sentences)
+    assert any(text.startswith("Of the unseen clips, under fog, mine.flow loses") for text in sentences)
+    (part,) = analysis.table.of("mean", model="mine.flow", group="clean", split="seen")
+    checker = SentenceChecker(analysis.table)
+    assert not checker.why_not(f"On clean input mine.flow scores {100 * seen_score:.1f} % on seen clips.", [part.ref])
     assert "no value of the cells" in checker.why_not(
-        f"On clean input mine.flow scores {100 * seen:.1f} %.", [part.ref]
+        f"On clean input mine.flow scores {100 * seen_score:.1f} %.", [part.ref]
     )
 
 
@@ -374,30 +404,32 @@ def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
 
 
 def test_levels_are_told_mildest_first(tmp_path: Path) -> None:
-    asked = conditions("high", "low")
-    told = {"mine.one": {one.name: {"clip0": 0.9} for one in asked}}
-    r2_records.record(tmp_path / "out", told, cases=[case("clip0")], asked=asked)
+    conditions_ = conditions("high", "low")
+    scores = {"mine.one": {condition.name: {"clip0": 0.9} for condition in conditions_}}
+    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked=conditions_)
     assert result_table(tmp_path / "out").levels == ("low", "high")
 
 
 def test_scores_that_are_no_shares_are_not_spoken_of(home: Path, tmp_path: Path) -> None:
     manifest = json.loads((record(home, "one model") / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "command": "run separation"}))
-    with pytest.raises(RecordError, match="run separation") as raised:
+    with pytest.raises(RecordError, match="run separation") as error:
         analyse(tmp_path)
-    assert "r2, rris or avi" in str(raised.value)
+    assert "r2, rris or avi" in str(error.value)
 
 
 def test_p_is_of_changes_and_differences_alone(home: Path) -> None:
     cells = result_table(record(home, "one model")).cells
-    assert {one.unit for one in cells if one.p is not None} == {"points"}
+    assert {cell_.unit for cell_ in cells if cell_.p is not None} == {"points"}
 
 
 def test_no_number_stands_twice(tmp_path: Path) -> None:
-    asked = conditions("high")
-    told = {"mine.one": {one.name: {"clip0": 0.9 if one.name == "clean" else 0.5} for one in asked}}
-    r2_records.record(tmp_path / "out", told, cases=[case("clip0")], asked=asked)
-    paths = [one.path for one in result_table(tmp_path / "out").cells]
+    conditions_ = conditions("high")
+    scores = {
+        "mine.one": {condition.name: {"clip0": 0.9 if condition.name == "clean" else 0.5} for condition in conditions_}
+    }
+    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked=conditions_)
+    paths = [cell_.path for cell_ in result_table(tmp_path / "out").cells]
     assert sum("case/clip0" in path and "group/clean" in path for path in paths) == 1
     assert len(paths) == len(set(paths))
 
@@ -409,11 +441,11 @@ def test_an_analyst_is_asked_twice_and_then_templates_write(home: Path) -> None:
         prompts.append(prompt)
         return "I would rather not."
 
-    made = analyse(folder, analyst=useless, writer="mock")
+    analysis = analyse(folder, analyst=useless, writer="mock")
     assert len(prompts) == 2
-    assert made.writer == "templates"
-    assert "mock" in made.remarks[0]
-    assert prompts[0] == prompt_of(made.table)
+    assert analysis.writer == "templates"
+    assert "mock" in analysis.remarks[0]
+    assert prompts[0] == prompt_of(analysis.table)
     failed = analyse(folder, analyst=lambda _: Failed(ErrorRecord(stage="ask", error="no endpoint")), writer="mock")
     assert "no endpoint" in failed.remarks[0]
 
@@ -425,15 +457,15 @@ SAID = '{"sections": {"advice": [{"text": "Collect more clips.", "refs": []}]}}'
     "reply", [f"Here:\n```json\n{SAID}\n```\nI hope {{this}} helps.", f"<think>{{a}}</think>{SAID}"]
 )
 def test_a_reply_is_found_among_prose(home: Path, reply: str) -> None:
-    made = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
-    assert (made.writer, made.sections[0].sentences[0].text) == ("mock", "Collect more clips.")
+    analysis = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+    assert (analysis.writer, analysis.sections[0].sentences[0].text) == ("mock", "Collect more clips.")
 
 
 def test_advice_may_rest_on_a_cell_without_a_number() -> None:
     advice = AnalysedSentence(text="Film flow in fog and train it so.", refs=("c3",))
-    made = checked(TABLE, {"advice": (advice,), "overall": (advice,)})
-    assert [one.name for one in made.sections] == ["advice"]
-    assert [one.section for one in made.struck] == ["overall"]
+    analysis = checked(TABLE, {"advice": (advice,), "overall": (advice,)})
+    assert [section.name for section in analysis.sections] == ["advice"]
+    assert [sentence.section for sentence in analysis.struck] == ["overall"]
 
 
 @pytest.mark.parametrize(
@@ -448,52 +480,48 @@ def test_advice_may_rest_on_a_cell_without_a_number() -> None:
     ],
 )
 def test_where_nothing_of_a_reply_stands_templates_write(home: Path, reply: str) -> None:
-    made = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
-    assert made.writer == "templates"
-    assert "mock" in made.remarks[0]
-    assert len(made.sections) == len(SECTIONS)
-    assert [one.text for one in made.struck] == (["It scores 12.34 %."] if "12.34" in reply else [])
+    analysis = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+    assert analysis.writer == "templates"
+    assert "mock" in analysis.remarks[0]
+    assert len(analysis.sections) == len(SECTIONS)
+    assert [sentence.text for sentence in analysis.struck] == (["It scores 12.34 %."] if "12.34" in reply else [])
 
 
 @pytest.mark.slow
 def test_of_a_part_of_the_tasks_the_scores_there_are_spoken_of(tmp_path: Path) -> None:
     run("avi", data="scenes", out=tmp_path / "out", count=1, tasks=("ASQA",), models=("noisy:0.7",), workers=0)
-    made = analyse(tmp_path / "out")
-    assert made.table.metric == "ASQA"
-    assert made.table.get("mean", model="reference.noisy.v1:0.7", group="clean")
-    assert made.struck == ()
-    assert not any("no score" in sentence.text for one in made.sections for sentence in one.sentences)
+    analysis = analyse(tmp_path / "out")
+    assert analysis.table.metric == "ASQA"
+    assert analysis.table.get("mean", model="reference.noisy.v1:0.7", group="clean")
+    assert analysis.struck == ()
+    assert not any("no score" in sentence.text for section in analysis.sections for sentence in section.sentences)
 
 
 def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: Path) -> None:
     folder, study = record(home, "one model"), home / "study"
     study.mkdir()
-    planted = "<script>alert(1)</script>"
+    markup = "<script>alert(1)</script>"
     reply = json.dumps(
-        {
-            "sections": {
-                "advice": [{"text": f"Trust {planted}.", "refs": []}, {"text": "It gains 99 %.", "refs": ["c1"]}]
-            }
-        }
+        {"sections": {"advice": [{"text": f"Trust {markup}.", "refs": []}, {"text": "It gains 99 %.", "refs": ["c1"]}]}}
     )
-    made = analyse(folder, analyst=lambda _: reply, writer=planted)
-    turn = {
+    analysis = analyse(folder, analyst=lambda _: reply, writer=markup)
+    log_turn = {
         "kind": "turn",
         "round": 0,
         "role": "operator",
-        "name": planted,
-        "proposal": {**NOTHING, "perturbations": [{"type": planted, "reason": planted, "selected": True}]},
+        "name": markup,
+        "proposal": {**NOTHING, "perturbations": [{"type": markup, "reason": markup, "selected": True}]},
     }
     dispute = {"kind": "dispute", "choice_set": "perturbations", "type": "fog", "selected": True}
-    dispute |= {"operator_reason": planted, "guardian_reason": "no"}
-    (study / "agent.jsonl").write_text(f"{json.dumps(turn)}\n{json.dumps(dispute)}\n")
+    dispute |= {"operator_reason": markup, "guardian_reason": "no"}
+    (study / "agent.jsonl").write_text(f"{json.dumps(log_turn)}\n{json.dumps(dispute)}\n")
     plan = Plan(
-        instruction=f"fog {planted}", task="vos", data=PlanData(path="clips"), models=("red",),
-        perturbations=(PlanPerturbation(name="fog", severities=("low",), reason=planted),),
+        instruction=f"fog {markup}", task="vos", data=PlanData(path="clips"), models=("red",),
+        perturbations=(PlanPerturbation(name="fog", severities=("low",), reason=markup),),
         limits=PlanLimits(requests=250, disk_mb=40.5),
         left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
     )  # fmt: skip
-    page = study_report(study, plan=plan, record=folder, analysis=made)
+    page = study_report(study, plan=plan, record=folder, analysis=analysis)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     for text in (
@@ -517,12 +545,16 @@ def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
     study = home / "talk"
     study.mkdir()
 
-    def turn(role: str, **selected: bool) -> str:
-        chosen = [{"type": name, "reason": f"for {name}", "selected": take} for name, take in selected.items()]
-        said = {"round": 0, "role": role, "name": f"built-in {role}", "proposal": {**NOTHING, "samples": chosen}}
-        return json.dumps({"kind": "turn", **said})
+    def turn_line(role: str, **selection: bool) -> str:
+        choices = [{"type": name, "reason": f"for {name}", "selected": take} for name, take in selection.items()]
+        fields = {"round": 0, "role": role, "name": f"built-in {role}", "proposal": {**NOTHING, "samples": choices}}
+        return json.dumps({"kind": "turn", **fields})
 
-    turns = (turn("operator", a=True, b=False), turn("guardian", a=True, b=True), turn("operator", a=True, b=True))
+    turns = (
+        turn_line("operator", a=True, b=False),
+        turn_line("guardian", a=True, b=True),
+        turn_line("operator", a=True, b=True),
+    )
     (study / "agent.jsonl").write_text("\n".join(turns))
     folder = record(home, "one model")
     page = study_report(study, plan=PLAN, record=folder, analysis=analyse(folder))
@@ -534,5 +566,5 @@ def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
 def test_the_prose_of_templates_needs_no_second_model(home: Path) -> None:
     table = result_table(record(home, "nothing lost"))
     checker = SentenceChecker(table)
-    said = [one for sentences in sections_of(table).values() for one in sentences]
-    assert [checker.why_not(one.text, one.refs) for one in said] == [""] * len(said)
+    all_sentences = [sentence for sentences in sections_of(table).values() for sentence in sentences]
+    assert [checker.why_not(sentence.text, sentence.refs) for sentence in all_sentences] == [""] * len(all_sentences)

@@ -24,27 +24,27 @@ PHOTOS: Mapping[str, tuple[str, dict[str, Any]]] = {
 MAIN = {"vos": ("J&F", "J", "F"), "avs": ("J", "F_contour", "F_region"), "ris": ("IoU", "oIoU")}
 
 
-def offer(task: str = "avs", **given: Any) -> Offer:
-    photos = given.pop("photos", PHOTOS)
-    names = given.pop("kinds", [f"{kind}.v1" for kind in kinds()])
+def offer(task: str = "avs", **options: Any) -> Offer:
+    photos = options.pop("photos", PHOTOS)
+    names = options.pop("kinds", [f"{kind}.v1" for kind in kinds()])
     return Offer(
-        suite=given.pop("suite", "r2"),
+        suite=options.pop("suite", "r2"),
         task=task,
         samples=tuple(Offered(name=name, summary=text, facts=facts) for name, (text, facts) in photos.items()),
         perturbations=tuple(Offered(name=name, summary="") for name in names),
-        metrics=tuple(Offered(name=name, summary="") for name in given.pop("metrics", MAIN.get(task, ("score",)))),
+        metrics=tuple(Offered(name=name, summary="") for name in options.pop("metrics", MAIN.get(task, ("score",)))),
     )
 
 
 def planned(text: str, offered: Offer | None = None, rounds: int = 2) -> Debate:
     pair = BuiltInDebater("operator"), BuiltInDebater("guardian")
-    found = debate(*pair, instruction=text, offer=offered or offer(), rounds=rounds, log=AgentLog())
-    assert isinstance(found, Debate)
-    return found
+    debate_result = debate(*pair, instruction=text, offer=offered or offer(), rounds=rounds, log=AgentLog())
+    assert isinstance(debate_result, Debate)
+    return debate_result
 
 
-def taken(text: str, **given: Any) -> set[str]:
-    names = planned(text, offer(**given)).proposal.selected("perturbations")
+def chosen_perturbations(text: str, **options: Any) -> set[str]:
+    names = planned(text, offer(**options)).proposal.selected("perturbations")
     return {name.removesuffix(".v1") for name in names}
 
 
@@ -81,10 +81,10 @@ class TestPerturbations:
         ],
     )
     def test_goldens(self, text: str, with_: str, without: str) -> None:
-        found = taken(text)
-        assert set(with_.split()) <= found
-        assert not set(without.split()) & found
-        assert len(found) < len(kinds()) / 2
+        names = chosen_perturbations(text)
+        assert set(with_.split()) <= names
+        assert not set(without.split()) & names
+        assert len(names) < len(kinds()) / 2
 
     def test_wishes_are_obeyed_even_where_they_cannot_occur_and_that_is_said(self) -> None:
         plan = planned("indoor zoom meeting, must include snow, no background noise")
@@ -94,19 +94,19 @@ class TestPerturbations:
         assert any("vision.snow is taken" in remark and "indoors" in remark for remark in plan.remarks)
 
     def test_only_means_only(self) -> None:
-        assert taken("outdoor night scene, only fog") == {"vision.fog"}
-        assert taken("typos and jpeg") == {"sentences.misspelling", "vision.jpeg_compression"}
+        assert chosen_perturbations("outdoor night scene, only fog") == {"vision.fog"}
+        assert chosen_perturbations("typos and jpeg") == {"sentences.misspelling", "vision.jpeg_compression"}
 
     def test_nothing_matched_takes_all_that_is_plausible_anywhere_and_says_so(self) -> None:
         plan = planned("qwxz plmk")
-        found = set(plan.proposal.selected("perturbations"))
-        assert "vision.gaussian_noise.v1" in found
-        assert "vision.glass_blur.v1" not in found
+        names = set(plan.proposal.selected("perturbations"))
+        assert "vision.gaussian_noise.v1" in names
+        assert "vision.glass_blur.v1" not in names
         assert any("plausible anywhere" in remark for remark in plan.remarks)
 
     def test_what_is_not_at_once_is_taken_each_for_itself(self) -> None:
-        both = taken("indoors and outdoors")
-        assert {"sound.room_reverberation", "sound.background_noise"} <= both
+        names = chosen_perturbations("indoors and outdoors")
+        assert {"sound.room_reverberation", "sound.background_noise"} <= names
 
     def test_a_wish_that_is_not_offered_is_said_and_strange_names_are_left(self) -> None:
         plan = planned("a street, with reverb", offer(kinds=["vision.fog.v1", "masks.erode.v1"]))
@@ -115,9 +115,9 @@ class TestPerturbations:
 
     def test_what_a_situation_needs_and_is_not_offered_is_said_once(self) -> None:
         plan = planned("a street, cheap microphone", offer(kinds=["vision.motion_blur.v1", "vision.fog.v1"]))
-        said = [remark for remark in plan.remarks if "cheap microphone" in remark and "not offered" in remark]
-        assert len(said) == 1
-        assert "sound.low_pass" in said[0]
+        remarks = [remark for remark in plan.remarks if "cheap microphone" in remark and "not offered" in remark]
+        assert len(remarks) == 1
+        assert "sound.low_pass" in remarks[0]
         assert not any("not offered" in remark for remark in planned("a street, cheap microphone").remarks)
 
     def test_a_metric_that_the_task_has_not_is_said(self) -> None:
@@ -148,12 +148,12 @@ class TestSamplesAndMetrics:
 
     def test_unknown_ones_only_when_nothing_fits_better_and_none_that_contradict(self) -> None:
         plan = planned("underwater footage at night")
-        chosen = {choice.type: choice for choice in plan.proposal.samples}
-        assert not chosen["park"].selected
-        left = offer(photos={name: PHOTOS[name] for name in ("unknown", "office")})
-        found = {choice.type: choice for choice in planned("outdoor night scene", left).proposal.samples}
-        assert (found["unknown"].selected, found["office"].selected) == (True, False)
-        assert "Nothing that is offered fits better" in found["unknown"].reason
+        choices = {choice.type: choice for choice in plan.proposal.samples}
+        assert not choices["park"].selected
+        small_offer = offer(photos={name: PHOTOS[name] for name in ("unknown", "office")})
+        choice_of = {choice.type: choice for choice in planned("outdoor night scene", small_offer).proposal.samples}
+        assert (choice_of["unknown"].selected, choice_of["office"].selected) == (True, False)
+        assert "Nothing that is offered fits better" in choice_of["unknown"].reason
         none = offer(photos={"office": PHOTOS["office"]})
         assert planned("outdoor night scene", none).proposal.selected("samples") == ()
 
@@ -189,7 +189,7 @@ class TestDebate:
         assert first is not None
         assert radical is not None
         assert last is not None
-        sizes = [len(one.selected("perturbations")) for one in (first, last, radical)]
+        sizes = [len(proposal.selected("perturbations")) for proposal in (first, last, radical)]
         assert sizes == sorted(set(sizes))
         assert plan.agreed
         assert plan.rounds <= 2
@@ -201,25 +201,30 @@ class TestDebate:
         assert plan.agreed
         for name in CHOICE_SETS:
             choices = plan.proposal.of(name)
-            assert [choice.type for choice in choices] == [one.name for one in offer().of(name)]
+            assert [choice.type for choice in choices] == [item.name for item in offer().of(name)]
             assert all(choice.reason.endswith(".") and len(choice.reason) > 10 for choice in choices)
 
     def test_another_sentence_or_offer_begins_a_new_memory(self) -> None:
         pair = BuiltInDebater("operator"), BuiltInDebater("guardian")
         for task in ("avs", "vos", "avs"):
-            found = debate(*pair, instruction="desert race", offer=offer(task), rounds=2, log=AgentLog())
-            assert isinstance(found, Debate)
-            assert found.turns == planned("desert race", offer(task)).turns
+            debate_result = debate(*pair, instruction="desert race", offer=offer(task), rounds=2, log=AgentLog())
+            assert isinstance(debate_result, Debate)
+            assert debate_result.turns == planned("desert race", offer(task)).turns
 
     def test_the_operator_does_not_take_over_what_cannot_be(self) -> None:
-        everything = BuiltInDebater("guardian").propose("", offer())
-        all_of = Proposal(**{of: tuple(_taken(choice) for choice in everything.of(of)) for of in CHOICE_SETS})
+        guardian_proposal = BuiltInDebater("guardian").propose("", offer())
+        all_of = Proposal(
+            **{
+                choice_set: tuple(_selected(choice) for choice in guardian_proposal.of(choice_set))
+                for choice_set in CHOICE_SETS
+            }
+        )
         last = BuiltInDebater("operator").propose("indoor zoom meeting", offer(), all_of)
         assert "vision.snow.v1" not in last.selected("perturbations")
         assert last.selected("samples") == ("office",)
 
 
-def _taken(choice: Any) -> Any:
+def _selected(choice: Any) -> Any:
     return type(choice)(type=choice.type, reason=choice.reason, selected=True)
 
 
@@ -227,13 +232,14 @@ def _taken(choice: Any) -> Any:
 def test_a_plan_over_ten_thousand_captions_takes_less_than_three_seconds() -> None:
     texts = [text for text, _ in PHOTOS.values()]
     photos: dict[str, tuple[str, dict[str, Any]]] = {
-        f"s{at}": (f"{texts[at % 5]}, number {at} of many, near a {at % 977}th house", {}) for at in range(10_000)
+        f"s{index}": (f"{texts[index % 5]}, number {index} of many, near a {index % 977}th house", {})
+        for index in range(10_000)
     }
-    many, seconds = offer(photos=photos), []
+    large_offer, seconds = offer(photos=photos), []
     for _ in range(3):
         read_sentence.cache_clear()
         start = time.process_time()
-        plan = planned("outdoor night scene with dogs, mask quality", many)
+        plan = planned("outdoor night scene with dogs, mask quality", large_offer)
         seconds.append(time.process_time() - start)
     assert len(plan.proposal.samples) == len(photos)
     assert statistics.median(seconds) < 3, seconds

@@ -29,24 +29,26 @@ class Takes:
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal:
         del instruction
-        needed = self._label.labels["perturbations"].needed
-        chosen = {
-            of: tuple(
-                Choice(type=one.name, reason=HOSTILE, selected=of != "perturbations" or one.name in needed)
-                for one in offer.of(of)
+        needed_names = self._label.labels["perturbations"].needed
+        choices = {
+            choice_set: tuple(
+                Choice(
+                    type=item.name, reason=HOSTILE, selected=choice_set != "perturbations" or item.name in needed_names
+                )
+                for item in offer.of(choice_set)
             )
-            for of in CHOICE_SETS
+            for choice_set in CHOICE_SETS
         }
-        return other or Proposal(**chosen)
+        return other or Proposal(**choices)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     for label in labelled()[:3]:
-        made = Takes(label)
+        debater = Takes(label)
         log = AgentLog(folder)
-        debate(made, made, instruction=label.instruction, offer=offer_for(label.task), rounds=1, log=log)
+        debate(debater, debater, instruction=label.instruction, offer=offer_for(label.task), rounds=1, log=log)
     return folder
 
 
@@ -70,19 +72,22 @@ def test_the_page_shows_choices_of_each_set_and_no_markup_of_a_reason(study: Pat
 def test_captions_are_of_the_samples_that_were_chosen_from(study: Path, tmp_path: Path) -> None:
     caption = offer_for("vos").samples[0].summary.removesuffix(".")
     rate_choices(ChoicesOptions(folders=(study,), count=999, out=tmp_path / "labelled"))
-    shown = unescape((tmp_path / "labelled/choices.html").read_text())
-    assert f"{caption}. Reason given" in shown
-    made, own = Takes(labelled()[0]), tmp_path / "own"
-    own.mkdir()
-    debate(made, made, instruction="of my own", offer=offer_for("vos"), rounds=1, log=AgentLog(own))
-    rate_choices(ChoicesOptions(folders=(own,), count=999, out=tmp_path / "page"))
+    page = unescape((tmp_path / "labelled/choices.html").read_text())
+    assert f"{caption}. Reason given" in page
+    debater, study_folder = Takes(labelled()[0]), tmp_path / "own"
+    study_folder.mkdir()
+    debate(debater, debater, instruction="of my own", offer=offer_for("vos"), rounds=1, log=AgentLog(study_folder))
+    rate_choices(ChoicesOptions(folders=(study_folder,), count=999, out=tmp_path / "page"))
     assert caption not in unescape((tmp_path / "page/choices.html").read_text()), "a sample of the same name is another"
 
 
 def test_rate_by_people_stands_beside_the_labels_of_the_same_choices(study: Path, tmp_path: Path) -> None:
-    made = {one.id: one for one in choices_of(study)}
-    mine = [one for one in made.values() if one.choice_set == "perturbations"]
-    first, second = ([one.id for one in mine if one.instruction == label.instruction] for label in labelled()[:2])
+    choices = {choice.id: choice for choice in choices_of(study)}
+    perturbation_choices = [choice for choice in choices.values() if choice.choice_set == "perturbations"]
+    first, second = (
+        [choice.id for choice in perturbation_choices if choice.instruction == label.instruction]
+        for label in labelled()[:2]
+    )
     rows = [f"{item},ann,reasonable" for item in first] + [f"{item},ben,not reasonable" for item in first]
     rows += [f"{item},ann,not reasonable" for item in second]
     options = ChoicesOptions(folders=(study,), answers=(_answers(tmp_path / "a.csv", rows),), out=tmp_path / "rated")
@@ -90,7 +95,7 @@ def test_rate_by_people_stands_beside_the_labels_of_the_same_choices(study: Path
     samples, perturbations, _ = table.rows
     assert samples == ("samples", "0", "0", "0", "0", "–", "–")
     assert perturbations[1:5] == ("2", str(len(first + second)), str(len(rows)), "2")
-    people, labels = (summary.metrics[f"perturbations, {who}"] for who in ("people", "labels"))
+    people, labels = (summary.metrics[f"perturbations, {rater}"] for rater in ("people", "labels"))
     assert people["value"] == 0.25, "(1/2 + 0) / 2"
     assert people["low"] <= 0.25 <= people["high"]
     assert labels["value"] == 1, "who takes exactly what is needed is reasonable by the labels"
@@ -136,11 +141,11 @@ document.querySelector("#answering button").click();
     (tmp_path / "page.html").write_text(html.replace("</body>", f"<script>{script}</script></body>"))
     options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}")
     command = (browser, *options, "--virtual-time-budget=3000", "--dump-dom", (tmp_path / "page.html").as_uri())
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    (exported,) = re.findall(r'<pre id="exported">(".*")</pre>', shown)
+    page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    (exported,) = re.findall(r'<pre id="exported">(".*")</pre>', page)
     path = tmp_path / "answers.csv"
     path.write_text(json.loads(unescape(exported)), newline="")
-    assert "9 of 9 answered" in shown
+    assert "9 of 9 answered" in page
     assert ANSWERS[1] in path.read_text()
     summary, _ = rate_choices(ChoicesOptions(folders=(study,), answers=(path,), out=tmp_path / "rated"))
     assert (summary.ok, summary.failed) == (9, 0)

@@ -29,18 +29,23 @@ from planted_orders import ORDERS
 
 
 def offer_of(*names: str) -> Offer:
-    things = {of: tuple(Offered(name=f"{of[0]}-{name}", summary=name) for name in names) for of in CHOICE_SETS}
-    return Offer(suite="r2", task="vos", **things)
+    items = {
+        choice_set: tuple(Offered(name=f"{choice_set[0]}-{name}", summary=name) for name in names)
+        for choice_set in CHOICE_SETS
+    }
+    return Offer(suite="r2", task="vos", **items)
 
 
 OFFER = offer_of("a", "b", "c")
 
 
-def taking(letters: str, offer: Offer = OFFER, why: str = "why") -> Proposal:
+def taking(letters: str, offer: Offer = OFFER, reason: str = "why") -> Proposal:
     return Proposal(
         **{
-            of: tuple(Choice(type=one.name, reason=why, selected=one.summary in letters) for one in offer.of(of))
-            for of in CHOICE_SETS
+            choice_set: tuple(
+                Choice(type=item.name, reason=reason, selected=item.summary in letters) for item in offer.of(choice_set)
+            )
+            for choice_set in CHOICE_SETS
         }
     )
 
@@ -52,17 +57,17 @@ def failed(stage: str) -> Failed:
 class Scripted:
     """Says one thing after the other; what it was shown is kept."""
 
-    def __init__(self, name: str, *says: str | Failed) -> None:
-        self.name, self.says, self.heard = name, list(says), list[Proposal | None]()
+    def __init__(self, name: str, *replies: str | Failed) -> None:
+        self.name, self.says, self.heard = name, list(replies), list[Proposal | None]()
         self.remarks = (f"of {name}",)
 
     def propose(self, _: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
         self.heard.append(other)
-        said = self.says.pop(0)
-        return said if isinstance(said, Failed) else taking(said, offer, why=self.name)
+        reply = self.says.pop(0)
+        return reply if isinstance(reply, Failed) else taking(reply, offer, reason=self.name)
 
 
-def held(
+def debate_result(
     operator: Sequence[str | Failed], guardian: Sequence[str | Failed], rounds: int = 2, log: AgentLog | None = None
 ) -> Debate | Failed:
     return debate(
@@ -72,7 +77,7 @@ def held(
 
 
 @pytest.mark.parametrize(
-    ("operator", "guardian", "rounds", "taken", "agreed", "held_rounds"),
+    ("operator", "guardian", "rounds", "letters", "agreed", "held_rounds"),
     [
         (["a"], [], 0, "a", None, 0),
         (["a"], ["a"], 3, "a", True, 1),  # the guardian agrees: the operator is not asked again
@@ -83,36 +88,36 @@ def held(
     ],
 )
 def test_rounds(
-    operator: list[str], guardian: list[str], rounds: int, taken: str, agreed: bool | None, held_rounds: int
+    operator: list[str], guardian: list[str], rounds: int, letters: str, agreed: bool | None, held_rounds: int
 ) -> None:
-    found = held(operator, guardian, rounds)
-    assert isinstance(found, Debate)
-    assert found.proposal.selected("samples") == tuple(f"s-{letter}" for letter in taken)
-    assert (found.agreed, found.rounds) == (agreed, held_rounds)
-    assert bool(found.disputes) == (agreed is False)
+    result = debate_result(operator, guardian, rounds)
+    assert isinstance(result, Debate)
+    assert result.proposal.selected("samples") == tuple(f"s-{letter}" for letter in letters)
+    assert (result.agreed, result.rounds) == (agreed, held_rounds)
+    assert bool(result.disputes) == (agreed is False)
 
 
 def test_a_dispute_has_both_reasons_and_the_operators_word() -> None:
-    found = held(["a", "a"], ["ab"], 1)
-    assert isinstance(found, Debate)
-    assert [(one.choice_set, one.type, one.selected) for one in found.disputes] == [
+    result = debate_result(["a", "a"], ["ab"], 1)
+    assert isinstance(result, Debate)
+    assert [(dispute.choice_set, dispute.type, dispute.selected) for dispute in result.disputes] == [
         ("samples", "s-b", False), ("perturbations", "p-b", False), ("metrics", "m-b", False),
     ]  # fmt: skip
-    assert {(one.operator_reason, one.guardian_reason) for one in found.disputes} == {("o", "g")}
+    assert {(dispute.operator_reason, dispute.guardian_reason) for dispute in result.disputes} == {("o", "g")}
 
 
 def test_each_is_shown_the_others_last_version() -> None:
     operator, guardian = Scripted("o", "a", "ab"), Scripted("g", "b")
     debate(operator, guardian, instruction="x", offer=OFFER, rounds=1, log=AgentLog())
-    assert operator.heard == [None, taking("b", why="g")]
-    assert guardian.heard == [taking("a", why="o")]
+    assert operator.heard == [None, taking("b", reason="g")]
+    assert guardian.heard == [taking("a", reason="o")]
 
 
 def test_a_guardian_of_no_use_is_said_and_the_proposal_stands() -> None:
-    found = held(["a"], [failed("reply")])
-    assert isinstance(found, Debate)
-    assert found.agreed is None
-    assert any("the operator's proposal stands: nothing came" in remark for remark in found.remarks)
+    result = debate_result(["a"], [failed("reply")])
+    assert isinstance(result, Debate)
+    assert result.agreed is None
+    assert any("the operator's proposal stands: nothing came" in remark for remark in result.remarks)
 
 
 @pytest.mark.parametrize(
@@ -123,46 +128,46 @@ def test_a_guardian_of_no_use_is_said_and_the_proposal_stands() -> None:
 def test_without_an_operator_or_an_endpoint_there_is_no_plan(
     operator: list[str | Failed], guardian: list[str | Failed]
 ) -> None:
-    assert isinstance(held(operator, guardian), Failed)
+    assert isinstance(debate_result(operator, guardian), Failed)
 
 
 @pytest.mark.parametrize("rounds", [-1, 4])
 def test_rounds_out_of_range(rounds: int) -> None:
     with pytest.raises(UsageError, match="rounds are"):
-        held(["a"], [], rounds)
+        debate_result(["a"], [], rounds)
 
 
 def test_the_log_has_every_step_once_and_replays(tmp_path: Path) -> None:
-    first = held(["a", "a"], ["b"], 1, AgentLog(tmp_path))
-    written = (tmp_path / LOG_FILE).read_bytes()
-    assert held(["a", "a"], ["b"], 1, AgentLog(tmp_path)) == first  # the same command again
-    assert (tmp_path / LOG_FILE).read_bytes() == written
-    kinds = [json.loads(line)["kind"] for line in written.splitlines()]
+    first = debate_result(["a", "a"], ["b"], 1, AgentLog(tmp_path))
+    log_bytes = (tmp_path / LOG_FILE).read_bytes()
+    assert debate_result(["a", "a"], ["b"], 1, AgentLog(tmp_path)) == first  # the same command again
+    assert (tmp_path / LOG_FILE).read_bytes() == log_bytes
+    kinds = [json.loads(line)["kind"] for line in log_bytes.splitlines()]
     assert kinds == ["debate", *["turn"] * 3, *["dispute"] * 6, "decision"]
     operator, guardian = replay(tmp_path)
     assert debate(operator, guardian, instruction="x", offer=OFFER, rounds=1, log=AgentLog()) == first
 
 
 def test_a_torn_last_line_is_written_again(tmp_path: Path) -> None:
-    first = held(["a"], ["a"], 1, AgentLog(tmp_path))
-    whole = (tmp_path / LOG_FILE).read_bytes()
-    (tmp_path / LOG_FILE).write_bytes(whole[:-20])
-    assert held(["a"], ["a"], 1, AgentLog(tmp_path)) == first
-    assert (tmp_path / LOG_FILE).read_bytes() == whole
+    first = debate_result(["a"], ["a"], 1, AgentLog(tmp_path))
+    log_bytes = (tmp_path / LOG_FILE).read_bytes()
+    (tmp_path / LOG_FILE).write_bytes(log_bytes[:-20])
+    assert debate_result(["a"], ["a"], 1, AgentLog(tmp_path)) == first
+    assert (tmp_path / LOG_FILE).read_bytes() == log_bytes
 
 
 @pytest.mark.parametrize(
     ("sentence", "offer", "rounds"), [("y", OFFER, 1), ("x", offer_of("a", "b"), 1), ("x", OFFER, 3)]
 )
 def test_a_replay_of_something_else_says_so(tmp_path: Path, sentence: str, offer: Offer, rounds: int) -> None:
-    held(["a", "a"], ["b"], 1, AgentLog(tmp_path))
+    debate_result(["a", "a"], ["b"], 1, AgentLog(tmp_path))
     operator, guardian = replay(tmp_path)
-    found = debate(operator, guardian, instruction=sentence, offer=offer, rounds=rounds, log=AgentLog())
-    if isinstance(found, Debate):  # only the round that was never held is missing
+    result = debate(operator, guardian, instruction=sentence, offer=offer, rounds=rounds, log=AgentLog())
+    if isinstance(result, Debate):  # only the round that was never held is missing
         assert rounds == 3
-        assert any("no turn of the guardian in round 2" in remark for remark in found.remarks)
+        assert any("no turn of the guardian in round 2" in remark for remark in result.remarks)
     else:
-        assert "for this sentence and offer" in found.error.error
+        assert "for this sentence and offer" in result.error.error
 
 
 @pytest.mark.parametrize(
@@ -203,9 +208,12 @@ def night_choices(sentence: str, samples: Sequence[Offered]) -> dict[str, tuple[
         metrics=tuple(Offered(name=name, summary=name) for name in ("J&F", "J", "F")),
     )
     pair = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
-    found = debate(*pair, instruction=sentence, offer=offer, log=AgentLog())
-    assert isinstance(found, Debate)
-    return {of: tuple(n for n, one in enumerate(found.proposal.of(of)) if one.selected) for of in CHOICE_SETS}
+    result = debate(*pair, instruction=sentence, offer=offer, log=AgentLog())
+    assert isinstance(result, Debate)
+    return {
+        choice_set: tuple(n for n, choice in enumerate(result.proposal.of(choice_set)) if choice.selected)
+        for choice_set in CHOICE_SETS
+    }
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -218,13 +226,13 @@ def test_planted_orders_change_no_choice_of_the_built_in_planner(order: str) -> 
     assert 0 in plain["perturbations"]
     assert 2 not in plain["perturbations"]
     indoors = clips[1]
-    for planted in (replace(indoors, summary=f"{indoors.summary}. {order}"), replace(indoors, name=order)):
-        assert night_choices(sentence, [clips[0], planted, clips[2]]) == plain
+    for clip in (replace(indoors, summary=f"{indoors.summary}. {order}"), replace(indoors, name=order)):
+        assert night_choices(sentence, [clips[0], clip, clips[2]]) == plain
     # Words of a sentence are read as words: some name typed queries. None is obeyed as an order.
     ordered = night_choices(f"{sentence}. {order}", clips)
-    typed = 4
-    assert {**ordered, "perturbations": tuple(n for n in ordered["perturbations"] if n != typed)} == {
-        **plain, "perturbations": tuple(n for n in plain["perturbations"] if n != typed)
+    ordered_index = 4
+    assert {**ordered, "perturbations": tuple(n for n in ordered["perturbations"] if n != ordered_index)} == {
+        **plain, "perturbations": tuple(n for n in plain["perturbations"] if n != ordered_index)
     }  # fmt: skip
 
 

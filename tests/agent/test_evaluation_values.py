@@ -16,12 +16,15 @@ TAKEN = st.sets(st.sampled_from(NAMES))
 
 
 def _label(grades: list[int]) -> Label:
-    by_grade = [frozenset(name for name, grade in zip(NAMES, grades, strict=True) if grade == of) for of in range(3)]
+    by_grade = [
+        frozenset(name for name, grade in zip(NAMES, grades, strict=True) if grade == grade_index)
+        for grade_index in range(3)
+    ]
     return Label(needed=by_grade[2], plausible=by_grade[1])
 
 
 @pytest.mark.parametrize(
-    ("which", "selected", "expected"),
+    ("score_name", "selected", "expected"),
     [
         # needed a b, plausible c d, impossible e f g h
         ("ACC", "ab", 1.0),
@@ -38,27 +41,27 @@ def _label(grades: list[int]) -> Label:
         ("balanced ACC", "abcdefgh", 0.5),
     ],
 )
-def test_scores_by_hand(which: Score, selected: str, expected: float) -> None:
+def test_scores_by_hand(score_name: Score, selected: str, expected: float) -> None:
     label = Label(needed=frozenset("ab"), plausible=frozenset("cd"))
-    assert score(which, label, offered=NAMES, selected=set(selected)) == pytest.approx(expected)
+    assert score(score_name, label, offered=NAMES, selected=set(selected)) == pytest.approx(expected)
 
 
 def test_without_anything_needed_balanced_acc_is_the_share_that_is_left_out() -> None:
-    nothing = Label(needed=frozenset(), plausible=frozenset("a"))
-    assert score("balanced ACC", nothing, offered=NAMES, selected={"a", "b"}) == 6 / 8
+    label = Label(needed=frozenset(), plausible=frozenset("a"))
+    assert score("balanced ACC", label, offered=NAMES, selected={"a", "b"}) == 6 / 8
 
 
 @settings(max_examples=30, deadline=None)
 @given(GRADES, TAKEN)
 def test_laws_of_the_scores(grades: list[int], taken: set[str]) -> None:
     label = _label(grades)
-    acc, rate = (score(which, label, offered=NAMES, selected=taken) for which in ("ACC", "Rate"))
+    acc, rate = (score(score_name, label, offered=NAMES, selected=taken) for score_name in ("ACC", "Rate"))
     assert 0 <= acc <= rate <= 1, "what ACC counts as right Rate finds reasonable"
     assert rate - acc == pytest.approx(len(taken & label.plausible) / len(NAMES))
-    for which in ("ACC", "Rate", "balanced ACC"):
-        assert score(which, label, offered=NAMES, selected=label.needed) == 1
-        backwards = score(which, label, offered=NAMES[::-1], selected=sorted(taken))
-        assert backwards == score(which, label, offered=NAMES, selected=taken)
+    for score_name in ("ACC", "Rate", "balanced ACC"):
+        assert score(score_name, label, offered=NAMES, selected=label.needed) == 1
+        backwards = score(score_name, label, offered=NAMES[::-1], selected=sorted(taken))
+        assert backwards == score(score_name, label, offered=NAMES, selected=taken)
     one_by_one = [label.reasonable(name, selected=name in taken) for name in NAMES]
     assert np.mean(one_by_one) == pytest.approx(rate)
 
@@ -85,37 +88,45 @@ def test_kappa_by_hand(counts: list[list[float]], expected: float) -> None:
 def test_laws_of_kappa(first: list[int], second: list[int]) -> None:
     counts = table_of_grades(_label(first), _label(second), NAMES)
     assert counts.tolist() == [
-        [sum(pair == (one, other) for pair in zip(first, second, strict=True)) for other in range(3)]
-        for one in range(3)
+        [sum(pair == (grade, other) for pair in zip(first, second, strict=True)) for other in range(3)]
+        for grade in range(3)
     ]
-    there = float(kappa(counts))
-    assert there == pytest.approx(float(kappa(counts.T)), nan_ok=True), "neither labeller comes first"
-    assert np.isnan(there) or -1 - 1e-9 <= there <= 1 + 1e-9
-    assert float(kappa(np.stack([counts, 3 * counts]))[1]) == pytest.approx(there, nan_ok=True)
+    agreement = float(kappa(counts))
+    assert agreement == pytest.approx(float(kappa(counts.T)), nan_ok=True), "neither labeller comes first"
+    assert np.isnan(agreement) or -1 - 1e-9 <= agreement <= 1 + 1e-9
+    assert float(kappa(np.stack([counts, 3 * counts]))[1]) == pytest.approx(agreement, nan_ok=True)
     if first == second and len(set(first)) > 1:
-        assert there == pytest.approx(1)
+        assert agreement == pytest.approx(1)
 
 
 def test_labels_are_of_what_is_offered_and_enough() -> None:
     first, second = labelled(), labelled(second=True)
-    assert len({one.id for one in first}) == len({one.instruction for one in first}) == len(first) >= 120
-    assert len({one.situation for one in first}) >= 30
-    assert {one.task for one in first} == {"ris", "vos", "rvos", "avs", "refavs"}
-    assert min(sum(one.half == half for one in first) for half in ("dev", "test")) >= 55
-    by_id = {one.id: one for one in first}
-    assert len({one.id for one in second}) == len(second) == 30
-    for one in second:
-        assert by_id[one.id].instruction == one.instruction
-        assert by_id[one.id].task == one.task
-        assert by_id[one.id].labeller != one.labeller
-    for one in first:  # a sound that nobody hears cannot be wished for, and a silent sample cannot be heard
-        silent = {each.name for each in offer_for(one.task).samples if not each.facts["sound"]}
+    assert (
+        len({labelled_.id for labelled_ in first})
+        == len({labelled_.instruction for labelled_ in first})
+        == len(first)
+        >= 120
+    )
+    assert len({labelled_.situation for labelled_ in first}) >= 30
+    assert {labelled_.task for labelled_ in first} == {"ris", "vos", "rvos", "avs", "refavs"}
+    assert min(sum(labelled_.half == split for labelled_ in first) for split in ("dev", "test")) >= 55
+    by_id = {labelled_.id: labelled_ for labelled_ in first}
+    assert len({labelled_.id for labelled_ in second}) == len(second) == 30
+    for labelled_ in second:
+        assert by_id[labelled_.id].instruction == labelled_.instruction
+        assert by_id[labelled_.id].task == labelled_.task
+        assert by_id[labelled_.id].labeller != labelled_.labeller
+    for labelled_ in first:  # a sound that nobody hears cannot be wished for, and a silent sample cannot be heard
+        silent = {sample.name for sample in offer_for(labelled_.task).samples if not sample.facts["sound"]}
         assert silent
-        if one.task in {"avs", "refavs"}:
-            label = one.labels["samples"]
-            assert not silent & (label.needed | label.plausible), one.id
+        if labelled_.task in {"avs", "refavs"}:
+            label = labelled_.labels["samples"]
+            assert not silent & (label.needed | label.plausible), labelled_.id
         for choice_set in CHOICE_SETS:
-            label, names = one.labels[choice_set], [each.name for each in offer_for(one.task).of(choice_set)]
+            label, names = (
+                labelled_.labels[choice_set],
+                [item.name for item in offer_for(labelled_.task).of(choice_set)],
+            )
             assert all(label.reasonable(name, selected=label.grade(name) == 2) for name in names)
             assert not any(
                 label.reasonable(name, selected=label.grade(name) == 0) for name in names if label.grade(name) != 1

@@ -29,8 +29,8 @@ from auscult.suites.rris.results import _SCORES
 R2_TASKS = tuple(TASK_RULES)
 
 
-def names(offer: Offer, of: str) -> list[str]:
-    return [one.name for one in getattr(offer, of)]
+def names(offer: Offer, choice_set: str) -> list[str]:
+    return [item.name for item in getattr(offer, choice_set)]
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +45,20 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("task", R2_TASKS)
 def test_the_suite_takes_every_perturbation_that_is_offered(task: str) -> None:
-    rules, found = task_rules(task), perturbations_of(task_rules(task))
-    conditions = conditions_of(rules, mixes=(), kinds=tuple(found), levels=("high",))
-    assert len(conditions) == len(found) + 1
-    assert all(found.values())
-    assert not any("r2bench" in name for name in found)
-    rooms = {name.partition(".")[0] for name in found}
+    rules, perturbations = task_rules(task), perturbations_of(task_rules(task))
+    conditions = conditions_of(rules, mixes=(), kinds=tuple(perturbations), levels=("high",))
+    assert len(conditions) == len(perturbations) + 1
+    assert all(perturbations.values())
+    assert not any("r2bench" in name for name in perturbations)
+    rooms = {name.partition(".")[0] for name in perturbations}
     assert rooms == {"vision", *rules.rooms} | (set() if rules.still else {"timing"})
-    assert ("timing.offset.v1" in found) is ("sound" in rules.rooms)
+    assert ("timing.offset.v1" in perturbations) is ("sound" in rules.rooms)
 
 
 def test_metrics_are_those_of_the_suites() -> None:
     for task, rules in TASK_RULES.items():
-        known = {*rules.means, *rules.metrics, *rules.class_wise, *rules.beside} | ({rules.pooled} - {""})
-        assert set(metrics_of("r2", task)) == known
+        known_metrics = {*rules.means, *rules.metrics, *rules.class_wise, *rules.beside} | ({rules.pooled} - {""})
+        assert set(metrics_of("r2", task)) == known_metrics
         assert next(iter(metrics_of("r2", task))) == rules.main
     assert list(metrics_of("rris", "")) == list(_SCORES)
     assert set(metrics_of("avi", "")) == set(NAMES)
@@ -73,35 +73,35 @@ def test_scenes_are_offered_alike_before_and_after_they_are_made(tmp_path: Path,
         with pytest.raises(NothingToDo, match="no sample of avss"):
             offer_of(R2Options(data=scenes, task=task, out=tmp_path / "out", workers=0))
         return
-    made = offer_of(R2Options(data=scenes, task=task, out=tmp_path / "out", workers=0))
+    made_offer = offer_of(R2Options(data=scenes, task=task, out=tmp_path / "out", workers=0))
     ahead = offer_of(R2Options(data="scenes", task=task, count=2, seed=3, out=tmp_path / "out", workers=0))
     assert not (tmp_path / "out").exists()
-    assert set(names(made, "samples")) <= set(names(ahead, "samples")) == {"s3-00000", "s3-00001"}
-    plans = {one.name: one for one in ahead.samples}
-    for one in made.samples:
-        mine = {key: value for key, value in one.facts.items() if key != "text"}
-        assert mine == {key: value for key, value in plans[one.name].facts.items() if key != "text"}
-        assert one.facts["from"] == "scene"
-        assert bool(one.facts["text"]) is (task_rules(task).guidance == "sentences")
-    assert made.perturbations == ahead.perturbations
+    assert set(names(made_offer, "samples")) <= set(names(ahead, "samples")) == {"s3-00000", "s3-00001"}
+    plans = {sample.name: sample for sample in ahead.samples}
+    for sample in made_offer.samples:
+        facts = {key: value for key, value in sample.facts.items() if key != "text"}
+        assert facts == {key: value for key, value in plans[sample.name].facts.items() if key != "text"}
+        assert sample.facts["from"] == "scene"
+        assert bool(sample.facts["text"]) is (task_rules(task).guidance == "sentences")
+    assert made_offer.perturbations == ahead.perturbations
 
 
 def test_scenes_of_a_split_alone_are_offered(tmp_path: Path) -> None:
-    whole = offer_of(R2Options(data="scenes", task="vos", count=20, out=tmp_path))
+    whole_offer = offer_of(R2Options(data="scenes", task="vos", count=20, out=tmp_path))
     parts = [
         offer_of(R2Options(data="scenes", task="vos", count=20, out=tmp_path, splits=(split,)))
         for split in ("train", "test_u")
     ]
     shares = [set(names(part, "samples")) for part in parts]
     assert shares[0].isdisjoint(shares[1])
-    assert shares[0] | shares[1] <= set(names(whole, "samples"))
+    assert shares[0] | shares[1] <= set(names(whole_offer, "samples"))
 
 
 def test_samples_are_the_clips_of_the_cases(tmp_path: Path, scenes: Path) -> None:
     options = R2Options(data=scenes, task="rvos", out=tmp_path, workers=0)
     listing = listing_of(options, task_rules("rvos"), Silent())
-    made = offer_of(options)
-    assert names(made, "samples") == list(dict.fromkeys(one.clip for one in listing.instances))
+    scene_offer = offer_of(options)
+    assert names(scene_offer, "samples") == list(dict.fromkeys(instance.clip for instance in listing.instances))
 
 
 def test_data_without_sound_offer_no_sample_for_a_task_of_sound(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_data_without_sound_offer_no_sample_for_a_task_of_sound(tmp_path: Path) 
     mask = np.zeros((40, 60, 3), np.uint8)
     mask[10:20, 10:20] = 255
     write_frame(tmp_path / "masks" / "a.png", mask)
-    for task, said in (("avs", "no sound"), ("ris", "referring expression")):
-        with pytest.raises(NothingToDo, match=f"no sample of {task}") as raised:
+    for task, hint in (("avs", "no sound"), ("ris", "referring expression")):
+        with pytest.raises(NothingToDo, match=f"no sample of {task}") as error:
             offer_of(R2Options(data=tmp_path, task=task, out=tmp_path / "out", workers=0))
-        assert said in str(raised.value.hint)
+        assert hint in str(error.value.hint)
 
 
 def test_a_clip_that_cannot_be_used_is_a_remark(tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_a_clip_that_cannot_be_used_is_a_remark(tmp_path: Path) -> None:
     (tmp_path / "items" / "bad.png").write_bytes(b"no picture")
     (tmp_path / "items" / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     source = tmp_path / "items" / "items.jsonl"
-    found = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0), kept=tmp_path / FILE)
-    assert [(one.name, one.facts["sources"]) for one in found.samples] == [("good", ["dog"])]
-    assert any("bad" in remark for remark in found.remarks)
-    many = [{**rows[1], "id": f"bad {number}", "frame": f"lost {number}.png"} for number in range(50)]
-    source.write_text("".join(json.dumps(row) + "\n" for row in (rows[0], *many)))
-    found = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0))
-    assert len(found.remarks) == 21
-    assert found.remarks[-1] == "and 30 more"
+    data_offer = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0), kept=tmp_path / FILE)
+    assert [(sample.name, sample.facts["sources"]) for sample in data_offer.samples] == [("good", ["dog"])]
+    assert any("bad" in remark for remark in data_offer.remarks)
+    bad_rows = [{**rows[1], "id": f"bad {number}", "frame": f"lost {number}.png"} for number in range(50)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in (rows[0], *bad_rows)))
+    data_offer = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0))
+    assert len(data_offer.remarks) == 21
+    assert data_offer.remarks[-1] == "and 30 more"
 
 
 def test_negative_sentences_are_offered_by_kind(tmp_path: Path) -> None:
@@ -149,12 +149,12 @@ def test_negative_sentences_are_offered_by_kind(tmp_path: Path) -> None:
         ),
     ]  # fmt: skip
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = offer_of(RrisOptions(data=tmp_path / "items.jsonl", out=tmp_path / "out", workers=0))
-    assert (found.suite, found.task) == ("rris", "")
-    assert set(names(found, "perturbations")) == {"target", "attribute", "made up"}
-    assert len(found.samples) == 1
-    assert found.samples[0].facts["sources"] == ["car"]
-    assert len(found.samples[0].facts["text"]) == 4
+    rris_offer = offer_of(RrisOptions(data=tmp_path / "items.jsonl", out=tmp_path / "out", workers=0))
+    assert (rris_offer.suite, rris_offer.task) == ("rris", "")
+    assert set(names(rris_offer, "perturbations")) == {"target", "attribute", "made up"}
+    assert len(rris_offer.samples) == 1
+    assert rris_offer.samples[0].facts["sources"] == ["car"]
+    assert len(rris_offer.samples[0].facts["text"]) == 4
 
 
 @pytest.mark.slow
@@ -163,28 +163,28 @@ def test_tasks_and_questions_of_an_omni_benchmark_are_offered(tmp_path: Path) ->
     pytest.importorskip("av")
     make_prise(PriseOptions(out=tmp_path / "tree", count=1, workers=0))
     options = AviOptions(data=tmp_path / "tree", out=tmp_path / "out", workers=0)
-    found = offer_of(options, kept=tmp_path / FILE)
-    assert set(names(found, "perturbations")) == {"ASQA", "VSQA", "AVSQA"} <= set(TASKS)
-    assert not found.remarks
-    facts = {one.name.partition("/")[0]: one.facts for one in found.samples}
+    avi_offer = offer_of(options, kept=tmp_path / FILE)
+    assert set(names(avi_offer, "perturbations")) == {"ASQA", "VSQA", "AVSQA"} <= set(TASKS)
+    assert not avi_offer.remarks
+    facts = {sample.name.partition("/")[0]: sample.facts for sample in avi_offer.samples}
     assert facts["ASQA"]["sound"] is True
     assert facts["VSQA_I"]["frames"] == 1
     assert facts["VSQA_V"]["frames"] > 1
     before = (tmp_path / FILE).read_bytes()
-    assert offer_of(options, kept=tmp_path / FILE) == found
+    assert offer_of(options, kept=tmp_path / FILE) == avi_offer
     assert (tmp_path / FILE).read_bytes() == before
     part = offer_of(AviOptions(data=tmp_path / "tree", out=tmp_path / "out", workers=0, tasks=("ASQA",)))
-    assert {one.name.partition("/")[0] for one in part.samples} == {"ASQA"}
+    assert {sample.name.partition("/")[0] for sample in part.samples} == {"ASQA"}
 
 
 def test_real_clips_are_offered(data: Path, tmp_path: Path) -> None:
-    found = offer_of(R2Options(data=data / "video" / "davis2016", task="vos", out=tmp_path / "out"))
-    assert len(found.samples) == 10
-    facts = {one.name: one.facts for one in found.samples}
+    davis_offer = offer_of(R2Options(data=data / "video" / "davis2016", task="vos", out=tmp_path / "out"))
+    assert len(davis_offer.samples) == 10
+    facts = {sample.name: sample.facts for sample in davis_offer.samples}
     assert facts["blackswan"]["frames"] == 36
     assert facts["parkour"]["motion"] > 3 * facts["blackswan"]["motion"]
-    assert not any(one["sound"] for one in facts.values())
-    assert not found.remarks
+    assert not any(clip_facts["sound"] for clip_facts in facts.values())
+    assert not davis_offer.remarks
 
 
 def test_data_and_splits_that_are_not_there_are_an_error(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ limits: {usd: 0, seconds: 2.5}
 """
 
 
-def read(folder: Path, text: str) -> Plan:
+def plan_of(folder: Path, text: str) -> Plan:
     """Write, read and check a plan."""
     path = folder / "plan.yaml"
     path.write_text(text)
@@ -41,17 +41,17 @@ def read(folder: Path, text: str) -> Plan:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    plan = read(tmp_path, TEXT)
+    plan = plan_of(tmp_path, TEXT)
     assert (plan.samples[0].id, plan.data.path, plan.perturbations[0].severities) == ("00012", "007", ("low", "3"))
     assert plan.limits == PlanLimits(usd=0, seconds=2.5)
     assert plan.perturbations[2].levels == ("dynamic",)
-    assert read(tmp_path, plan_text(plan)) == plan
+    assert plan_of(tmp_path, plan_text(plan)) == plan
 
 
 def test_the_hash_is_of_what_is_run(tmp_path: Path) -> None:
-    plan = read(tmp_path, TEXT)
-    same = replace(plan, changed=True, proposed="x", limits=PlanLimits())
-    assert same.hash == plan.hash
+    plan = plan_of(tmp_path, TEXT)
+    equal_plan = replace(plan, changed=True, proposed="x", limits=PlanLimits())
+    assert equal_plan.hash == plan.hash
     assert replace(plan, seed=1).hash != plan.hash
 
 
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, line: int, message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        read(tmp_path, TEXT.replace(old, new))
+        plan_of(tmp_path, TEXT.replace(old, new))
     assert message in error.value.message
     assert (error.value.line, hint in error.value.hint) == (line, True)
     assert str(error.value.path).endswith("plan.yaml")
@@ -102,15 +102,15 @@ def test_what_is_wrong_is_named_with_its_line(
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "[" * 5000, "a: 1\n---\nb: 2", "a: \x00", "? [a]\n: b"])
 def test_no_plan_is_a_usage_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError):
-        read(tmp_path, text)
+        plan_of(tmp_path, text)
 
 
 def test_a_person_may_force_what_cannot_occur(tmp_path: Path) -> None:
-    plan = read(tmp_path, TEXT.replace("name: fog,", "name: brightness, force: true,"))
+    plan = plan_of(tmp_path, TEXT.replace("name: fog,", "name: brightness, force: true,"))
     assert not list(conflicts(plan))
     assert list(conflicts(replace(plan, perturbations=(replace(plan.perturbations[0], force=False),))))
 
 
 def test_the_schema_names_every_key() -> None:
-    found = plan_schema()
-    assert set(found["$defs"]["Plan"]["properties"]) >= {"samples", "perturbations", "metrics", "limits", "left_out"}
+    schema = plan_schema()
+    assert set(schema["$defs"]["Plan"]["properties"]) >= {"samples", "perturbations", "metrics", "limits", "left_out"}

@@ -30,32 +30,32 @@ def value(model: str, condition: str, name: str) -> float:
     """A score that loses more to fog where the object is small, and more to snow where it is large."""
     clip, size = name.split("/")
     jitter = int(clip[4:]) % 4 / 100
-    lost = LOST.get(condition.rpartition("_")[0], {}).get(size, 0.0) * (1 if condition.endswith("high") else 0.5)
-    return round(0.7 + jitter - lost * (1 + jitter) - 0.2 * (model == "mine.weak"), 4)
+    loss = LOST.get(condition.rpartition("_")[0], {}).get(size, 0.0) * (1 if condition.endswith("high") else 0.5)
+    return round(0.7 + jitter - loss * (1 + jitter) - 0.2 * (model == "mine.weak"), 4)
 
 
-def written(folder: Path, *models: str, lost: tuple[str, ...] = ()) -> Path:
+def written_record(folder: Path, *models: str, without_fog: tuple[str, ...] = ()) -> Path:
     """A record of clips with a small and a large object each; requests about ``lost`` cases under fog have failed."""
-    asked = conditions("low", "high", "dynamic")
-    names = [f"clip{at}/{size}" for at in range(CLIPS) for size in ("small", "large")]
-    told = {
+    conditions_ = conditions("low", "high", "dynamic")
+    names = [f"clip{index}/{size}" for index in range(CLIPS) for size in ("small", "large")]
+    scores = {
         model: {
-            one.name: {
-                name: value(model, one.name, name)
+            condition.name: {
+                name: value(model, condition.name, name)
                 for name in names
-                if name not in lost or not one.name.startswith("fog")
+                if name not in without_fog or not condition.name.startswith("fog")
             }
-            for one in asked
+            for condition in conditions_
         }
         for model in (*models, "baseline.full_frame.v1")
     }
-    record(folder, told, cases=[case(name) for name in names], asked=asked)
+    record(folder, scores, cases=[case(name) for name in names], asked=conditions_)
     lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     parts = ("seen", "unseen")
     (folder / "cases.jsonl").write_text(
         "".join(
-            json.dumps({**line, "size": [480, 640], "frames": 5, "split": parts[at % 2]}) + "\n"
-            for at, line in enumerate(lines)
+            json.dumps({**line, "size": [480, 640], "frames": 5, "split": parts[index % 2]}) + "\n"
+            for index, line in enumerate(lines)
         )
     )
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
@@ -67,7 +67,9 @@ def written(folder: Path, *models: str, lost: tuple[str, ...] = ()) -> Path:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("asked") / "out", "mine.strong", "mine.weak", lost=("clip0/small",))
+    return written_record(
+        tmp_path_factory.mktemp("asked") / "out", "mine.strong", "mine.weak", without_fog=("clip0/small",)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +79,8 @@ def views(done: Path) -> RecordViews:
 
 @pytest.mark.parametrize("question", committed_questions())
 def test_every_committed_question_is_taken_as_itself(done: Path, views: RecordViews, question: str) -> None:
-    named = question.replace("MODEL", "strong", 1).replace("MODEL", "weak", 1)
-    answer = ask(done, named)
+    named_question = question.replace("MODEL", "strong", 1).replace("MODEL", "weak", 1)
+    answer = ask(done, named_question)
     assert answer.answered
     assert answer.taken_as == question
     columns, rows = views.query(answer.sql)
@@ -165,8 +167,8 @@ def test_a_record_of_rris_is_asked_as_well(tmp_path: Path) -> None:
     run("rris", data="scenes", count=1, models="lexicon", workers=0, out=tmp_path)
     for question in committed_questions():
         assert ask(tmp_path, question.replace("MODEL", "lexicon", 1)).answered, question
-    asked = ask(tmp_path, "how many cases are there?").rows[0]
-    assert asked[:3] == (len((tmp_path / "cases.jsonl").read_text().splitlines()), 1, 1)
+    row = ask(tmp_path, "how many cases are there?").rows[0]
+    assert row[:3] == (len((tmp_path / "cases.jsonl").read_text().splitlines()), 1, 1)
     assert ask(tmp_path, "which kind of negation is worst?").taken_as.startswith("Which kind of negation")
     assert all(low >= 0 for _, _, low, *_ in ask(tmp_path, "which model is slowest?").rows if low is not None)
 
@@ -187,7 +189,7 @@ def test_what_a_record_does_not_hold_is_not_answered(done: Path, question: str) 
 
 def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(done: Path) -> None:
     (row,) = (row for row in ask(done, "which hurts large objects most at high?").rows if row[0] == "snow")
-    names = [f"clip{at}/large" for at in range(CLIPS)]
+    names = [f"clip{index}/large" for index in range(CLIPS)]
     changes = [value("mine.strong", "snow_high", name) - value("mine.strong", "clean", name) for name in names]
     mean, low, high, n, clips = row[1:]
     assert mean == pytest.approx(sum(changes) / len(changes), abs=1e-5)
@@ -196,20 +198,27 @@ def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(done: Path) -> 
 
 
 def test_what_is_not_apart_is_no_difference(tmp_path: Path) -> None:
-    alike = written(tmp_path / "out", "mine.one", "mine.two")
-    answer = ask(alike, "does one beat two on fog?")
+    equal_record = written_record(tmp_path / "out", "mine.one", "mine.two")
+    answer = ask(equal_record, "does one beat two on fog?")
     assert "no difference shown" in answer.sentence
-    assert "no difference from clean is shown" in ask(alike, "which level costs most under gaussian noise?").sentence
-    apart = ask(alike, "which perturbation hurts small objects most?")
-    assert "no difference" not in apart.sentence
+    assert (
+        "no difference from clean is shown"
+        in ask(equal_record, "which level costs most under gaussian noise?").sentence
+    )
+    size_answer = ask(equal_record, "which perturbation hurts small objects most?")
+    assert "no difference" not in size_answer.sentence
 
 
 def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
-    asked, names = conditions("high"), [f"clip{at}/one" for at in range(CLIPS)]
-    told = {"mine.odd": {one.name: dict.fromkeys(names, 0.5 if one.name == "clean" else 0.6) for one in asked}}
-    for at, name in enumerate(names):
-        told["mine.odd"]["clean"][name] -= at / 1000
-    record(tmp_path / "out", told, cases=[case(name) for name in names], asked=asked)
+    conditions_, names = conditions("high"), [f"clip{index}/one" for index in range(CLIPS)]
+    scores = {
+        "mine.odd": {
+            condition.name: dict.fromkeys(names, 0.5 if condition.name == "clean" else 0.6) for condition in conditions_
+        }
+    }
+    for index, name in enumerate(names):
+        scores["mine.odd"]["clean"][name] -= index / 1000
+    record(tmp_path / "out", scores, cases=[case(name) for name in names], asked=conditions_)
     answer = ask(tmp_path / "out", "which perturbation hurts most?")
     assert answer.rows[0][2] > 0
     assert "costs most" not in answer.sentence
@@ -249,7 +258,7 @@ def test_failures_are_counted_and_in_no_mean(done: Path) -> None:
 
 
 def test_a_study_is_asked_by_its_run(tmp_path: Path) -> None:
-    written(tmp_path / "study" / "run", ODD)
+    written_record(tmp_path / "study" / "run", ODD)
     answer = ask(tmp_path / "study", f"which perturbation costs {ODD} most?")
     assert answer.rows[0][0] == "fog", "a hostile name is text"
     assert ODD.replace("'", "''") in answer.sql
@@ -357,8 +366,8 @@ def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch:
 
 
 def test_the_command_prints_answer_table_and_query(done: Path) -> None:
-    shown = auscult("ask", done, "which hurts small objects most?")
-    assert (shown.code, "fog costs these objects most" in shown.out, "SELECT name" in shown.out) == (0, True, True)
+    result = auscult("ask", done, "which hurts small objects most?")
+    assert (result.code, "fog costs these objects most" in result.out, "SELECT name" in result.out) == (0, True, True)
     as_json = json.loads(auscult("ask", done, "which hurts small objects most?", "--json").out)
     assert as_json["rows"][0][0] == "fog"
     assert auscult("ask", done, "why is the sky blue").code == 2
@@ -376,40 +385,41 @@ def test_without_the_extra_it_says_so(done: Path, monkeypatch: pytest.MonkeyPatc
         ask(done, "which perturbation hurts most?")
 
 
-def written_by(done: Path, *replies: str) -> tuple[RecordAnswer, list[str]]:
+def written_by(record_path: Path, *replies: str) -> tuple[RecordAnswer, list[str]]:
     """The answer by a model that replies so, and what it was sent."""
     pytest.importorskip("openai", reason="the extra `chat` is not installed")
-    with serving(lambda number, _: completed(replies[min(number, len(replies) - 1)])) as served:
-        answer = ask(done, "which perturbation hurts small objects most?", llm="m", base_url=served.url)
-        return answer, [body["messages"][-1]["content"] for body in served.bodies]
+    with serving(lambda number, _: completed(replies[min(number, len(replies) - 1)])) as server:
+        answer = ask(record_path, "which perturbation hurts small objects most?", llm="m", base_url=server.url)
+        return answer, [body["messages"][-1]["content"] for body in server.bodies]
 
 
 @pytest.mark.slow
 def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
     thought = "<think>\n```sql\nDROP TABLE cases\n```\n</think>"
     query = "SELECT kind, count(*) AS n FROM changes GROUP BY kind;"
-    answer, sent = written_by(done, f"{thought}Here:\n```sql\n{query}\n```")
+    answer, prompts = written_by(done, f"{thought}Here:\n```sql\n{query}\n```")
     assert answer.columns == ("kind", "n")
     assert answer.taken_as == ""
     assert "chat.m wrote the query" in answer.notes[0]
-    assert "gaussian_noise" in sent[0]
-    assert "clip1/" not in sent[0]
+    assert "gaussian_noise" in prompts[0]
+    assert "clip1/" not in prompts[0]
 
 
 @pytest.mark.slow
 def test_a_refused_query_is_asked_for_once_more_then_the_committed_question_answers(done: Path) -> None:
-    answer, sent = written_by(done, "DROP TABLE cases", "SELECT count(*) AS n FROM cases")
+    answer, prompts = written_by(done, "DROP TABLE cases", "SELECT count(*) AS n FROM cases")
     assert answer.rows == ((2 * CLIPS,),)
-    assert len(sent) == 2
-    answer, sent = written_by(done, "SELECT * FROM read_csv('/etc/passwd')")
+    assert len(prompts) == 2
+    answer, prompts = written_by(done, "SELECT * FROM read_csv('/etc/passwd')")
     assert answer.rows[0][0] == "fog"
     assert "no query that may run" in answer.notes[0]
-    assert len(sent) == 2
+    assert len(prompts) == 2
 
 
 def test_the_page_has_every_question() -> None:
     page = (Path(__file__).parents[2] / "docs" / "agent-questions.md").read_text("utf-8")
-    asked = (
-        one.replace("MODEL", "refsegformer_small", 1).replace("MODEL", "lexicon", 1) for one in committed_questions()
+    questions = (
+        question.replace("MODEL", "refsegformer_small", 1).replace("MODEL", "lexicon", 1)
+        for question in committed_questions()
     )
-    assert [one for one in asked if f"| {one} |" not in page] == []
+    assert [question for question in questions if f"| {question} |" not in page] == []

@@ -63,9 +63,9 @@ def photo(path: Path, frame: Frame) -> SampleClip:
 
 
 def described(
-    samples: Sequence[SampleClip], kept: Path | None = None, **more: object
+    samples: Sequence[SampleClip], cache: Path | None = None, **options: object
 ) -> tuple[Sequence[Offered], tuple[str, ...]]:
-    return describe(samples, **{"kept": kept, "chat": None, "workers": 0, "progress": Silent(), **more})  # type: ignore[arg-type]
+    return describe(samples, **{"kept": cache, "chat": None, "workers": 0, "progress": Silent(), **options})  # type: ignore[arg-type]
 
 
 class Chat:
@@ -97,8 +97,8 @@ class Chat:
     ],
 )
 def test_a_picture_tells_the_day_where_a_rule_decides(frame: Frame, day: str, indoors: bool | None) -> None:
-    found = picture_statistics(frame)
-    assert (found.day, found.indoors) == (day, indoors)
+    statistics = picture_statistics(frame)
+    assert (statistics.day, statistics.indoors) == (day, indoors)
 
 
 def test_noise_and_blur_are_measured() -> None:
@@ -106,7 +106,7 @@ def test_noise_and_blur_are_measured() -> None:
     for sigma in (4.0, 12.0):
         noisy = (flat(128) + rng.normal(0, sigma, (240, 320, 1))).clip(0, 255).astype(np.uint8)
         assert picture_statistics(noisy).noise == pytest.approx(sigma / 255, rel=0.1)
-    sharp, soft = (picture_statistics(one) for one in (grain(), cv2.GaussianBlur(grain(), (0, 0), 3)))
+    sharp, soft = (picture_statistics(picture) for picture in (grain(), cv2.GaussianBlur(grain(), (0, 0), 3)))
     assert sharp.sharpness is not None
     assert soft.sharpness is not None
     assert sharp.sharpness > 3 * soft.sharpness
@@ -118,14 +118,14 @@ def test_motion_is_the_share_of_the_diagonal_per_frame(tmp_path: Path) -> None:
     for number in range(6):
         frames.append(tmp_path / f"{number}.png")
         write_frame(frames[-1], np.ascontiguousarray(wide[:, 4 * number : 4 * number + 320]))
-    found = measured(SampleClip(name="a", frames=tuple(frames)))
-    assert found.motion == pytest.approx(4 / 400, rel=0.15)
+    measures = measured(SampleClip(name="a", frames=tuple(frames)))
+    assert measures.motion == pytest.approx(4 / 400, rel=0.15)
     assert measured(SampleClip(name="b", frames=(frames[0],) * 4)).motion == pytest.approx(0, abs=1e-4)
     assert measured(SampleClip(name="c", frames=(frames[0],))).motion is None
 
 
 @pytest.mark.parametrize(
-    ("shown", "day"),
+    ("frame_names", "day"),
     [
         ("sky sky sky sky sky sky", "day"),
         ("sky sky grey grey grey sky", "day"),
@@ -134,12 +134,12 @@ def test_motion_is_the_share_of_the_diagonal_per_frame(tmp_path: Path) -> None:
         ("dark dark dark dark dark dark", "night"),
     ],
 )
-def test_a_clip_is_of_the_day_where_half_of_its_frames_are(tmp_path: Path, shown: str, day: str) -> None:
+def test_a_clip_is_of_the_day_where_half_of_its_frames_are(tmp_path: Path, frame_names: str, day: str) -> None:
     for name, frame in (("sky", landscape()), ("grey", grain(spread=10)), ("dark", flat(8))):
         write_frame(tmp_path / f"{name}.png", frame)
-    found = measured(SampleClip(name="a", frames=tuple(tmp_path / f"{name}.png" for name in shown.split())))
-    assert found.day == day
-    assert found.indoors is (False if shown.count("sky") >= 3 else None)
+    measures = measured(SampleClip(name="a", frames=tuple(tmp_path / f"{name}.png" for name in frame_names.split())))
+    assert measures.day == day
+    assert measures.indoors is (False if frame_names.count("sky") >= 3 else None)
 
 
 def test_loudness_is_in_lufs_and_silence_is_not_minus_infinity(tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_loudness_is_in_lufs_and_silence_is_not_minus_infinity(tmp_path: Path) -
         ("silence", np.zeros(48_000), SILENT_LUFS),
     ):
         (tmp_path / f"{name}.wav").write_bytes(encode_wav(samples.astype(np.float32), 48_000))
-        (one,), _ = described([SampleClip(name=name, sound=tmp_path / f"{name}.wav")])
-        assert one.facts["loudness_db"] == pytest.approx(expected, abs=0.1)
-        assert one.facts["sound"] is True
-        json.dumps(one.facts, allow_nan=False)
+        (caption,), _ = described([SampleClip(name=name, sound=tmp_path / f"{name}.wav")])
+        assert caption.facts["loudness_db"] == pytest.approx(expected, abs=0.1)
+        assert caption.facts["sound"] is True
+        json.dumps(caption.facts, allow_nan=False)
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_exif_goes_before_the_look(tmp_path: Path, tags: dict[int, object], day:
     exif.get_ifd(0x8769).update(tags)
     exif[0x010E] = ORDERS[1]
     Image.fromarray(grain(spread=10)).save(tmp_path / "a.jpg", exif=exif, quality=95)
-    (one,), _ = described([SampleClip(name="a", frames=(tmp_path / "a.jpg",))])
-    assert (one.facts["day"], one.facts["from"]) == (day, origin)
-    shown = json.dumps(one.facts) + one.summary
-    assert all(order[:20] not in shown for order in ORDERS)
+    (caption,), _ = described([SampleClip(name="a", frames=(tmp_path / "a.jpg",))])
+    assert (caption.facts["day"], caption.facts["from"]) == (day, origin)
+    caption_text = json.dumps(caption.facts) + caption.summary
+    assert all(order[:20] not in caption_text for order in ORDERS)
 
 
 # --- scenes ---
@@ -188,11 +188,13 @@ def test_the_plan_of_a_scene_is_what_is_made_of_it(tmp_path: Path) -> None:
         plan = maker.plan(row["index"])
         assert plan.as_json() == row["plan"]
         facts = scene_facts(plan)
-        voices = [thing["voice"]["noun"] for thing in row["facts"]["things"] if thing["voice"]]
-        seen = {thing["category"] for thing in row["facts"]["things"]}
-        assert {*seen, *voices, *(one["noun"] for one in row["facts"]["elsewhere"])} <= set(facts["sources"])
-        assert set(facts["sources"]) <= {one.look.category for one in plan.objects} | {
-            one.source.noun for one in plan.tracks
+        voices = [scene_thing["voice"]["noun"] for scene_thing in row["facts"]["things"] if scene_thing["voice"]]
+        categories = {scene_thing["category"] for scene_thing in row["facts"]["things"]}
+        assert {*categories, *voices, *(source["noun"] for source in row["facts"]["elsewhere"])} <= set(
+            facts["sources"]
+        )
+        assert set(facts["sources"]) <= {scene_object.look.category for scene_object in plan.objects} | {
+            track.source.noun for track in plan.tracks
         }
         kind = plan.background.partition("-")[0]
         assert facts["indoors"] is {"room": True, "bricks": None, "clutter": None}.get(kind, False)
@@ -202,7 +204,7 @@ def test_the_plan_of_a_scene_is_what_is_made_of_it(tmp_path: Path) -> None:
 
 
 def test_the_motion_of_a_scene_is_that_of_the_thing_that_moves_most(tmp_path: Path) -> None:
-    maker, seen = SceneMaker(MakeOptions(out=tmp_path, count=40, seed=5)), 0
+    maker, n_seen = SceneMaker(MakeOptions(out=tmp_path, count=40, seed=5)), 0
     for plan in map(maker.plan, range(40)):
         paths = plan.layout.paths
         if any(path.swings for path in paths):
@@ -211,54 +213,57 @@ def test_the_motion_of_a_scene_is_that_of_the_thing_that_moves_most(tmp_path: Pa
         ways = [math.hypot((path.end.x - path.start.x) * width, (path.end.y - path.start.y) * height) for path in paths]
         expected = max(ways) / plan.seconds / math.hypot(height, width)
         assert scene_facts(plan)["motion"] == pytest.approx(expected, abs=1e-4)
-        seen += 1
-    assert seen > 5
+        n_seen += 1
+    assert n_seen > 5
 
 
 # --- what is kept ---
 
 
 def test_the_same_content_is_measured_once_wherever_it_lies(tmp_path: Path) -> None:
-    kept = tmp_path / "captions.jsonl"
+    cache = tmp_path / "captions.jsonl"
     first = photo(tmp_path / "a.png", landscape())
-    (one,), _ = described([first], kept)
-    before = kept.read_bytes()
+    (caption,), _ = described([first], cache)
+    before = cache.read_bytes()
     (tmp_path / "elsewhere").mkdir()
     shutil.copy(tmp_path / "a.png", tmp_path / "elsewhere" / "b.png")
-    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "elsewhere" / "b.png",))], kept)
-    assert kept.read_bytes() == before
-    assert dict(other.facts) == dict(one.facts)
-    described([photo(tmp_path / "c.png", grain())], kept)
-    assert len(kept.read_bytes().splitlines()) == 2
+    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "elsewhere" / "b.png",))], cache)
+    assert cache.read_bytes() == before
+    assert dict(other.facts) == dict(caption.facts)
+    described([photo(tmp_path / "c.png", grain())], cache)
+    assert len(cache.read_bytes().splitlines()) == 2
 
 
 def test_a_picture_is_captioned_once(tmp_path: Path) -> None:
-    kept = tmp_path / "captions.jsonl"
+    cache = tmp_path / "captions.jsonl"
     chat = Chat(
         'Here: {"caption": "A dog runs on a beach.", "place": ["beach", "moon"], "day": "day", "indoors": false,'
         ' "sources": ["dog", "waves"]}'
     )
     samples = [photo(tmp_path / "a.png", flat(8))]
-    (one,), remarks = described(samples, kept, chat=chat)
-    assert one.summary == "A dog runs on a beach."
-    assert [one.facts[key] for key in ("place", "day", "indoors", "sources", "from")] == [
+    (caption,), remarks = described(samples, cache, chat=chat)
+    assert caption.summary == "A dog runs on a beach."
+    assert [caption.facts[key] for key in ("place", "day", "indoors", "sources", "from")] == [
         ["beach"], "day", False, ["dog", "waves"], "chat",
     ]  # fmt: skip
     assert remarks == ()
     assert len(chat.asked) == 1
     shutil.copy(tmp_path / "a.png", tmp_path / "b.png")
-    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "b.png",))], kept, chat=chat)
+    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "b.png",))], cache, chat=chat)
     assert len(chat.asked) == 1
-    assert other.summary == one.summary
+    assert other.summary == caption.summary
 
 
 def test_requests_for_captions_are_logged_and_count(tmp_path: Path) -> None:
     samples = [photo(tmp_path / f"{number}.png", flat(60 * number)) for number in (1, 2, 3)]
-    for kept, asked in (("a.jsonl", 2), ("a.jsonl", 0)):  # a second command has no more requests than the first
+    for cache_name, n_requests in (
+        ("a.jsonl", 2),
+        ("a.jsonl", 0),
+    ):  # a second command has no more requests than the first
         chat, log = Chat('{"caption": "a wall"}'), AgentLog(tmp_path, most_requests=2)
-        found, (remark,) = described(samples, tmp_path / kept, chat=chat, log=log)
-        assert [one.facts["from"] for one in found].count("chat") == 2
-        assert len(chat.asked) == asked
+        captions, (remark,) = described(samples, tmp_path / cache_name, chat=chat, log=log)
+        assert [caption.facts["from"] for caption in captions].count("chat") == 2
+        assert len(chat.asked) == n_requests
         assert "1 sample not captioned" in remark
         assert "all 2 requests are spent" in remark
     logged = [json.loads(line) for line in (tmp_path / "agent.jsonl").read_text().splitlines()]
@@ -266,15 +271,15 @@ def test_requests_for_captions_are_logged_and_count(tmp_path: Path) -> None:
 
 
 def test_an_endpoint_that_dies_keeps_what_it_said(tmp_path: Path) -> None:
-    kept = tmp_path / "captions.jsonl"
+    cache = tmp_path / "captions.jsonl"
     samples = [photo(tmp_path / f"{number}.png", flat(number)) for number in (1, 2)]
-    described(samples[:1], kept, chat=Chat('{"caption": "one"}'))
+    described(samples[:1], cache, chat=Chat('{"caption": "one"}'))
     with pytest.raises(Unreachable, match="gone"):
-        described(samples, kept, chat=Chat(Unreachable("gone")))
-    again = Chat('{"caption": "two"}')
-    found, _ = described(samples, kept, chat=again)
-    assert [one.summary for one in found] == ["one", "two"]
-    assert len(again.asked) == 1
+        described(samples, cache, chat=Chat(Unreachable("gone")))
+    second_chat = Chat('{"caption": "two"}')
+    captions, _ = described(samples, cache, chat=second_chat)
+    assert [caption.summary for caption in captions] == ["one", "two"]
+    assert len(second_chat.asked) == 1
 
 
 # --- hostile data and replies ---
@@ -298,9 +303,9 @@ def test_an_endpoint_that_dies_keeps_what_it_said(tmp_path: Path) -> None:
     ],
 )
 def test_a_reply_that_is_no_caption_leaves_statistics_and_a_remark(tmp_path: Path, reply: str) -> None:
-    (one,), remarks = described([photo(tmp_path / "a.png", landscape())], chat=Chat(reply))
-    assert one.facts["from"] == "statistics"
-    assert one.facts["day"] == "day"
+    (caption,), remarks = described([photo(tmp_path / "a.png", landscape())], chat=Chat(reply))
+    assert caption.facts["from"] == "statistics"
+    assert caption.facts["day"] == "day"
     assert len(remarks) == 1
     assert "a" in remarks[0]
     assert len(remarks[0]) <= MOST_CAPTION
@@ -312,15 +317,15 @@ def test_orders_in_data_are_texts_of_bounded_length(tmp_path: Path, order: str) 
     (safe,), _ = described([plain])
     name = "".join(sign for sign in order if sign.isprintable() and sign != "/")[:60] or "x"
     shutil.copy(tmp_path / "a.png", tmp_path / f"{name}.png")
-    planted = SampleClip(name=name, frames=(tmp_path / f"{name}.png",), texts=(order,) * 50, words=(order,) * 50)
+    clip = SampleClip(name=name, frames=(tmp_path / f"{name}.png",), texts=(order,) * 50, words=(order,) * 50)
     chat = Chat(json.dumps({"caption": order, "place": [order], "sources": [order] * 100}))
-    for (one,), _ in (described([planted]), described([planted], chat=chat)):
-        kept = [one.summary, *one.facts["text"], *one.facts["sources"], *one.facts["place"]]
-        assert all(text.isprintable() and len(text) <= MOST_CAPTION for text in kept)
-        assert len(one.facts["text"]) <= 8
-        assert len(one.facts["sources"]) <= 16
+    for (caption,), _ in (described([clip]), described([clip], chat=chat)):
+        texts = [caption.summary, *caption.facts["text"], *caption.facts["sources"], *caption.facts["place"]]
+        assert all(text.isprintable() and len(text) <= MOST_CAPTION for text in texts)
+        assert len(caption.facts["text"]) <= 8
+        assert len(caption.facts["sources"]) <= 16
         measures = ("day", "indoors", "motion", "brightness", "sharpness", "noise", "size", "frames", "place")
-        assert [one.facts[key] for key in measures] == [safe.facts[key] for key in measures]
+        assert [caption.facts[key] for key in measures] == [safe.facts[key] for key in measures]
     assert order[:40] not in chat.asked[0][0]
 
 
@@ -333,19 +338,19 @@ def test_a_file_that_cannot_be_read_costs_itself(tmp_path: Path, content: bytes)
     (tmp_path / "bad.png").write_bytes(content)
     samples = [SampleClip(name="bad", frames=(tmp_path / "bad.png",)), photo(tmp_path / "good.png", landscape())]
     samples.append(SampleClip(name="lost", frames=(tmp_path / "lost.png",)))
-    found, (remark,) = described(samples)
-    assert [one.facts["day"] for one in found] == ["unknown", "day", "unknown"]
+    captions, (remark,) = described(samples)
+    assert [caption.facts["day"] for caption in captions] == ["unknown", "day", "unknown"]
     assert remark.startswith("2 samples not measured")
 
 
 def test_a_damaged_line_of_what_is_kept_is_named(tmp_path: Path) -> None:
-    kept = tmp_path / "captions.jsonl"
+    cache = tmp_path / "captions.jsonl"
     sample = photo(tmp_path / "a.png", landscape())
-    described([sample], kept)
-    row = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**row, "reply": '{"brightness": "high"}'}) + "\n")
+    described([sample], cache)
+    row = json.loads(cache.read_text())
+    cache.write_text(json.dumps({**row, "reply": '{"brightness": "high"}'}) + "\n")
     with pytest.raises(Exception, match="brightness"):
-        described([sample], kept)
+        described([sample], cache)
 
 
 @pytest.mark.extra_chat
@@ -356,12 +361,12 @@ def test_a_real_endpoint_sees_each_picture_once(tmp_path: Path) -> None:
     from chat_server import completed, serving
 
     samples = [photo(tmp_path / f"{number}.png", flat(60 * number)) for number in (1, 2, 3)]
-    with serving(lambda *_: completed('{"caption": "a wall", "indoors": true}')) as served:
-        chat = chat_model("x", profile=ChatProfile(model="x"), asking=Asking(base_url=served.url))
+    with serving(lambda *_: completed('{"caption": "a wall", "indoors": true}')) as server:
+        chat = chat_model("x", profile=ChatProfile(model="x"), asking=Asking(base_url=server.url))
         for _ in range(2):
-            found, remarks = described(samples, tmp_path / "captions.jsonl", chat=chat)
+            captions, remarks = described(samples, tmp_path / "captions.jsonl", chat=chat)
         chat.close()
     assert remarks == ()
-    assert [one.facts["indoors"] for one in found] == [True] * 3
-    assert len(served.bodies) == 3
-    assert all("image_url" in json.dumps(body) for body in served.bodies)
+    assert [caption.facts["indoors"] for caption in captions] == [True] * 3
+    assert len(server.bodies) == 3
+    assert all("image_url" in json.dumps(body) for body in server.bodies)

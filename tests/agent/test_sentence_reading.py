@@ -64,8 +64,8 @@ class TestWishes:
         ],
     )
     def test_what_is_left_out(self, text: str, unwished: set[str]) -> None:
-        found = read_sentence(text)
-        assert (set(found.unwished), set(found.wished)) == (unwished, set())
+        reading = read_sentence(text)
+        assert (set(reading.unwished), set(reading.wished)) == (unwished, set())
 
     @pytest.mark.parametrize(
         "text",
@@ -76,13 +76,13 @@ class TestWishes:
         ],
     )
     def test_what_is_hardly_seen_is_no_denial(self, text: str) -> None:
-        found = read_sentence(text)
-        assert (found.wished, found.unwished, found.denied) == ((FOG,), (), ())
+        reading = read_sentence(text)
+        assert (reading.wished, reading.unwished, reading.denied) == ((FOG,), (), ())
 
     def test_a_denial_ends_with_its_clause(self) -> None:
-        found = read_sentence("no fog, motion blur for sure; not at night but in rain")
-        assert (found.wished, found.unwished) == ((BLUR,), (FOG,))
-        assert (found.situations, found.denied) == (("day", "rain"), ("night", "foggy weather"))
+        reading = read_sentence("no fog, motion blur for sure; not at night but in rain")
+        assert (reading.wished, reading.unwished) == ((BLUR,), (FOG,))
+        assert (reading.situations, reading.denied) == (("day", "rain"), ("night", "foggy weather"))
 
     def test_only_narrows_and_not_only_does_not(self) -> None:
         assert read_sentence("a street, only motion blur").only
@@ -91,25 +91,25 @@ class TestWishes:
         assert not read_sentence("a street with motion blur").only
 
     def test_a_term_with_a_denial_in_it_denies_nothing(self) -> None:
-        found = read_sentence("wrong colours and things that are not there, in fog")
-        assert ("absence" in found.metrics, found.wished, found.unwished) == (True, (FOG,), ())
+        reading = read_sentence("wrong colours and things that are not there, in fog")
+        assert ("absence" in reading.metrics, reading.wished, reading.unwished) == (True, (FOG,), ())
         assert read_sentence("it writes captions").matched, "what tasks of avi are about counts too"
 
     def test_animals_are_not_animated(self) -> None:
         assert read_sentence("animals filmed in a park").situations == ("park", "wildlife")
 
     def test_only_a_room_leaves_out_the_others(self) -> None:
-        found = read_sentence("a street, only audio problems")
-        assert {BLUR, FOG, "timing.offset"} <= set(found.unwished)
-        assert not any(kind.startswith("sound.") for kind in found.unwished)
+        reading = read_sentence("a street, only audio problems")
+        assert {BLUR, FOG, "timing.offset"} <= set(reading.unwished)
+        assert not any(kind.startswith("sound.") for kind in reading.unwished)
         assert NOISE in read_sentence("visual corruptions only").unwished
 
     def test_metrics_objects_and_the_traits_of_other_suites(self) -> None:
-        found = read_sentence("dogs and people speaking, with crisp edges; wrong colours, no cats")
-        assert found.metrics == ("boundary",)
-        assert {"dog", "person", "speech"} <= set(found.objects)
-        assert found.unobjects == ("cat",)
-        assert "attribute" in found.traits
+        reading = read_sentence("dogs and people speaking, with crisp edges; wrong colours, no cats")
+        assert reading.metrics == ("boundary",)
+        assert {"dog", "person", "speech"} <= set(reading.objects)
+        assert reading.unobjects == ("cat",)
+        assert "attribute" in reading.traits
 
 
 class TestSeverity:
@@ -129,23 +129,23 @@ class TestSeverity:
         ],
     )
     def test_levels(self, text: str, levels: tuple[str, ...], *, dynamic: bool) -> None:
-        found = read_sentence(text)
-        assert (found.levels, found.dynamic) == (levels, dynamic)
+        reading = read_sentence(text)
+        assert (reading.levels, reading.dynamic) == (levels, dynamic)
 
 
 class TestWhatIsNotUnderstood:
     def test_nothing_matched_is_said(self) -> None:
         for text in ("", "   ", "qwxz plmk", "?!"):
-            found = read_sentence(text)
-            assert not found.matched
-            assert "matched" in found.remarks[0]
+            reading = read_sentence(text)
+            assert not reading.matched
+            assert "matched" in reading.remarks[0]
         assert read_sentence("a street with zeppelins").unmatched == ("zeppelins",)
 
     def test_words_near_to_terms_are_not_taken_for_them(self) -> None:
-        found = read_sentence(
+        reading = read_sentence(
             "report whether the policy of the start state is worse; the camera and its device can not move"
         )
-        assert not found.matched
+        assert not reading.matched
         assert read_sentence("motion blur, compresion").unmatched == ("compresion",)
 
     def test_words_that_were_understood_are_not_said(self) -> None:
@@ -162,9 +162,9 @@ class TestWhatIsNotUnderstood:
         ],
     )
     def test_another_language_is_said(self, text: str) -> None:
-        found = read_sentence(text)
-        assert not found.matched
-        assert "matched" in found.remarks[0]
+        reading = read_sentence(text)
+        assert not reading.matched
+        assert "matched" in reading.remarks[0]
 
     @pytest.mark.parametrize(
         ("text", "names"),
@@ -221,19 +221,25 @@ class TestLaws:
 
     @given(st.lists(st.sampled_from(WORDS), max_size=40))
     def test_any_order_of_words_is_read_and_nothing_is_both(self, words: list[str]) -> None:
-        found = read_sentence(" ".join(words))
-        assert not set(found.wished) & set(found.unwished)
-        assert not set(found.situations) & set(found.denied)
+        reading = read_sentence(" ".join(words))
+        assert not set(reading.wished) & set(reading.unwished)
+        assert not set(reading.situations) & set(reading.denied)
 
     @given(st.permutations(CLAUSES))
     def test_clauses_may_be_exchanged(self, clauses: list[str]) -> None:
         assert read_sentence("; ".join(clauses)) == read_sentence("; ".join(CLAUSES))
 
     @pytest.mark.parametrize(
-        "thing", ["fog", "motion blur", "background noise", "jpeg artifacts", "typos", "dropped frames"]
+        "defect", ["fog", "motion blur", "background noise", "jpeg artifacts", "typos", "dropped frames"]
     )
-    def test_a_denial_turns_a_wish_round(self, thing: str) -> None:
-        yes = read_sentence(f"a kitchen with {thing}")
-        for no in (f"a kitchen without {thing}", f"a kitchen, no {thing}", f"a kitchen where {thing} is not important"):
+    def test_a_denial_turns_a_wish_round(self, defect: str) -> None:
+        yes = read_sentence(f"a kitchen with {defect}")
+        for no in (
+            f"a kitchen without {defect}",
+            f"a kitchen, no {defect}",
+            f"a kitchen where {defect} is not important",
+        ):
             assert read_sentence(no).unwished == yes.wished != ()
-        assert all(read_sentence("; ".join(order)).wished == yes.wished for order in permutations(("a kitchen", thing)))
+        assert all(
+            read_sentence("; ".join(order)).wished == yes.wished for order in permutations(("a kitchen", defect))
+        )

@@ -28,20 +28,20 @@ pytestmark = [pytest.mark.extra_agent, pytest.mark.slow]
 SENTENCE = "outdoor night scene, only motion blur, severity 3"
 
 
-def options(out: Path, **more: object) -> AgentOptions:
+def options(out: Path, **fields: object) -> AgentOptions:
     """Two scenes with flow, in this process."""
     return AgentOptions(
         **{
             "sentence": SENTENCE, "task": "vos", "models": ("flow",), "data": "scenes", "count": 2, "workers": 0,
-            "out": out, "given": frozenset({"count"}), **more,
+            "out": out, "given": frozenset({"count"}), **fields,
         }
     )  # type: ignore[arg-type]  # fmt: skip
 
 
 def cells(record: Path) -> list[object]:
     """The numbers of a record."""
-    found: list[object] = json.loads((record / "cells.json").read_text())
-    return found
+    stored_cells: list[object] = json.loads((record / "cells.json").read_text())
+    return stored_cells
 
 
 @pytest.fixture(scope="module")
@@ -100,24 +100,24 @@ class TestRunning:
     def test_an_unknown_sample_has_the_line_of_the_plan(self, plan: Plan, tmp_path: Path) -> None:
         file = tmp_path / "plan.yaml"
         file.write_text(plan_text(replace(plan, samples=(*plan.samples, PlanSample(id="s0-0000")))))
-        ran = command("run", file, "--out", tmp_path / "out")
-        assert ran.code == 2
+        result = command("run", file, "--out", tmp_path / "out")
+        assert result.code == 2
         number = file.read_text().splitlines().index("- id: s0-0000") + 1
-        assert f"plan.yaml:{number}: the data have no case or clip 's0-0000'" in ran.err
-        assert "did you mean s0-0000" in ran.err
+        assert f"plan.yaml:{number}: the data have no case or clip 's0-0000'" in result.err
+        assert "did you mean s0-0000" in result.err
 
     def test_options_beside_a_plan_are_refused(self, plan: Plan, tmp_path: Path) -> None:
         file = tmp_path / "plan.yaml"
         file.write_text(plan_text(plan))
-        ran = command("run", file, "--out", tmp_path / "out", "--seed", 3)
-        assert (ran.code, "--seed stands beside a plan" in ran.err) == (2, True)
+        result = command("run", file, "--out", tmp_path / "out", "--seed", 3)
+        assert (result.code, "--seed stands beside a plan" in result.err) == (2, True)
 
 
 class TestStudy:
     def test_where_nothing_is_sure_the_plausible_is_taken_and_that_is_said(self, tmp_path: Path) -> None:
-        found = run_study(options(tmp_path, sentence="we film by day, never at night", dry_run=True)).plan
-        assert [one.name for one in found.perturbations] == ["vision.brightness.v1"]
-        assert any("plausible" in remark for remark in found.remarks)
+        study_plan = run_study(options(tmp_path, sentence="we film by day, never at night", dry_run=True)).plan
+        assert [perturbation.name for perturbation in study_plan.perturbations] == ["vision.brightness.v1"]
+        assert any("plausible" in remark for remark in study_plan.remarks)
 
     def test_a_wish_that_the_task_cannot_grant_is_named_and_another_may_follow_it(self, tmp_path: Path) -> None:
         with pytest.raises(NothingToDo, match=r"asks only for sentences\.misspelling"):
@@ -131,27 +131,27 @@ class TestStudy:
         out = tmp_path / "study"
         dry = run_study(options(out, dry_run=True))
         assert not (out / "run").exists()
-        assert any("motion_blur" in one.name for one in dry.plan.perturbations)
-        assert {level for one in dry.plan.perturbations for level in one.severities} == {"3"}
-        done = run_study(options(out))
-        assert done.plan == dry.plan
-        assert done.analysis is not None
+        assert any("motion_blur" in perturbation.name for perturbation in dry.plan.perturbations)
+        assert {level for perturbation in dry.plan.perturbations for level in perturbation.severities} == {"3"}
+        study = run_study(options(out))
+        assert study.plan == dry.plan
+        assert study.analysis is not None
         assert rows(out / "run/scores.jsonl")
         assert "outdoor night scene" in (out / "report.html").read_text()
         replayed = run_study(options(tmp_path / "again", replay=out, dry_run=True))
-        assert replayed.plan == done.plan
+        assert replayed.plan == study.plan
         fewer = tmp_path / "fewer.yaml"
-        fewer.write_text(plan_text(replace(done.plan, metrics=done.plan.metrics[:1])))
+        fewer.write_text(plan_text(replace(study.plan, metrics=study.plan.metrics[:1])))
         before = len(rows(out / "run/predictions.jsonl"))
         alone = {"sentence": "", "plan": fewer, "given": frozenset({"plan", "out"})}
-        changed = run_study(options(out, **alone))
-        assert (changed.plan.changed, changed.plan.proposed) == (True, dry.plan.hash)
+        changed_study = run_study(options(out, **alone))
+        assert (changed_study.plan.changed, changed_study.plan.proposed) == (True, dry.plan.hash)
         assert len(rows(out / "run/predictions.jsonl")) == before
         assert [row for row in rows(out / "agent.jsonl") if row.get("kind") == "change"]
         with pytest.raises(UsageError, match="another plan than this command proposes"):
             run_study(options(out))
-        other = replace(changed.plan.perturbations[0], severities=("high",))
-        fewer.write_text(plan_text(replace(changed.plan, perturbations=(other,))))
+        other = replace(changed_study.plan.perturbations[0], severities=("high",))
+        fewer.write_text(plan_text(replace(changed_study.plan, perturbations=(other,))))
         with pytest.raises(UsageError, match=r"has .*motion_blur at medium, which the plan leaves out"):
             run_study(options(out, **alone))
         for beside in ({**alone, "given": frozenset({"model"})}, {**alone, "sentence": SENTENCE}):
@@ -163,21 +163,21 @@ class TestStudy:
         page = (docs / "agent-gallery.md").read_text()
         sentence = "videos filmed outdoors with cheap microphones and wind"
         assert f'auscult agent "{sentence}" --task avs --model onsets --data scenes --count 24' in page
-        made = auscult.plan(sentence, data="scenes", count=24, task="avs", models="onsets")
-        assert plan_text(made) == (docs / "plans/onsets.yaml").read_text()
+        study_plan = auscult.plan(sentence, data="scenes", count=24, task="avs", models="onsets")
+        assert plan_text(study_plan) == (docs / "plans/onsets.yaml").read_text()
 
     @pytest.mark.parametrize(
         ("suite", "model", "sentence"),
         [("rris", "lexicon", "a street"), ("avi", "random", "indoor home robot, counting things it sees")],
     )
     def test_other_suites_come_to_a_report(self, tmp_path: Path, suite: str, model: str, sentence: str) -> None:
-        more = {"suite": suite, "task": "", "models": (model,), "count": 1, "sentence": sentence}
-        done = run_study(options(tmp_path, **more))
-        assert done.run is not None
-        assert done.run.summary.failed == 0
+        fields = {"suite": suite, "task": "", "models": (model,), "count": 1, "sentence": sentence}
+        study = run_study(options(tmp_path, **fields))
+        assert study.run is not None
+        assert study.run.summary.failed == 0
         assert rows(tmp_path / "run/scores.jsonl")
         cases = {row["id"] for row in rows(tmp_path / "run/cases.jsonl")}
-        assert {one.name.partition("/")[0] for one in done.plan.tasks} >= {
+        assert {task.name.partition("/")[0] for task in study.plan.tasks} >= {
             case.partition("/")[0] for case in cases if "/" in case
         }
         assert sentence in (tmp_path / "report.html").read_text()
@@ -190,17 +190,17 @@ class TestStudy:
             write_mask(tmp_path / f"data/clip/masks/{number}.png", np.eye(40, 60, dtype=bool))
         (tmp_path / "data/clip/frames/1.png").write_bytes(b"\x89PNG torn")
         out = tmp_path / "study"
-        how = ("--task", "vos", "--model", "flow", "--data", tmp_path / "data", "--workers", 1, "--out", out)
-        ran = command("agent", "only motion blur", *how)
-        assert ran.code == 1, ran.err
-        assert "frames/1.png" in ran.err
-        assert "no analysis" in ran.err
+        arguments = ("--task", "vos", "--model", "flow", "--data", tmp_path / "data", "--workers", 1, "--out", out)
+        result = command("agent", "only motion blur", *arguments)
+        assert result.code == 1, result.err
+        assert "frames/1.png" in result.err
+        assert "no analysis" in result.err
         assert not (out / "analysis.json").exists()
         assert (out / "run/report.html").is_file()
 
     def test_the_command_says_what_is_left_out_and_how_long_it_takes(self, tmp_path: Path) -> None:
         out = tmp_path / "study"
-        how = (
+        arguments = (
             "agent",
             SENTENCE,
             "--task",
@@ -215,11 +215,11 @@ class TestStudy:
             "--workers",
             1,
         )
-        ran = command(*how, "--out", out)
-        assert ran.code == 0, ran.err
-        assert "vision.glass_blur.v1" in ran.out
-        assert "left out" in ran.out
-        assert "from a run of one sample" in ran.err
+        result = command(*arguments, "--out", out)
+        assert result.code == 0, result.err
+        assert "vision.glass_blur.v1" in result.out
+        assert "left out" in result.out
+        assert "from a run of one sample" in result.err
 
     def test_two_clips_of_davis_are_planned_run_and_told(self, data: Path, tmp_path: Path) -> None:
         material = tmp_path / "davis"
@@ -228,17 +228,17 @@ class TestStudy:
                 (material / clip / part).mkdir(parents=True)
                 for file in sorted((data / f"video/davis2016/{clip}/{part}").iterdir())[:8]:
                     shutil.copy(file, material / clip / part)
-        out, how = tmp_path / "study", {"data": material, "levels": ("high",), "given": frozenset({"severity"})}
-        done = run_study(options(out, sentence="animals, motion blur only", **how))
-        assert {one.id for one in done.plan.samples} <= {"dog", "goat"}
-        assert done.run is not None
-        assert done.run.summary.failed == 0
+        out, fields = tmp_path / "study", {"data": material, "levels": ("high",), "given": frozenset({"severity"})}
+        study = run_study(options(out, sentence="animals, motion blur only", **fields))
+        assert {sample.id for sample in study.plan.samples} <= {"dog", "goat"}
+        assert study.run is not None
+        assert study.run.summary.failed == 0
         assert "motion_blur" in (out / "report.html").read_text()
 
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("more", "message"),
+        ("fields", "message"),
         [
             ({"sentence": " "}, "there is no sentence"),
             ({"data": ""}, "there is no data"),
@@ -251,10 +251,10 @@ class TestBadInput:
         ],
     )
     def test_what_is_mistyped_is_said_before_anything_is_asked(
-        self, tmp_path: Path, more: dict[str, object], message: str
+        self, tmp_path: Path, fields: dict[str, object], message: str
     ) -> None:
         with pytest.raises(UsageError, match=message):
-            run_study(options(tmp_path / "out", **more))
+            run_study(options(tmp_path / "out", **fields))
         assert not (tmp_path / "out" / "agent.jsonl").exists()
         assert run_study(options(tmp_path / "out", dry_run=True)).plan.models == ("flow",)
 
