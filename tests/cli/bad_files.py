@@ -62,7 +62,7 @@ def unreadable(path: Path) -> None:
         path.touch(mode=0o000)
 
 
-def cut(path: Path) -> None:
+def truncate(path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: len(data) * 2 // 3])
 
@@ -90,9 +90,9 @@ def pickled_npy(path: Path) -> None:
 # --- frames/ and masks/: a frame and a mask of the row's name, one of the two spoilt ---
 
 
-def frame_is(spoil: Callable[[Path], object], suffix: str = ".jpg") -> Callable[[Path, str], None]:
+def frame_is(damage: Callable[[Path], object], suffix: str = ".jpg") -> Callable[[Path, str], None]:
     def make(folder: Path, name: str) -> None:
-        spoil(save_frame(folder / "frames" / f"{name}{suffix}"))
+        damage(save_frame(folder / "frames" / f"{name}{suffix}"))
         save_mask(folder / "masks" / f"{name}.png")
 
     return make
@@ -171,8 +171,8 @@ def _twice(folder: Path, _: str) -> None:
 IN_FOLDER = (
     Bad("missing_frame", _no_frame, "missing frame"),
     Bad("empty_frame", frame_is(lambda path: path.write_bytes(b"")), "0 bytes"),
-    Bad("cut_jpeg", frame_is(cut), "truncated"),
-    Bad("cut_png", frame_is(cut, ".png"), "truncated"),
+    Bad("cut_jpeg", frame_is(truncate), "truncated"),
+    Bad("cut_png", frame_is(truncate, ".png"), "truncated"),
     Bad("text_frame", frame_is(lambda path: path.write_text("not a picture")), "looks like text"),
     Bad("gigapixel_frame", frame_is(lambda path: path.write_bytes(gigapixel_png()), ".png"), "pixels"),
     Bad("folder_frame", frame_is(to_folder), "missing frame"),
@@ -185,7 +185,7 @@ IN_FOLDER = (
     Bad("no_background", mask_is(lambda path: save_grey(path, 1, 255)), "1 and 255 and no 0"),
     Bad("all_void", mask_is(lambda path: save_palette(path, {255: LEFT})), "void"),
     Bad("empty_file", mask_is(lambda path: path.write_bytes(b"")), "0 bytes"),
-    Bad("cut_mask", mask_is(cut), "truncated"),
+    Bad("cut_mask", mask_is(truncate), "truncated"),
     Bad("text_mask", mask_is(lambda path: path.write_text("not a mask")), "looks like text"),
     Bad("gigapixel_mask", mask_is(lambda path: path.write_bytes(gigapixel_png())), "pixels"),
     Bad("other_size", mask_is(lambda path: save_mask(path, LEFT[:-2])), "46 x 64, its frame 48 x 64"),
@@ -196,7 +196,7 @@ IN_FOLDER = (
     Bad("logits", mask_is(_save(np.linspace(-3, 3, LEFT.size).reshape(LEFT.shape)), ".npy"), "from -3 to 3"),
     Bad("stack", mask_is(_save(np.zeros((3, HEIGHT, WIDTH), bool)), ".npy"), "shape (3, 48, 64)"),
     Bad("pickled", mask_is(pickled_npy, ".npy"), "pickled"),
-    Bad("cut_npy", mask_is(lambda path: (np.save(path, LEFT), cut(path)), ".npy"), "truncated"),
+    Bad("cut_npy", mask_is(lambda path: (np.save(path, LEFT), truncate(path)), ".npy"), "truncated"),
     Bad("text_npy", mask_is(lambda path: path.write_text("x"), ".npy"), "no NPY"),
     Bad("link_out", mask_is(to_link_out), "symbolic link", id=None, path="masks/{name}.png"),
     Bad("link_out_frame", frame_is(to_link_out), "missing frame"),
@@ -219,11 +219,11 @@ def raw(content: bytes) -> Callable[[Path, str], bytes]:
     return lambda *_: content
 
 
-def _file_line(key: str, name: str, spoil: Callable[[Path], object]) -> Callable[[Path, str], dict[str, Any]]:
+def _file_line(key: str, name: str, damage: Callable[[Path], object]) -> Callable[[Path, str], dict[str, Any]]:
     def make(folder: Path, row: str) -> dict[str, Any]:
         path = folder / "spoilt" / name
         picture = (save_frame if key == "frame" else save_mask)(path.with_suffix(".png"))
-        spoil(picture.rename(path))
+        damage(picture.rename(path))
         return item(row, **{key: f"spoilt/{name}"})
 
     return make

@@ -35,7 +35,7 @@ BARE = ("Traceback", "Errno", "PIL", "cv2", "<class", "object at 0x")
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditRun:
     """A finished audit of an INPUT full of bad items."""
 
     ran: Ran
@@ -51,12 +51,12 @@ class Audited:
         return {row["id"]: row for row in rows(self.out / "verdicts.jsonl")}
 
 
-def _audit(place: Path, source: object, *options: object) -> Audited:
+def _audit(place: Path, source: object, *options: object) -> AuditRun:
     """Audit, and insist on what holds for any input."""
     before = tree(place)
     out = place / "out"
-    ran = auscult("audit", source, "--out", out, "--workers", 1, "--quiet", *options)
-    _is_in_plain_words(ran.err)
+    result = auscult("audit", source, "--out", out, "--workers", 1, "--quiet", *options)
+    _is_in_plain_words(result.err)
     after = {name: data for name, data in tree(place).items() if not name.startswith("out/")}
     assert after == before, "something was written outside the output folder"
     for row in rows(out / "errors.jsonl"):
@@ -64,7 +64,7 @@ def _audit(place: Path, source: object, *options: object) -> Audited:
         _is_in_plain_words(json.dumps(row, ensure_ascii=False))
         for key in ("error", "expected", "hint"):
             assert row[key].strip(), f"no {key}: {row}"
-    return Audited(ran, out)
+    return AuditRun(result, out)
 
 
 def _is_in_plain_words(text: str) -> None:
@@ -72,27 +72,27 @@ def _is_in_plain_words(text: str) -> None:
         assert bare not in text, text
 
 
-def _has_record(audited: Audited, bad: Bad, *, line: int | None = None) -> None:
+def _has_record(audit: AuditRun, bad: Bad, *, line: int | None = None) -> None:
     """Exactly one record of this bad item: who, where, what."""
     path = bad.path.format(name=bad.name) if line is None else "items.jsonl"
-    found = [
+    error_rows = [
         row
-        for row in audited.errors
+        for row in audit.errors
         if row["id"] == bad.expected_id()
         and bad.says in row["error"]
         and (path in (row["path"] or "") if line is None else True)
         and row["line"] == line
     ]
-    assert len(found) == 1, (bad.name, audited.errors)
-    assert found[0]["stage"] == "read"
-    assert found[0]["path"]
+    assert len(error_rows) == 1, (bad.name, audit.errors)
+    assert error_rows[0]["stage"] == "read"
+    assert error_rows[0]["path"]
 
 
 # --- one folder with frames/ and masks/ that holds every bad file there is ---
 
 
 @pytest.fixture(scope="module")
-def in_folder(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+def in_folder(tmp_path_factory: pytest.TempPathFactory) -> AuditRun:
     place = tmp_path_factory.mktemp("folder")
     source = folder_input(place / "in", ("good", "a", "clip/b"))
     for name, mask in (("empty", LEFT & False), ("full", LEFT | True)):
@@ -104,11 +104,11 @@ def in_folder(tmp_path_factory: pytest.TempPathFactory) -> Audited:
 
 
 @pytest.mark.parametrize("bad", IN_FOLDER, ids=lambda bad: bad.name)
-def test_a_bad_file_costs_its_item(in_folder: Audited, bad: Bad) -> None:
+def test_a_bad_file_costs_its_item(in_folder: AuditRun, bad: Bad) -> None:
     _has_record(in_folder, bad)
 
 
-def test_the_rest_of_the_folder_is_judged(in_folder: Audited) -> None:
+def test_the_rest_of_the_folder_is_judged(in_folder: AuditRun) -> None:
     assert set(in_folder.judged) == {"good", "a", "clip/b", "empty", "full"}
     assert in_folder.judged["empty"]["defect"] == "empty"
     assert in_folder.judged["empty"]["iou"] is None
@@ -130,7 +130,7 @@ def test_the_rest_of_the_folder_is_judged(in_folder: Audited) -> None:
 
 
 @pytest.fixture(scope="module")
-def in_lines(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+def in_lines(tmp_path_factory: pytest.TempPathFactory) -> AuditRun:
     place = tmp_path_factory.mktemp("lines")
     source = folder_input(place / "in", ("a",))
     content: list[object] = [
@@ -144,19 +144,19 @@ def in_lines(tmp_path_factory: pytest.TempPathFactory) -> Audited:
         content.append(bad.make(source, bad.name))
         numbers[bad.name] = len(content)
     content.append(item("last"))
-    audited = _audit(place, write_lines(source / "items.jsonl", *content))
-    return Audited(audited.ran, audited.out, numbers)
+    audit = _audit(place, write_lines(source / "items.jsonl", *content))
+    return AuditRun(audit.ran, audit.out, numbers)
 
 
 @pytest.mark.parametrize("bad", IN_LINES, ids=lambda bad: bad.name)
-def test_a_bad_line_costs_its_item(in_lines: Audited, bad: Bad) -> None:
+def test_a_bad_line_costs_its_item(in_lines: AuditRun, bad: Bad) -> None:
     if bad.path == "{name}":
         _has_record(in_lines, bad, line=in_lines.lines[bad.name])
     else:
         _has_record(in_lines, bad)
 
 
-def test_the_rest_of_the_lines_is_judged(in_lines: Audited) -> None:
+def test_the_rest_of_the_lines_is_judged(in_lines: AuditRun) -> None:
     assert set(in_lines.judged) == {"good", "v1/f3/rle", "polygon", "last"}
     assert in_lines.judged["good"]["extra"] == {"note": {"kept": [1, "é"]}, "vendor": "x"}
     assert in_lines.judged["v1/f3/rle"]["text"] == "the red one"
@@ -196,8 +196,8 @@ def _coco(place: Path, **change: Any) -> tuple[Path, Path]:
 
 def test_bad_annotations_of_a_coco_file(tmp_path: Path) -> None:
     file, images = _coco(tmp_path)
-    audited = _audit(tmp_path, file, "--images", images)
-    assert (audited.ran.code, set(audited.judged)) == (1, {"a/1"})
+    audit = _audit(tmp_path, file, "--images", images)
+    assert (audit.ran.code, set(audit.judged)) == (1, {"a/1"})
     for words in (
         "entry 2 (id 2): image_id 9",
         "entry 3 (id 3): there is no picture",
@@ -206,23 +206,23 @@ def test_bad_annotations_of_a_coco_file(tmp_path: Path) -> None:
         "9 x 9, its frame 48 x 64",
         "entry 8: it is a text",
     ):
-        assert sum(words in row["error"] for row in audited.errors) == 1, (words, audited.errors)
-    assert len(audited.errors) == 6
+        assert sum(words in row["error"] for row in audit.errors) == 1, (words, audit.errors)
+    assert len(audit.errors) == 6
 
 
 def test_bad_rows_of_a_table_of_texts(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in")
     table = tmp_path / "texts.csv"
     table.write_text("id,text\na,the left one\nnobody,x\na,again\nb\n")
-    audited = _audit(tmp_path, source, "--texts", table)
-    assert (audited.ran.code, set(audited.judged)) == (0, {"a", "b", "c"})
-    summary = json.loads((audited.out / "summary.json").read_text())
+    audit = _audit(tmp_path, source, "--texts", table)
+    assert (audit.ran.code, set(audit.judged)) == (0, {"a", "b", "c"})
+    summary = json.loads((audit.out / "summary.json").read_text())
     assert (summary["n"], summary["ok"], summary["failed"]) == (3, 3, 0)
-    assert f"note: 3 remarks in {audited.out / 'errors.jsonl'}, the first: {table}:" in audited.ran.err
-    assert "nobody" in (audited.out / "report.html").read_text()
-    assert {row["stage"] for row in audited.errors} == {"texts"}
-    assert audited.judged["a"]["text"] == "the left one"
-    assert [(row["line"], row["path"]) for row in sorted(audited.errors, key=lambda row: row["line"])] == [
+    assert f"note: 3 remarks in {audit.out / 'errors.jsonl'}, the first: {table}:" in audit.ran.err
+    assert "nobody" in (audit.out / "report.html").read_text()
+    assert {row["stage"] for row in audit.errors} == {"texts"}
+    assert audit.judged["a"]["text"] == "the left one"
+    assert [(row["line"], row["path"]) for row in sorted(audit.errors, key=lambda row: row["line"])] == [
         (3, str(table)),
         (4, str(table)),
         (5, str(table)),
@@ -240,20 +240,20 @@ def test_an_input_of_which_nothing_can_be_judged_still_has_its_record(tmp_path: 
         (source / "masks" / "b.png").write_bytes(b"")
     else:
         write_lines(source / "items.jsonl", b"{", item("x", frame="none.png"))
-    audited = _audit(tmp_path, source)
-    summary = json.loads((audited.out / "summary.json").read_text())
-    assert (audited.ran.code, summary["n"], summary["ok"], summary["failed"]) == (1, 2, 0, 2)
-    assert len(audited.errors) == 2
-    assert (audited.out / "report.html").stat().st_size > 1000
-    again = auscult("audit", source, "--out", audited.out, "--workers", 1, "--quiet", "--max-failed", 2)
-    assert again.code == 0, again.err
-    assert len(audited.errors) == 2, "a failure is on record once, however often the command is given"
+    audit = _audit(tmp_path, source)
+    summary = json.loads((audit.out / "summary.json").read_text())
+    assert (audit.ran.code, summary["n"], summary["ok"], summary["failed"]) == (1, 2, 0, 2)
+    assert len(audit.errors) == 2
+    assert (audit.out / "report.html").stat().st_size > 1000
+    second = auscult("audit", source, "--out", audit.out, "--workers", 1, "--quiet", "--max-failed", 2)
+    assert second.code == 0, second.err
+    assert len(audit.errors) == 2, "a failure is on record once, however often the command is given"
 
 
 # --- what stops the whole command: exit 2, a message, and no output folder ---
 
 
-def _nothing(place: Path) -> Sequence[object]:
+def _empty_folder(place: Path) -> Sequence[object]:
     (place / "in").mkdir()
     return (place / "in",)
 
@@ -292,8 +292,8 @@ def _broken_coco(content: str, *options: str) -> Callable[[Path], Sequence[objec
     def build(place: Path) -> Sequence[object]:
         (place / "c.json").write_text(content)
         (place / "images").mkdir()
-        named = [place / "images" if option == "IMAGES" else option for option in options]
-        return (place / "c.json", *named)
+        arguments = [place / "images" if option == "IMAGES" else option for option in options]
+        return (place / "c.json", *arguments)
 
     return build
 
@@ -308,7 +308,7 @@ def _folder_of_links(place: Path) -> Sequence[object]:
 REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "no such input": (lambda place: (place / "nowhere",), "no such file or folder"),
     "input with a very long name": (lambda place: (place / ("x" * 5000),), "no such file or folder"),
-    "empty folder": (_nothing, "frames/ and masks/"),
+    "empty folder": (_empty_folder, "frames/ and masks/"),
     "empty items.jsonl": (_file("items.jsonl", ""), "no mask"),
     "blank items.jsonl": (_file("items.jsonl", "\n \n\n"), "no mask"),
     "a text file": (_file("notes.txt", "hello"), "no layout"),
@@ -339,7 +339,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "empty texts": (_texts(b""), "--texts"),
     "texts without columns": (_texts(b"name,words\na,b\n"), "id,text"),
     "texts of bytes": (_texts(b"id,text\na,\xff\xfe\n"), "not UTF-8"),
-    "root beside the input": (lambda place: (_lines(place), "--root", _made(place / "aside")), "--root"),
+    "root beside the input": (lambda place: (_lines(place), "--root", _new_folder(place / "aside")), "--root"),
     "no worker": (_good("--workers", "0"), "--workers"),
     "no time": (_good("--timeout", "0"), "--timeout"),
     "a text as a number": (_good("--max-failed", "few"), "--max-failed"),
@@ -351,21 +351,21 @@ def _lines(place: Path) -> Path:
     return write_lines(folder_input(place / "in") / "items.jsonl", item("a"))
 
 
-def _made(folder: Path) -> Path:
+def _new_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, case: str) -> None:
-    build, says = REFUSED[case]
+    build, message = REFUSED[case]
     arguments = build(tmp_path)
-    ran = _audit(tmp_path, *arguments).ran
-    assert ran.code == 2, ran
-    assert says in " ".join(ran.err.split()), ran.err
+    result = _audit(tmp_path, *arguments).ran
+    assert result.code == 2, result
+    assert message in " ".join(result.err.split()), result.err
     if case.startswith(("coco", "broken policy", "policy", "results")):
-        assert "hint:" in ran.err, ran.err
-    assert ran.out == ""
+        assert "hint:" in result.err, result.err
+    assert result.out == ""
     assert not (tmp_path / "out").exists()
 
 
@@ -376,10 +376,10 @@ def test_an_output_folder_below_a_file_is_refused(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in")
     (tmp_path / "letter.txt").write_text("dear diary")
     for out in (tmp_path / "letter.txt", tmp_path / "letter.txt" / "out", source / "masks" / "a.png" / "x"):
-        ran = auscult("audit", source, "--out", out, "--workers", 1)
-        assert ran.code == 2
-        assert "in the way" in ran.err
-        _is_in_plain_words(ran.err)
+        result = auscult("audit", source, "--out", out, "--workers", 1)
+        assert result.code == 2
+        assert "in the way" in result.err
+        _is_in_plain_words(result.err)
     assert (tmp_path / "letter.txt").read_text() == "dear diary"
 
 
@@ -390,24 +390,24 @@ def test_a_strangers_folder_is_left_as_it_is(tmp_path: Path, overwrite: tuple[st
     (tmp_path / "theirs" / "letter.txt").write_text("dear diary")
     before = tree(tmp_path)
     for out in (tmp_path / "theirs", source):
-        ran = auscult("audit", source, "--out", out, "--workers", 1, *overwrite)
-        assert ran.code == 2
-        assert "holds other files" in ran.err
-        _is_in_plain_words(ran.err)
+        result = auscult("audit", source, "--out", out, "--workers", 1, *overwrite)
+        assert result.code == 2
+        assert "holds other files" in result.err
+        _is_in_plain_words(result.err)
     assert tree(tmp_path) == before
 
 
 def test_an_output_folder_that_may_not_be_written(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in")
     # the super user writes anywhere, except where the system itself has no files to write
-    out = Path("/proc/auscult") if ROOT_USER else _made(tmp_path / "closed")
+    out = Path("/proc/auscult") if ROOT_USER else _new_folder(tmp_path / "closed")
     if not ROOT_USER:
         out.chmod(0o500)
-    ran = auscult("audit", source, "--out", out, "--workers", 1)
-    assert ran.code == 2
-    assert str(out) in ran.err
-    assert "hint:" in ran.err
-    _is_in_plain_words(ran.err)
+    result = auscult("audit", source, "--out", out, "--workers", 1)
+    assert result.code == 2
+    assert str(out) in result.err
+    assert "hint:" in result.err
+    _is_in_plain_words(result.err)
 
 
 _LIMITED = """
@@ -422,16 +422,16 @@ main()
 def test_a_full_disk_ends_the_command_and_the_same_command_goes_on(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", [f"f{number}" for number in range(12)])
     command = ["audit", str(source), "--out", str(tmp_path / "out"), "--workers", "1", "--quiet"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _LIMITED, "4096", *command], capture_output=True, text=True, timeout=60, check=False
     )
-    assert ran.returncode == 2, ran.stderr
-    assert "cannot be written" in ran.stderr
-    assert "hint:" in ran.stderr
-    _is_in_plain_words(ran.stderr)
+    assert result.returncode == 2, result.stderr
+    assert "cannot be written" in result.stderr
+    assert "hint:" in result.stderr
+    _is_in_plain_words(result.stderr)
     assert not (tmp_path / "out" / "summary.json").exists()
-    again = auscult(*command)
-    assert again.code == 0, again.err
+    second = auscult(*command)
+    assert second.code == 0, second.err
     ids = [row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")]
     assert sorted(ids) == sorted(f"f{number}" for number in range(12))
 
@@ -441,7 +441,7 @@ def test_the_installed_script_says_the_same_as_the_function(tmp_path: Path) -> N
     source = folder_input(tmp_path / "in")
     (source / "masks" / "b.png").write_bytes(b"")
     script = Path(sys.executable).with_name("auscult")
-    ran = subprocess.run(
+    result = subprocess.run(
         [str(script), "audit", str(source), "--out", str(tmp_path / "out"), "--quiet", "--json"],
         capture_output=True,
         text=True,
@@ -449,10 +449,10 @@ def test_the_installed_script_says_the_same_as_the_function(tmp_path: Path) -> N
         check=False,
         env={**os.environ, "COLUMNS": "80"},
     )
-    assert ran.returncode == 1, ran.stderr
-    summary = json.loads(ran.stdout)
+    assert result.returncode == 1, result.stderr
+    summary = json.loads(result.stdout)
     assert (summary["n"], summary["ok"], summary["failed"]) == (3, 2, 1)
-    _is_in_plain_words(ran.stderr)
+    _is_in_plain_words(result.stderr)
 
 
 def test_a_frame_that_shares_bad_and_good_masks_keeps_the_good_ones(tmp_path: Path) -> None:
@@ -461,6 +461,6 @@ def test_a_frame_that_shares_bad_and_good_masks_keeps_the_good_ones(tmp_path: Pa
     save_mask(source / "masks" / "a" / "one.png")
     save_mask(source / "masks" / "a" / "two.png", np.ones((SIZE[0], SIZE[1] + 1), bool))
     (source / "masks" / "a" / "three.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    audited = _audit(tmp_path, source)
-    assert set(audited.judged) == {"a/one"}
-    assert {row["id"] for row in audited.errors} == {"a/two", "a/three"}
+    audit = _audit(tmp_path, source)
+    assert set(audit.judged) == {"a/one"}
+    assert {row["id"] for row in audit.errors} == {"a/two", "a/three"}

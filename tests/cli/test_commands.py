@@ -42,9 +42,9 @@ def _verdicts(out: Path) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in rows(out / "verdicts.jsonl")}
 
 
-def _good(ran: Ran) -> Ran:
-    assert ran.code == 0, ran
-    return ran
+def _good(result: Ran) -> Ran:
+    assert result.code == 0, result
+    return result
 
 
 # --- audit ---
@@ -59,14 +59,14 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
 
 
 def test_audit_prints_tables_on_stdout_and_talks_on_stderr(audited: tuple[Path, Ran]) -> None:
-    out, ran = audited
-    assert "Verdicts by defect and action" in ran.out
-    assert "The worst 2 of 2" in ran.out, "the empty mask is not listed by itself"
-    assert "3 judged, 0 failed" in ran.out
-    assert "judging" in ran.err
-    assert f"report: {out / 'report.html'}" in ran.err
-    assert "report:" not in ran.out
-    assert "judging" not in ran.out
+    out, result = audited
+    assert "Verdicts by defect and action" in result.out
+    assert "The worst 2 of 2" in result.out, "the empty mask is not listed by itself"
+    assert "3 judged, 0 failed" in result.out
+    assert "judging" in result.err
+    assert f"report: {out / 'report.html'}" in result.err
+    assert "report:" not in result.out
+    assert "judging" not in result.out
 
 
 def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran]) -> None:
@@ -101,11 +101,11 @@ def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran])
 
 
 def test_audit_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
-    ran = _good(auscult("audit", folder_input(tmp_path / "in", ("a",)), "--out", tmp_path / "out", "--json", *ONE))
-    assert json.loads(ran.out) == json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert "judging" in ran.err
-    again = _good(auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--json", "--quiet", *ONE))
-    assert (json.loads(again.out), again.err) == (json.loads(ran.out), "")
+    result = _good(auscult("audit", folder_input(tmp_path / "in", ("a",)), "--out", tmp_path / "out", "--json", *ONE))
+    assert json.loads(result.out) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert "judging" in result.err
+    second = _good(auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--json", "--quiet", *ONE))
+    assert (json.loads(second.out), second.err) == (json.loads(result.out), "")
 
 
 def test_audit_reads_items_and_keeps_what_they_say(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_audit_reads_named_folders_and_a_table_of_texts(tmp_path: Path) -> None:
     (tmp_path / "in" / "frames").rename(tmp_path / "pictures")
     (tmp_path / "in" / "masks").rename(tmp_path / "in" / "v2")
     (tmp_path / "texts.csv").write_text("frame,text\na.png,the left one\n")
-    named = ("--frames", tmp_path / "pictures", "--masks", "v2", "--texts", tmp_path / "texts.csv")
-    _good(auscult("audit", tmp_path / "in", "--out", tmp_path / "out", *named, *ONE))
+    options = ("--frames", tmp_path / "pictures", "--masks", "v2", "--texts", tmp_path / "texts.csv")
+    _good(auscult("audit", tmp_path / "in", "--out", tmp_path / "out", *options, *ONE))
     assert {name: row.get("text") for name, row in _verdicts(tmp_path / "out").items()} == {
         "a": "the left one", "b": None,
     }  # fmt: skip
@@ -149,8 +149,8 @@ def test_audit_reads_objects_of_a_palette_and_grey_labels(tmp_path: Path) -> Non
     grey = (LEFT * 1 + RIGHT * 2).astype(np.uint8)
     Image.fromarray(grey).save(source / "masks" / "b.png")
     assert auscult("audit", source, "--out", tmp_path / "plain", *ONE).code == 1
-    read = {name: row["reading"] for name, row in _verdicts(tmp_path / "plain").items()}
-    assert read == {"a#1": "index", "a#2": "index"}
+    readings = {name: row["reading"] for name, row in _verdicts(tmp_path / "plain").items()}
+    assert readings == {"a#1": "index", "a#2": "index"}
     (error,) = rows(tmp_path / "plain" / "errors.jsonl")
     assert (error["id"], "look like object indices" in error["error"]) == ("b", True)
     _good(auscult("audit", source, "--out", tmp_path / "labels", "--labels", *ONE))
@@ -169,9 +169,9 @@ def test_audit_reads_a_davis_folder_and_its_predictions_against_the_annotations(
     _good(auscult("audit", source, "--masks", tmp_path / "predictions", "--out", tmp_path / "pred", *ONE))
     truth = {row["id"]: row["iou"] for row in rows(tmp_path / "pred" / "truth.jsonl")}
     assert truth["cat/00000#1"] == 1.0
-    both = np.count_nonzero(RIGHT & np.roll(RIGHT, 4, 1))
+    n_common = np.count_nonzero(RIGHT & np.roll(RIGHT, 4, 1))
     either = np.count_nonzero(RIGHT | np.roll(RIGHT, 4, 1))
-    assert truth["cat/00001#2"] == pytest.approx(both / either, abs=1e-9)
+    assert truth["cat/00001#2"] == pytest.approx(n_common / either, abs=1e-9)
 
 
 # --- hand-over, report, act ---
@@ -194,17 +194,17 @@ def test_what_is_handed_over_can_be_audited_again(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a", "b", "clip/c"))
     _good(auscult("audit", source, "--out", tmp_path / "out", *ONE))
     first = _verdicts(tmp_path / "out")
-    every = "accept,minor_revision,major_revision,reject"
-    ran = _good(auscult("act", "filter", tmp_path / "out", "--action", every, "--out", tmp_path / "kept"))
-    assert ran.out.split() == list(first)
-    assert "3 of 3 items" in ran.err
-    assert (tmp_path / "kept" / "ids.txt").read_text().split() == ran.out.split()
+    actions = "accept,minor_revision,major_revision,reject"
+    result = _good(auscult("act", "filter", tmp_path / "out", "--action", actions, "--out", tmp_path / "kept"))
+    assert result.out.split() == list(first)
+    assert "3 of 3 items" in result.err
+    assert (tmp_path / "kept" / "ids.txt").read_text().split() == result.out.split()
     content = json.loads((tmp_path / "kept" / "coco.json").read_text())
     for annotation in content["annotations"]:
-        said = annotation["auscult"]
-        row = first[said["item"]]
-        assert said["iou"] == pytest.approx(row["iou"])
-        assert (said["defect"], said["action"]) == (row["defect"], row["action"])
+        item_note = annotation["auscult"]
+        row = first[item_note["item"]]
+        assert item_note["iou"] == pytest.approx(row["iou"])
+        assert (item_note["defect"], item_note["action"]) == (row["defect"], row["action"])
     masks = _coco_masks(content)
     assert np.array_equal(masks["a"], LEFT)
     assert np.array_equal(masks["b"], RIGHT)
@@ -239,8 +239,8 @@ def test_act_filter_decides_again_without_judging(audited: tuple[Path, Ran], tmp
     groups = ("perfect", "shape", "merge", "full_neg")
     lax.write_text('name = "lax"\n' + "".join(f"[{group}]\naccept = {{ at_least = 0.0 }}\n" for group in groups))
     strict.write_text(json.dumps({"name": "strict", **{group: {} for group in groups}}))
-    kept = _good(auscult("act", "filter", out, "--policy", lax, "--out", tmp_path / "lax"))
-    assert kept.out.split() == ["a", "b"], "an empty mask is rejected by every policy"
+    filtered = _good(auscult("act", "filter", out, "--policy", lax, "--out", tmp_path / "lax"))
+    assert filtered.out.split() == ["a", "b"], "an empty mask is rejected by every policy"
     none = json.loads(_good(auscult("act", "filter", out, "--policy", strict, "--out", tmp_path / "s", "--json")).out)
     assert (none["n"], none["kept"], none["policy"], none["by_action"]["reject"]) == (3, 0, "strict", 3)
     empty = _good(auscult("act", "filter", out, "--action", "reject", "--defect", "empty", "--out", tmp_path / "e"))
@@ -249,16 +249,16 @@ def test_act_filter_decides_again_without_judging(audited: tuple[Path, Ran], tmp
     assert high.out == ""
     assert tree(out) == before, "the record itself stays as it is"
     for wrong in (("--action", "keep"), ("--defect", "ugly"), ("--policy", "nowhere"), ("--min-iou", 2)):
-        ran = auscult("act", "filter", out, "--out", tmp_path / "w", *wrong)
-        assert (ran.code, ran.out) == (2, "")
+        result = auscult("act", "filter", out, "--out", tmp_path / "w", *wrong)
+        assert (result.code, result.out) == (2, "")
 
 
 def test_act_filter_never_writes_into_a_record_or_a_strangers_folder(audited: tuple[Path, Ran], tmp_path: Path) -> None:
     out, _ = audited
     (tmp_path / "letter.txt").write_text("dear diary")
-    ran = auscult("act", "filter", out, "--out", tmp_path / "letter.txt")
-    assert ran.code == 2
-    assert "Traceback" not in ran.err
+    result = auscult("act", "filter", out, "--out", tmp_path / "letter.txt")
+    assert result.code == 2
+    assert "Traceback" not in result.err
     assert (tmp_path / "letter.txt").read_text() == "dear diary"
 
 
@@ -269,8 +269,8 @@ def test_report_lays_a_record_out_again_from_its_lines_alone(audited: tuple[Path
     assert len(derived) == 5
     for name in derived:
         (out / name).unlink()
-    ran = _good(auscult("report", out))
-    assert "Verdicts by defect and action" in ran.out
+    result = _good(auscult("report", out))
+    assert "Verdicts by defect and action" in result.out
     after = tree(out)
     assert after.keys() == before.keys()
     for name in set(derived) - {"report.html"}:
@@ -283,9 +283,9 @@ def test_report_lays_a_record_out_again_from_its_lines_alone(audited: tuple[Path
 def test_what_is_no_record_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear diary")
     for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "letter.txt"):
-        ran = auscult(*command, folder)
-        assert (ran.code, ran.out) == (2, ""), ran
-        assert "hint:" in ran.err
+        result = auscult(*command, folder)
+        assert (result.code, result.out) == (2, ""), result
+        assert "hint:" in result.err
     assert list(tree(tmp_path)) == ["letter.txt"]
 
 
@@ -301,24 +301,24 @@ def stressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
     for stem in ("a", "b"):
         frame = rng.normal(90, 8, (*size, 3))
         rows_, columns = np.ogrid[: size[0], : size[1]]
-        one = ((rows_ - 60) / 40) ** 2 + ((columns - 50) / 30) ** 2 <= 1
-        two = ((rows_ - 55) / 30) ** 2 + ((columns - 115) / 25) ** 2 <= 1
-        frame[one], frame[two] = frame[one] + 90, frame[two] - 60
+        left_ellipse = ((rows_ - 60) / 40) ** 2 + ((columns - 50) / 30) ** 2 <= 1
+        right_ellipse = ((rows_ - 55) / 30) ** 2 + ((columns - 115) / 25) ** 2 <= 1
+        frame[left_ellipse], frame[right_ellipse] = frame[left_ellipse] + 90, frame[right_ellipse] - 60
         (place / "in" / "frames").mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.clip(frame, 0, 255).astype(np.uint8)).save(place / "in" / "frames" / f"{stem}.png")
-        save_palette(place / "in" / "masks" / f"{stem}.png", {1: one, 2: two})
+        save_palette(place / "in" / "masks" / f"{stem}.png", {1: left_ellipse, 2: right_ellipse})
     _good(auscult("stress", "masks", place / "in", "--out", place / "made", "--seed", 3, "--quiet", *ONE))
     return place, _good(auscult("audit", place / "made", "--out", place / "judged", "--json", *ONE))
 
 
 def test_stress_writes_an_input_with_exact_truth(stressed: tuple[Path, Ran]) -> None:
     place, _ = stressed
-    made = rows(place / "made" / "items.jsonl")
+    items = rows(place / "made" / "items.jsonl")
     summary = json.loads((place / "made" / "summary.json").read_text())
-    assert (summary["command"], summary["ok"], summary["failed"]) == ("stress masks", len(made), 0)
+    assert (summary["command"], summary["ok"], summary["failed"]) == ("stress masks", len(items), 0)
     assert summary["n"] == summary["ok"] + summary["undefined"]
-    assert {row["truth"]["defect"] for row in made} == {"perfect", "cutout", "dilate", "erode", "merge", "full_neg"}
-    for row in made:
+    assert {row["truth"]["defect"] for row in items} == {"perfect", "cutout", "dilate", "erode", "merge", "full_neg"}
+    for row in items:
         mask = np.asarray(Image.open(place / "made" / row["mask"])) > 0
         truth = np.asarray(Image.open(place / "made" / row["truth"]["mask"])) > 0
         exact = np.count_nonzero(mask & truth) / np.count_nonzero(mask | truth)
@@ -327,28 +327,28 @@ def test_stress_writes_an_input_with_exact_truth(stressed: tuple[Path, Ran]) -> 
 
 
 def test_an_audit_of_stressed_masks_shows_the_judge_against_the_truth(stressed: tuple[Path, Ran]) -> None:
-    place, ran = stressed
-    made = {row["id"]: row["truth"] for row in rows(place / "made" / "items.jsonl")}
+    place, result = stressed
+    truth_of = {row["id"]: row["truth"] for row in rows(place / "made" / "items.jsonl")}
     out = place / "judged"
-    told = {row["id"]: row["iou"] for row in rows(out / "verdicts.jsonl")}
-    known = {row["id"]: row for row in rows(out / "truth.jsonl")}
-    assert told.keys() == known.keys() == made.keys()
-    for name, row in known.items():
-        assert row["iou"] == pytest.approx(made[name]["iou"], abs=1e-9)
-        assert (row["defect"], row["action"]) == (made[name]["defect"], made[name]["action"])
-    metrics = json.loads(ran.out)["metrics"]
-    by_hand = np.sqrt(np.mean([(told[name] - made[name]["iou"]) ** 2 for name in made]))
+    estimated = {row["id"]: row["iou"] for row in rows(out / "verdicts.jsonl")}
+    truth_rows = {row["id"]: row for row in rows(out / "truth.jsonl")}
+    assert estimated.keys() == truth_rows.keys() == truth_of.keys()
+    for name, row in truth_rows.items():
+        assert row["iou"] == pytest.approx(truth_of[name]["iou"], abs=1e-9)
+        assert (row["defect"], row["action"]) == (truth_of[name]["defect"], truth_of[name]["action"])
+    metrics = json.loads(result.out)["metrics"]
+    by_hand = np.sqrt(np.mean([(estimated[name] - truth_of[name]["iou"]) ** 2 for name in truth_of]))
     assert metrics["rmse"]["value"] == pytest.approx(by_hand, abs=1e-6)
-    assert metrics["rmse"]["n"] == len(made)
+    assert metrics["rmse"]["n"] == len(truth_of)
     assert "version" in metrics["rmse"]["signature"]
     page = (out / "report.html").read_text()
     assert "estimated against true IoU" in page
     assert "always perfect" in page
     assert (out / "tables" / "truth_1_iou.json").is_file()
     scores = rows(out / "scores.jsonl")
-    assert {row["id"]: row["value"] for row in scores} == {name: row["iou"] for name, row in known.items()}
-    again = _good(auscult("score", out, "--json"))
-    assert json.loads(again.out)["metrics"]["rmse"] == metrics["rmse"]
+    assert {row["id"]: row["value"] for row in scores} == {name: row["iou"] for name, row in truth_rows.items()}
+    second = _good(auscult("score", out, "--json"))
+    assert json.loads(second.out)["metrics"]["rmse"] == metrics["rmse"]
 
 
 def test_the_truth_is_opened_after_the_last_verdict(stressed: tuple[Path, Ran], tmp_path: Path) -> None:
@@ -358,34 +358,34 @@ def test_the_truth_is_opened_after_the_last_verdict(stressed: tuple[Path, Ran], 
     lines = rows(place / "made" / "items.jsonl")
     unknown = [{**row, "truth": {**row["truth"], "mask": "nowhere.png"}} for row in lines[:3]]
     write_lines(place / "made" / "unknown.jsonl", *unknown)
-    ran = _good(auscult("audit", place / "made" / "unknown.jsonl", "--out", tmp_path / "out", "--json", *ONE))
-    assert json.loads(ran.out)["ok"] == 3, "an unreadable truth costs no verdict"
+    result = _good(auscult("audit", place / "made" / "unknown.jsonl", "--out", tmp_path / "out", "--json", *ONE))
+    assert json.loads(result.out)["ok"] == 3, "an unreadable truth costs no verdict"
     assert [row["stage"] for row in rows(tmp_path / "out" / "errors.jsonl")] == ["truth"] * 3
     assert not rows(tmp_path / "out" / "truth.jsonl")
     plain = [{key: value for key, value in row.items() if key != "truth"} for row in lines]
     write_lines(place / "made" / "plain.jsonl", *plain)
     _good(auscult("audit", place / "made" / "plain.jsonl", "--out", tmp_path / "plain", *ONE))
-    told, untold = _verdicts(place / "judged"), _verdicts(tmp_path / "plain")
+    with_truth, untold = _verdicts(place / "judged"), _verdicts(tmp_path / "plain")
     for row in untold.values():
-        assert (row["iou"], row["defect"]) == (told[row["id"]]["iou"], told[row["id"]]["defect"])
+        assert (row["iou"], row["defect"]) == (with_truth[row["id"]]["iou"], with_truth[row["id"]]["defect"])
     assert "against true" not in (tmp_path / "plain" / "report.html").read_text()
 
 
 def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_path: Path) -> None:
     place, _ = stressed
-    wanted = ("--kind", "erode,dilate", "--difficulty", "hard")
-    ran = _good(auscult("stress", "masks", place / "in", "--out", tmp_path / "made", *wanted, *ONE))
-    made = rows(tmp_path / "made" / "items.jsonl")
-    assert {(row["truth"]["defect"], row["truth"]["difficulty"]) for row in made} == {
+    options = ("--kind", "erode,dilate", "--difficulty", "hard")
+    result = _good(auscult("stress", "masks", place / "in", "--out", tmp_path / "made", *options, *ONE))
+    items = rows(tmp_path / "made" / "items.jsonl")
+    assert {(row["truth"]["defect"], row["truth"]["difficulty"]) for row in items} == {
         ("erode", "hard"), ("dilate", "hard"),
     }  # fmt: skip
-    assert all(0.85 <= row["truth"]["iou"] <= 0.90 for row in made)
-    assert "stressed masks" in ran.out
-    assert f"next: auscult audit {tmp_path / 'made'}" in ran.err
+    assert all(0.85 <= row["truth"]["iou"] <= 0.90 for row in items)
+    assert "stressed masks" in result.out
+    assert f"next: auscult audit {tmp_path / 'made'}" in result.err
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "message"),
     [
         (("--kind", "melt"), "masks.merge.v1"),
         (("--kind", "fog"), "`auscult stress vision --kind fog`"),
@@ -397,12 +397,12 @@ def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_pat
     ],
 )
 def test_wrong_stress_is_told_once_and_offers_stressors_of_masks(
-    stressed: tuple[Path, Ran], tmp_path: Path, wrong: tuple[str, str], says: str
+    stressed: tuple[Path, Ran], tmp_path: Path, wrong: tuple[str, str], message: str
 ) -> None:
-    refused = auscult("stress", "masks", stressed[0] / "in", "--out", tmp_path / "no", *wrong)
-    assert refused.code == 2
-    assert " ".join(refused.err.split()).count(says) == 1
-    assert "vision." not in refused.err
+    refusal = auscult("stress", "masks", stressed[0] / "in", "--out", tmp_path / "no", *wrong)
+    assert refusal.code == 2
+    assert " ".join(refusal.err.split()).count(message) == 1
+    assert "vision." not in refusal.err
     assert not (tmp_path / "no").exists()
 
 
@@ -415,16 +415,16 @@ def test_score_compares_two_folders_of_masks(tmp_path: Path) -> None:
         for number in range(3):
             save_palette(tmp_path / "truth" / clip / f"{number}.png", {1: LEFT})
             save_palette(tmp_path / "pred" / clip / f"{number}.png", {1: np.roll(LEFT, 3 if clip == "dog" else 0, 1)})
-    ran = _good(auscult("score", tmp_path / "pred", tmp_path / "truth", "--json", "--quiet", *ONE))
-    summary = json.loads(ran.out)
+    result = _good(auscult("score", tmp_path / "pred", tmp_path / "truth", "--json", "--quiet", *ONE))
+    summary = json.loads(result.out)
     shifted = np.roll(LEFT, 3, 1)
     by_hand = (1 + np.count_nonzero(LEFT & shifted) / np.count_nonzero(LEFT | shifted)) / 2
     assert summary["metrics"]["J"]["value"] == pytest.approx(by_hand, abs=1e-6)
     assert "davis2016" in summary["metrics"]["J&F"]["signature"]
     assert (summary["n"], summary["ok"], summary["failed"]) == (2, 2, 0)
-    shown = _good(auscult("score", tmp_path / "pred", tmp_path / "truth", "--protocol", "davis2017", *ONE))
-    assert "J&F, 2 scored" in shown.out
-    assert "davis2017" in shown.out
+    davis_result = _good(auscult("score", tmp_path / "pred", tmp_path / "truth", "--protocol", "davis2017", *ONE))
+    assert "J&F, 2 scored" in davis_result.out
+    assert "davis2017" in davis_result.out
     (tmp_path / "pred" / "cat" / "1.png").unlink()
     partly = auscult("score", tmp_path / "pred", tmp_path / "truth", "--json", *ONE)
     assert partly.code == 1
@@ -439,10 +439,10 @@ def test_score_compares_two_folders_of_masks(tmp_path: Path) -> None:
 
 
 def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Path, Ran]) -> None:
-    ran = auscult("score", audited[0])
-    assert ran.code == 2
-    assert "no truth" in ran.err
-    assert "auscult score PRED TRUTH" in ran.err
+    result = auscult("score", audited[0])
+    assert result.code == 2
+    assert "no truth" in result.err
+    assert "auscult score PRED TRUTH" in result.err
 
 
 # --- list, doctor, new, help ---
@@ -460,40 +460,40 @@ def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Pat
     ],
 )
 def test_list_shows_what_is_registered(kind: str, names: list[str]) -> None:
-    ran = _good(auscult("list", kind, "--json"))
-    listed = {row["name"]: row for row in json.loads(ran.out)}
-    assert listed.keys() >= set(names)
-    for row in listed.values():
+    result = _good(auscult("list", kind, "--json"))
+    row_of = {row["name"]: row for row in json.loads(result.out)}
+    assert row_of.keys() >= set(names)
+    for row in row_of.values():
         assert row["loads"]
         assert row["summary"]
         assert row["source"]
-    shown = _good(auscult("list", kind))
-    assert all(name in shown.out for name in names)
-    assert shown.err == ""
+    table = _good(auscult("list", kind))
+    assert all(name in table.out for name in names)
+    assert table.err == ""
 
 
 def test_list_of_an_unknown_kind_names_the_nearest() -> None:
-    ran = auscult("list", "stresor")
-    assert (ran.code, ran.out) == (2, "")
-    assert "stressor" in ran.err
+    result = auscult("list", "stresor")
+    assert (result.code, result.out) == (2, "")
+    assert "stressor" in result.err
 
 
 def test_doctor_finds_nothing_broken_here() -> None:
-    found = json.loads(_good(auscult("doctor", "--json")).out)
-    assert {row["what"]: row["state"] for row in found}.items() >= {
+    checks = json.loads(_good(auscult("doctor", "--json")).out)
+    assert {row["what"]: row["state"] for row in checks}.items() >= {
         "auscult": "ok", "python": "ok", "numpy": "ok", "judges": "ok", "stressors": "ok", "datasets": "ok",
     }.items()  # fmt: skip
-    assert all(row["state"] in {"ok", "missing"} for row in found)
+    assert all(row["state"] in {"ok", "missing"} for row in checks)
     assert "processors" in _good(auscult("doctor")).out
 
 
 def test_new_writes_a_skeleton_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = _good(auscult("new", "stressor", "shear_x"))
-    written = [Path(line) for line in ran.out.splitlines()]
-    assert Path("auscult-shear-x/pyproject.toml") in written
-    assert all(path.is_file() for path in written)
-    assert "pip install -e auscult-shear-x" in ran.err
+    result = _good(auscult("new", "stressor", "shear_x"))
+    paths = [Path(line) for line in result.out.splitlines()]
+    assert Path("auscult-shear-x/pyproject.toml") in paths
+    assert all(path.is_file() for path in paths)
+    assert "pip install -e auscult-shear-x" in result.err
     assert auscult("new", "stressor", "shear_x").code == 2
     assert auscult("new", "suite", "mine").code == 2
     assert auscult("new", "judge", "../x").code == 2
@@ -514,43 +514,43 @@ VERBS = [
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
 def test_every_verb_explains_itself(verb: tuple[str, ...]) -> None:
     for asking in ("--help", "-h"):
-        ran = _good(auscult(*verb, asking))
-        assert " ".join(("Usage: auscult", *verb)) in ran.out
-        assert ran.err == ""
+        result = _good(auscult(*verb, asking))
+        assert " ".join(("Usage: auscult", *verb)) in result.out
+        assert result.err == ""
     assert auscult(*verb, "--no-such-option").code == 2
 
 
 def test_the_help_of_the_command_names_every_verb_in_a_whole_sentence() -> None:
-    listed = _good(auscult("--help")).out.split("Commands:")[1]
-    assert re.findall(r"^  (\w+) +.+[^.]\.$", listed, re.MULTILINE) == list(COMMANDS)
+    listing = _good(auscult("--help")).out.split("Commands:")[1]
+    assert re.findall(r"^  (\w+) +.+[^.]\.$", listing, re.MULTILINE) == list(COMMANDS)
 
 
 def test_an_unknown_verb_is_wrong_usage() -> None:
     for words in (("adit",), ("stress", "maks"), ("act", "fliter"), ("audit",), ("list",), ()):
-        ran = auscult(*words)
-        assert ran.code == 2
-        assert "Traceback" not in ran.err
-        assert "Usage" in ran.err + ran.out
+        result = auscult(*words)
+        assert result.code == 2
+        assert "Traceback" not in result.err
+        assert "Usage" in result.err + result.out
 
 
 def test_train_of_an_unknown_recipe_names_those_there_are(tmp_path: Path) -> None:
-    ran = auscult("train", "nothing", "--data", tmp_path, "--out", tmp_path / "out")
-    assert ran.code == 2
-    assert "one of: cues" in ran.err
+    result = auscult("train", "nothing", "--data", tmp_path, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "one of: cues" in result.err
     assert not (tmp_path / "out").exists()
 
 
 def test_the_module_is_the_command_too() -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "auscult.cli", "list", "judge"], capture_output=True, text=True, timeout=60, check=False
     )
-    assert ran.returncode == 0
-    assert "masks.cues.v1" in ran.stdout
-    assert ran.stderr == ""
+    assert result.returncode == 0
+    assert "masks.cues.v1" in result.stdout
+    assert result.stderr == ""
 
 
 def test_a_reader_that_goes_away_is_no_crash() -> None:
-    ran = subprocess.run(  # noqa: S602 - a pipe is what is tested
+    result = subprocess.run(  # noqa: S602 - a pipe is what is tested
         f"{sys.executable} -m auscult.cli list stressor | true",
         shell=True,
         capture_output=True,
@@ -558,5 +558,5 @@ def test_a_reader_that_goes_away_is_no_crash() -> None:
         timeout=60,
         check=False,
     )
-    assert "Traceback" not in ran.stderr
-    assert "Exception" not in ran.stderr
+    assert "Traceback" not in result.stderr
+    assert "Exception" not in result.stderr

@@ -43,26 +43,26 @@ def table(path, number, *, end=""):
 
 
 def test_table_9(tmp_path):
-    made = effects(table(tmp_path / "nine.csv", "9"))
-    assert made.exit_code == 0, made.output
-    found = json.loads(made.stdout)["metrics"]
-    assert found["nine.csv L1"] == pytest.approx(
+    result = effects(table(tmp_path / "nine.csv", "9"))
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(result.stdout)["metrics"]
+    assert metrics["nine.csv L1"] == pytest.approx(
         {"q": 0.88, "a": 7.405, "v": -0.145, "q x a": -0.5, "q x v": 0.41, "a x v": -0.125, "q x a x v": 0.26}
     )
-    shown = effects(tmp_path / "nine.csv", json_=False).stdout
-    assert "+7.40" in shown
-    assert "q2 less q1" in shown
+    printed_table = effects(tmp_path / "nine.csv", json_=False).stdout
+    assert "+7.40" in printed_table
+    assert "q2 less q1" in printed_table
 
 
 def test_table_12(tmp_path):
     runs = [table(tmp_path / f"seed_{seed}.csv", "12", end=f" (s={seed})") for seed in (42, 1024)]
-    made = effects(*runs)
-    assert made.exit_code == 0, made.output
-    found = json.loads(made.stdout)["metrics"]
-    assert {name: (found[f"stability {name}"]["pairs"], found[f"stability {name}"]["kept"]) for name in LEVELS} == (
+    result = effects(*runs)
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(result.stdout)["metrics"]
+    assert {name: (metrics[f"stability {name}"]["pairs"], metrics[f"stability {name}"]["kept"]) for name in LEVELS} == (
         dict.fromkeys(LEVELS, (1, 1))
     )
-    assert found["stability L2"]["changed"] == pytest.approx(1.78)
+    assert metrics["stability L2"]["changed"] == pytest.approx(1.78)
     assert "Do other seeds" in effects(*runs, json_=False).stdout
 
 
@@ -76,14 +76,14 @@ def test_a_record_whose_models_form_a_grid(tmp_path):
         SUITE.run(options_of(SUITE, {**words, "out": tmp_path / out}))
     cells = json.loads((tmp_path / "first" / "cells.json").read_text())
     scores = {row["model"]: row["value"] for row in cells if row["measure"] == "level" and row["metric"] == "AVM"}
-    made = effects(tmp_path / "first", tmp_path / "second")
-    assert made.exit_code == 0, made.output
-    found = json.loads(made.stdout)["metrics"]
+    result = effects(tmp_path / "first", tmp_path / "second")
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(result.stdout)["metrics"]
     no, yes = scores["grid.q1_a2"], scores["grid.q2_a1"]
     assert yes > 0 < no
-    assert found["first AVM"]["q"] == pytest.approx(100 * (yes - no / 2))
-    assert found["first AVM"]["a"] == pytest.approx(100 * no / 2)
-    assert found["stability AVM"]["changed"] == 0
+    assert metrics["first AVM"]["q"] == pytest.approx(100 * (yes - no / 2))
+    assert metrics["first AVM"]["a"] == pytest.approx(100 * no / 2)
+    assert metrics["stability AVM"]["changed"] == 0
 
 
 BAD = {
@@ -113,9 +113,9 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path, name):
 def test_a_missing_number_costs_its_column_alone(tmp_path):
     rows = ["model,L1,L2", "q1_a1,1,1", "q1_a2,2,", "q2_a1,3,3", "q2_a2,4,4"]
     (tmp_path / "some.csv").write_text("\n".join(rows), encoding="utf-8")
-    made = effects(tmp_path / "some.csv")
-    assert made.exit_code == 0, made.output
-    assert json.loads(made.stdout)["metrics"] == {"some.csv L1": pytest.approx({"q": 2, "a": 1, "q x a": 0})}
+    result = effects(tmp_path / "some.csv")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["metrics"] == {"some.csv L1": pytest.approx({"q": 2, "a": 1, "q x a": 0})}
     assert "L2 has no number of q1_a2." in " ".join(effects(tmp_path / "some.csv", json_=False).stdout.split())
 
 

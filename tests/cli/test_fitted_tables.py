@@ -41,12 +41,12 @@ PROSE = Table(
 RANKING = Table(
     title="Ranking of the models",
     header=("ranked by", "place", "model", "value, percent", "first in"),
-    rows=tuple(("least J&F lost, picture alone", f"{at} [1, 3]", "m" * 30, "9.5", "98 %") for at in (1, 2)),
+    rows=tuple(("least J&F lost, picture alone", f"{index} [1, 3]", "m" * 30, "9.5", "98 %") for index in (1, 2)),
 )
 TABLES = (GENERAL, FLOOR, PROSE, RANKING)
 
 
-def printed(table: Table, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def printed_table(table: Table, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -63,13 +63,13 @@ def printed(table: Table, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.title)
 def test_no_line_is_wider_and_no_number_is_broken(table: Table, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = printed(table, width, monkeypatch)
+    out = printed_table(table, width, monkeypatch)
     lines = out.splitlines()
     assert max(map(cell_len, lines)) <= width
     for row in table.rows:
         for cell in row:
-            for whole in re.findall(r"[+-][\d.]+ \[[^]]*\] \*|\d+ \(\d failed\)|\d+ %", cell):
-                assert any(whole in line for line in lines), f"{whole} is broken at {width}"
+            for cell_part in re.findall(r"[+-][\d.]+ \[[^]]*\] \*|\d+ \(\d failed\)|\d+ %", cell):
+                assert any(cell_part in line for line in lines), f"{cell_part} is broken at {width}"
     for name in table.header:
         assert all(word in out for word in name.split())
     for model in MODELS if table in (GENERAL, FLOOR) else ():
@@ -79,14 +79,14 @@ def test_no_line_is_wider_and_no_number_is_broken(table: Table, width: int, monk
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.title)
 def test_every_part_has_every_row_with_its_keys_and_together_they_have_every_cell(table: Table, width: int) -> None:
-    found = pieces(table, width)
+    parts = pieces(table, width)
     shared = keys(table)
-    told = [_joined(piece.rows) for piece in found]
+    joined = [_joined(piece.rows) for piece in parts]
     for place, row in enumerate(table.rows):
-        for piece in told:
+        for piece in joined:
             assert piece[place][:shared] == tuple(map(_packed, row[:shared]))
-        rest = tuple(cell for piece in told for cell in piece[place][shared:])
-        assert rest == tuple(map(_packed, row[shared:]))
+        cells = tuple(cell for piece in joined for cell in piece[place][shared:])
+        assert cells == tuple(map(_packed, row[shared:]))
 
 
 def test_a_table_that_fits_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,21 +94,21 @@ def test_a_table_that_fits_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(pieces(table, 300)) == 1
     assert [len(pieces(GENERAL, width)) for width in WIDTHS] == [3, 2, 2, 1]
     assert [len(pieces(FLOOR, width)) for width in WIDTHS] == [2, 2, 1, 1]
-    assert "(1 of 2)" in printed(FLOOR, 80, monkeypatch)
-    assert " of 2)" not in printed(RANKING, 200, monkeypatch)
+    assert "(1 of 2)" in printed_table(FLOOR, 80, monkeypatch)
+    assert " of 2)" not in printed_table(RANKING, 200, monkeypatch)
 
 
 @pytest.mark.parametrize("width", [1, 7, 24, 38])
 def test_where_no_table_fits_every_row_is_a_block(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pieces(FLOOR, width) == ()
-    told = blocks(FLOOR, width)
-    assert len(told) == len(FLOOR.rows)
-    for lines, row in zip(told, FLOOR.rows, strict=True):
+    row_blocks = blocks(FLOOR, width)
+    assert len(row_blocks) == len(FLOOR.rows)
+    for lines, row in zip(row_blocks, FLOOR.rows, strict=True):
         assert max(map(cell_len, lines)) <= max(3, width)
-        wanted = "".join(f"{name}:{cell}" for name, cell in zip(FLOOR.header, row, strict=True))
-        assert _packed("".join(lines)) == _packed(wanted)
+        expected = "".join(f"{name}:{cell}" for name, cell in zip(FLOOR.header, row, strict=True))
+        assert _packed("".join(lines)) == _packed(expected)
     if width == 38:
-        assert max(map(cell_len, printed(FLOOR, width, monkeypatch).splitlines())) <= width
+        assert max(map(cell_len, printed_table(FLOOR, width, monkeypatch).splitlines())) <= width
 
 
 @given(st.text(max_size=80), st.integers(2, 60))
@@ -130,22 +130,22 @@ def test_titles_notes_and_talk_control_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table(title="a\x1b[31m", header=("b",), rows=(("c\u202e",),), note="d\x1b]0;e\x07")
-    told = printed(table, 80, monkeypatch)
-    assert not set("\x1b\x07\u202e") & set(told)
+    text = printed_table(table, 80, monkeypatch)
+    assert not set("\x1b\x07\u202e") & set(text)
     capsys.readouterr()
     show.say("ev\x1b[2Jil\nnext")
     assert capsys.readouterr().err == "ev\ufffd[2Jil\nnext\n"
 
 
 def test_a_narrow_table_without_rows_names_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = printed(Table(title="t", header=("a" * 30, "b" * 30), rows=()), 40, monkeypatch)
-    assert "a" * 30 in told
-    assert "b" * 30 in told
+    text = printed_table(Table(title="t", header=("a" * 30, "b" * 30), rows=()), 40, monkeypatch)
+    assert "a" * 30 in text
+    assert "b" * 30 in text
 
 
 def test_tables_without_rows_or_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "nothing" in printed(Table(title="nothing", header=("a", "b"), rows=()), 80, monkeypatch)
-    assert "empty" in printed(Table(title="empty", header=(), rows=()), 80, monkeypatch)
+    assert "nothing" in printed_table(Table(title="nothing", header=("a", "b"), rows=()), 80, monkeypatch)
+    assert "empty" in printed_table(Table(title="empty", header=(), rows=()), 80, monkeypatch)
 
 
 def _joined(rows: tuple[tuple[tuple[str, ...], ...], ...]) -> list[tuple[str, ...]]:

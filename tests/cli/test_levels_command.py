@@ -34,16 +34,16 @@ def test_csv_json_and_leaderboard_give_the_same(tmp_path):
     plain = tmp_path / "scores.json"
     plain.write_text(json.dumps({"one": GOOD, "two": dict.fromkeys(TASKS, 40.0)}))
     assert levels(board, "--json").stdout == levels(plain, "--json").stdout == first.stdout
-    shown = levels(table).stdout
-    assert "L4" in shown
-    assert "Ranks of tasks" in shown
+    table_text = levels(table).stdout
+    assert "L4" in table_text
+    assert "Ranks of tasks" in table_text
     assert "Eq. 1" in levels(table, "--reading", "equation").stdout
 
 
 def test_out_holds_the_leaderboard_and_the_figures(tmp_path):
     table = csv_of(tmp_path / "scores.csv", [("one", *GOOD.values()), ("two", *[40] * 13, 70)])
-    made = levels(table, "--out", str(tmp_path / "out"))
-    assert made.exit_code == 0, made.output
+    result = levels(table, "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
     assert levels(tmp_path / "out" / "leaderboard.json", "--json").stdout == levels(table, "--json").stdout
     figures = tmp_path / "out" / "figures"
     names = {"stage_ranks", "task_scores", "task_ranks", "why_relative", "why_harmonic"}
@@ -77,11 +77,11 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_that_cannot_be_used_costs_that_model_alone(tmp_path, name):
     row, message = ROWS[name]
-    made = levels(csv_of(tmp_path / "scores.csv", [("good", *GOOD.values()), row]))
-    assert made.exit_code == 1
-    assert "good" in made.stdout
+    result = levels(csv_of(tmp_path / "scores.csv", [("good", *GOOD.values()), row]))
+    assert result.exit_code == 1
+    assert "good" in result.stdout
     for part in (message, "expected:", "next step:", "scores.csv:3"):
-        assert part in made.stderr, made.stderr
+        assert part in result.stderr, result.stderr
 
 
 FILES = {
@@ -126,10 +126,10 @@ def test_json_that_cannot_be_used_says_why(tmp_path, name):
     text, message = JSONS[name]
     path = tmp_path / "scores.json"
     path.write_text(text, encoding="utf-8")
-    made = levels(path)
-    assert made.exit_code == 1
-    assert message in f"{made.stderr}{made.exception}"
-    assert str(path) in f"{made.stderr}{made.exception}"
+    result = levels(path)
+    assert result.exit_code == 1
+    assert message in f"{result.stderr}{result.exception}"
+    assert str(path) in f"{result.stderr}{result.exception}"
 
 
 def test_the_file_that_is_not_there_and_a_reading_that_is_none(tmp_path):

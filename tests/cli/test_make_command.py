@@ -14,24 +14,24 @@ SMALL = ("--size", "96x170", "--seconds", "4", "--rate", "8000", "--objects", "2
 
 def test_scenes_are_made_counted_and_continued(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = auscult("make", "scenes", "--out", out, "--count", 1, "--seed", 3, *SMALL, "--expressions", 4)
-    assert ran.code == 0
-    assert "families" not in ran.out
-    assert "expressions" in ran.out
-    assert f"auscult run mqa --data {out}" in ran.err
+    result = auscult("make", "scenes", "--out", out, "--count", 1, "--seed", 3, *SMALL, "--expressions", 4)
+    assert result.code == 0
+    assert "families" not in result.out
+    assert "expressions" in result.out
+    assert f"auscult run mqa --data {out}" in result.err
     assert (out / "media" / "s3-00000" / "frames" / "3.jpg").is_file()
-    ran = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 3, *SMALL, "--expressions", 4, "--json")
-    assert ran.code == 0
-    summary = json.loads(ran.out)
+    result = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 3, *SMALL, "--expressions", 4, "--json")
+    assert result.code == 0
+    summary = json.loads(result.out)
     assert (summary["command"], summary["n"], summary["ok"]) == ("make scenes", 2, 2)
     assert all(len(row["expressions"]) <= 5 for row in rows(out / "scenes.jsonl"))
-    ran = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 4, *SMALL, "--expressions", 4)
-    assert ran.code == 2
-    assert "seed was 3, now 4" in ran.err
+    result = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 4, *SMALL, "--expressions", 4)
+    assert result.code == 2
+    assert "seed was 3, now 4" in result.err
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("options", "message"),
     [
         (("--size", "480"), "HEIGHTxWIDTH"),
         (("--size", "480:854"), "HEIGHTxWIDTH"),
@@ -42,8 +42,8 @@ def test_scenes_are_made_counted_and_continued(tmp_path: Path) -> None:
         (("--assets", "/nowhere/at/all"), "no such asset folder"),
     ],
 )
-def test_wrong_usage_is_told(tmp_path: Path, more: tuple[str, ...], says: str) -> None:
-    ran = auscult("make", "scenes", "--out", tmp_path / "out", "--count", 1, "--quiet", *more)
-    assert ran.code == 2
-    assert says in ran.err
+def test_wrong_usage_is_told(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    result = auscult("make", "scenes", "--out", tmp_path / "out", "--count", 1, "--quiet", *options)
+    assert result.code == 2
+    assert message in result.err
     assert not (tmp_path / "out").exists()

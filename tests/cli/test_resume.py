@@ -34,10 +34,10 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def _until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def _until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Look again and again until something is so, or the process has ended."""
     end = time.monotonic() + PATIENCE_S
-    while not reached() and process.poll() is None:
+    while not condition() and process.poll() is None:
         assert time.monotonic() < end, "the command does nothing"
         time.sleep(0.002)
 
@@ -49,7 +49,7 @@ def _lines(out: Path, name: str = "verdicts.jsonl") -> int:
 
 def _workers_of(parent: int) -> list[int]:
     """Worker processes that say they belong to a process."""
-    found = []
+    pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -57,8 +57,8 @@ def _workers_of(parent: int) -> list[int]:
         except OSError:
             continue
         if alive and any(b"auscult.work.worker" in word for word in words) and str(parent).encode() in words:
-            found.append(int(folder.name))
-    return found
+            pids.append(int(folder.name))
+    return pids
 
 
 def _leaves_no_worker(parent: int) -> None:
@@ -70,9 +70,9 @@ def _leaves_no_worker(parent: int) -> None:
 
 def _results(out: Path) -> dict[str, dict[str, Any]]:
     """The verdict lines by id, without the time they took; no id may stand twice."""
-    found = rows(out / "verdicts.jsonl")
-    results = {row["id"]: {key: value for key, value in row.items() if key != "seconds"} for row in found}
-    assert len(results) == len(found), "an item was judged twice"
+    verdict_rows = rows(out / "verdicts.jsonl")
+    results = {row["id"]: {key: value for key, value in row.items() if key != "seconds"} for row in verdict_rows}
+    assert len(results) == len(verdict_rows), "an item was judged twice"
     return results
 
 
@@ -84,8 +84,8 @@ def _segments(out: Path) -> dict[str, Any]:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("large")
     folder_input(place / "in", STEMS)
-    ran = auscult(*_command(place / "in", place / "undisturbed"))
-    assert ran.code == 0, ran.err
+    result = auscult(*_command(place / "in", place / "undisturbed"))
+    assert result.code == 0, result.err
     return place
 
 
@@ -99,17 +99,17 @@ def test_killed_again_and_again_the_run_comes_to_the_same_lines(large: Path) -> 
         lambda: _lines(out) >= 40,
         lambda: any(out.glob("pictures/*")),
     )
-    killed = 0
+    n_killed = 0
     for moment in moments:
         process = _start(command)
         _until(moment, process)
         process.kill()
         process.communicate()
-        killed += process.returncode == -signal.SIGKILL
+        n_killed += process.returncode == -signal.SIGKILL
         _leaves_no_worker(process.pid)
-    assert killed >= 2, "the command was never caught at work"
-    ran = auscult(*command)
-    assert ran.code == 0, ran.err
+    assert n_killed >= 2, "the command was never caught at work"
+    result = auscult(*command)
+    assert result.code == 0, result.err
     assert _results(out) == _results(large / "undisturbed")
     assert _segments(out) == _segments(large / "undisturbed")
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in (out, large / "undisturbed")]
@@ -125,11 +125,11 @@ def test_ctrl_c_says_so_leaves_no_worker_and_the_same_command_goes_on(large: Pat
     process = _start(command)
     _until(lambda: _lines(out) >= 6, process)
     os.kill(process.pid, signal.SIGINT)
-    printed, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, said
-    assert "the same command continues" in said
-    assert "Traceback" not in said
-    assert printed == ""
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, stderr
+    assert "the same command continues" in stderr
+    assert "Traceback" not in stderr
+    assert stdout == ""
     _leaves_no_worker(process.pid)
     assert 5 <= _lines(out) < len(STEMS)  # a line that is being written when it stops is taken back
     assert not (out / "summary.json").exists()
@@ -146,73 +146,73 @@ def test_a_second_process_on_one_folder_is_refused(large: Path) -> None:
     os.kill(first.pid, signal.SIGSTOP)
     try:
         before = _lines(out)
-        for more in ((), ("--overwrite",)):
-            second = auscult(*command, *more)
+        for options in ((), ("--overwrite",)):
+            second = auscult(*command, *options)
             assert second.code == 2
             assert f"in use by process {first.pid}" in second.err
             assert "another --out" in second.err
         assert _lines(out) == before
     finally:
         os.kill(first.pid, signal.SIGCONT)
-    _, said = first.communicate(timeout=PATIENCE_S)
-    assert first.returncode == 0, said
+    _, stderr = first.communicate(timeout=PATIENCE_S)
+    assert first.returncode == 0, stderr
     assert _results(out) == _results(large / "undisturbed")
 
 
 @pytest.fixture
 def finished(tmp_path: Path) -> Path:
     folder_input(tmp_path / "in")
-    ran = auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--quiet")
-    assert ran.code == 0, ran.err
+    result = auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--quiet")
+    assert result.code == 0, result.err
     return tmp_path
 
 
-def _again(place: Path, *options: object) -> Any:
+def _audit_again(place: Path, *options: object) -> Any:
     return auscult("audit", place / "in", "--out", place / "out", "--workers", 1, "--quiet", *options)
 
 
 def test_other_arguments_are_refused_by_name_and_harmless_ones_are_not(finished: Path) -> None:
     before = tree(finished / "out")
-    for options, says in (
+    for options, message in (
         (("--policy", "release"), "--policy"),
         (("--text", "the left one"), "--text"),
         (("--labels",), "--labels"),
     ):
-        ran = _again(finished, *options)
-        assert (ran.code, ran.out) == (2, "")
-        assert says in ran.err
-        assert "--overwrite" in ran.err
+        result = _audit_again(finished, *options)
+        assert (result.code, result.out) == (2, "")
+        assert message in result.err
+        assert "--overwrite" in result.err
     assert tree(finished / "out") == before
-    ran = auscult("audit", finished / "in", "--out", finished / "out", "--workers", 2, "--timeout", 60, "--json")
-    assert ran.code == 0, ran.err
+    result = auscult("audit", finished / "in", "--out", finished / "out", "--workers", 2, "--timeout", 60, "--json")
+    assert result.code == 0, result.err
     assert (finished / "out" / "verdicts.jsonl").read_bytes() == before["verdicts.jsonl"]
 
 
-@pytest.mark.parametrize("which", ["masks/b.png", "frames/b.png"])
-def test_a_file_that_changed_since_is_refused_by_name(finished: Path, which: str) -> None:
+@pytest.mark.parametrize("name", ["masks/b.png", "frames/b.png"])
+def test_a_file_that_changed_since_is_refused_by_name(finished: Path, name: str) -> None:
     before = (finished / "out" / "verdicts.jsonl").read_bytes()
-    path = finished / "in" / which
-    if which.startswith("masks"):
+    path = finished / "in" / name
+    if name.startswith("masks"):
         save_mask(path, ~RIGHT)
     else:
         save_frame(path, seed=99)
-    changed = _again(finished)
+    first = _audit_again(finished)
     path.unlink()
-    for ran in (changed, _again(finished)):
-        assert ran.code == 2
-        assert "b has a result in the folder" in ran.err
-        assert "--overwrite" in ran.err
-    assert "b.png" in changed.err
+    for result in (first, _audit_again(finished)):
+        assert result.code == 2
+        assert "b has a result in the folder" in result.err
+        assert "--overwrite" in result.err
+    assert "b.png" in first.err
     assert (finished / "out" / "verdicts.jsonl").read_bytes() == before
-    anew = _again(finished, "--overwrite")
-    assert anew.code == (1 if which.startswith("frames") else 0)
+    anew = _audit_again(finished, "--overwrite")
+    assert anew.code == (1 if name.startswith("frames") else 0)
     assert set(_results(finished / "out")) == {"a", "c"}
 
 
 def test_overwrite_starts_anew_and_removes_only_what_auscult_wrote(finished: Path) -> None:
     (finished / "out" / "mine.txt").write_text("mine")
-    ran = _again(finished, "--overwrite", "--policy", "release", "--text", "the left one")
-    assert ran.code == 0, ran.err
+    result = _audit_again(finished, "--overwrite", "--policy", "release", "--text", "the left one")
+    assert result.code == 0, result.err
     assert {row["text"] for row in rows(finished / "out" / "verdicts.jsonl")} == {"the left one"}
     assert len(_results(finished / "out")) == 3
     assert (finished / "out" / "mine.txt").read_text() == "mine"
@@ -222,24 +222,26 @@ def test_overwrite_starts_anew_and_removes_only_what_auscult_wrote(finished: Pat
 def test_failed_items_are_tried_again_once_their_files_are_repaired(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a", "b", "c", "d", "e"))
     spoilt = [source / name for name in ("masks/b.png", "frames/c.png", "masks/d.png", "frames/e.png")]
-    whole = {path: path.read_bytes() for path in spoilt}
+    original_bytes = {path: path.read_bytes() for path in spoilt}
     for number, path in enumerate(spoilt):
-        path.write_bytes(whole[path][: len(whole[path]) // 2] if number < 2 else b"")
-    first = _again(tmp_path)
+        path.write_bytes(original_bytes[path][: len(original_bytes[path]) // 2] if number < 2 else b"")
+    first = _audit_again(tmp_path)
     assert first.code == 1
     assert "4 failed" in first.err
-    kept = (tmp_path / "out" / "verdicts.jsonl").read_bytes()
+    first_verdicts = (tmp_path / "out" / "verdicts.jsonl").read_bytes()
     assert set(_results(tmp_path / "out")) == {"a"}
     for number, path in enumerate(spoilt, start=1):
-        path.write_bytes(whole[path])
+        path.write_bytes(original_bytes[path])
         if number == 2:
-            assert "2 failed" in _again(tmp_path).err
-    last = _again(tmp_path, "--json")
+            assert "2 failed" in _audit_again(tmp_path).err
+    last = _audit_again(tmp_path, "--json")
     assert last.code == 0, last.err
     summary = json.loads(last.out)
     assert (summary["n"], summary["ok"], summary["failed"]) == (5, 5, 0)
     assert set(_results(tmp_path / "out")) == {"a", "b", "c", "d", "e"}
-    assert (tmp_path / "out" / "verdicts.jsonl").read_bytes().startswith(kept), "what is judged is not judged again"
+    assert (tmp_path / "out" / "verdicts.jsonl").read_bytes().startswith(first_verdicts), (
+        "what is judged is not judged again"
+    )
     assert rows(tmp_path / "out" / "errors.jsonl") == [], "errors are those of the latest run"
     assert "0 failed" in auscult("report", tmp_path / "out").out
 
@@ -247,12 +249,12 @@ def test_failed_items_are_tried_again_once_their_files_are_repaired(tmp_path: Pa
 @pytest.mark.slow
 def test_an_input_may_grow_but_not_lose_what_was_judged(tmp_path: Path) -> None:
     file = write_lines(folder_input(tmp_path / "in", ("a",)) / "items.jsonl", item("one"), b"{broken")
-    assert _again(tmp_path).code == 1
+    assert _audit_again(tmp_path).code == 1
     write_lines(file, item("one"), item("two"))
-    grown = _again(tmp_path, "--json")
+    grown = _audit_again(tmp_path, "--json")
     assert set(_results(tmp_path / "out")) == {"one", "two"}
     assert json.loads(grown.out)["ok"] == 2
     write_lines(file, item("two"))
-    lost = _again(tmp_path)
-    assert lost.code == 2
-    assert "one has a result in the folder and is no longer in the input" in " ".join(lost.err.split())
+    result = _audit_again(tmp_path)
+    assert result.code == 2
+    assert "one has a result in the folder and is no longer in the input" in " ".join(result.err.split())

@@ -39,30 +39,30 @@ def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_tables_for_people_and_json_for_programs(benchmark: Path, tmp_path: Path) -> None:
     command = ("run", "mqa", "--data", benchmark, "--judge", "cues", "--out", tmp_path / "out", "--workers", "1")
-    shown = auscult(*command)
-    assert shown.code == 0
-    assert "Image protocol: all masks" in shown.out
-    assert "always perfect" in shown.out
-    assert "report:" in shown.err
-    told = auscult(*command, "--json", "--quiet")
-    assert (told.code, told.err) == (0, "")
-    assert json.loads(told.out) == json.loads((tmp_path / "out" / "summary.json").read_text())
-    compared = auscult("compare", tmp_path / "out", tmp_path / "out" / "judges" / "masks.cues.v1")
-    assert compared.code == 0
+    table = auscult(*command)
+    assert table.code == 0
+    assert "Image protocol: all masks" in table.out
+    assert "always perfect" in table.out
+    assert "report:" in table.err
+    json_result = auscult(*command, "--json", "--quiet")
+    assert (json_result.code, json_result.err) == (0, "")
+    assert json.loads(json_result.out) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    comparison = auscult("compare", tmp_path / "out", tmp_path / "out" / "judges" / "masks.cues.v1")
+    assert comparison.code == 0
 
 
 @pytest.mark.slow
 def test_failures_beyond_the_allowed_are_exit_1(benchmark: Path, tmp_path: Path) -> None:
     (benchmark / "1.png").unlink()
     command = ("run", "mqa", "--data", benchmark, "--out", tmp_path / "out", "--workers", "1", "--quiet")
-    ran = auscult(*command)
-    assert ran.code == 1
-    assert "2 failed" in ran.err
+    result = auscult(*command)
+    assert result.code == 1
+    assert "2 failed" in result.err
     assert auscult(*command, "--max-failed", "2").code == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("mqq",), "mqa.v1"),
         (("mqa", "--judge", "cuess"), "masks.cues.v1"),
@@ -72,16 +72,16 @@ def test_failures_beyond_the_allowed_are_exit_1(benchmark: Path, tmp_path: Path)
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_what_there_is(
-    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     data = () if "--data" in arguments else ("--data", benchmark)
-    ran = auscult("run", *arguments, *data, "--out", tmp_path / "out", "--quiet")
-    assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    result = auscult("run", *arguments, *data, "--out", tmp_path / "out", "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("mqa", "--count", "3"), "--count changes nothing here"),
         (("mqa", "--assets", "."), "--assets changes nothing here"),
@@ -95,13 +95,13 @@ def test_wrong_usage_is_exit_2_and_says_what_there_is(
     ],
 )
 def test_what_would_change_nothing_is_said_before_anything_is_written(
-    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     data = () if "--data" in arguments else ("--data", benchmark)
     model = ("--model", "baseline.centre_box") if arguments[0] == "r2" else ()
-    ran = auscult("run", *arguments, *data, *model, "--out", tmp_path / "out", "--quiet")
-    assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    result = auscult("run", *arguments, *data, *model, "--out", tmp_path / "out", "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
     assert not (tmp_path / "out").exists()
 
 
@@ -111,18 +111,18 @@ def test_a_folder_that_is_taken_for_the_word_scenes_is_said(
 ) -> None:
     (tmp_path / "scenes").mkdir()
     monkeypatch.chdir(tmp_path)
-    more = ("--task", "ris", "--model", "baseline.centre_box") if suite == "r2" else ()
-    ran = auscult("run", suite, "--data", "scenes", "--count", "2", *more, "--out", tmp_path / "out", "--quiet")
-    assert ran.code == 2
-    assert "./scenes" in ran.err
-    assert "rename it" in ran.err
+    options = ("--task", "ris", "--model", "baseline.centre_box") if suite == "r2" else ()
+    result = auscult("run", suite, "--data", "scenes", "--count", "2", *options, "--out", tmp_path / "out", "--quiet")
+    assert result.code == 2
+    assert "./scenes" in result.err
+    assert "rename it" in result.err
     assert not (tmp_path / "out").exists()
 
 
 def test_the_public_function_is_the_command(benchmark: Path, tmp_path: Path) -> None:
-    done = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
-    assert done.summary.ok == 4
-    assert done.tables["image_all_rmse"].rows[0][0] == "masks.cues.v1"
+    run = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
+    assert run.summary.ok == 4
+    assert run.tables["image_all_rmse"].rows[0][0] == "masks.cues.v1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +139,16 @@ class OwnSuite:
         return OwnOptions
 
 
-@pytest.mark.parametrize(("given", "count"), [((), 7), (("count",), 50)])
-def test_what_was_not_spelled_out_is_left_to_the_suite(tmp_path: Path, given: tuple[str, ...], count: int) -> None:
-    options = RunCommand(suite="own", data=tmp_path, out=tmp_path / "out", given=frozenset(given))
-    asked = _suite_options(options, cast("Suite", OwnSuite()))
-    assert isinstance(asked, OwnOptions)
-    assert (asked.count, asked.data, asked.out, asked.given) == (count, tmp_path, tmp_path / "out", frozenset(given))
+@pytest.mark.parametrize(("given_names", "count"), [((), 7), (("count",), 50)])
+def test_what_was_not_spelled_out_is_left_to_the_suite(
+    tmp_path: Path, given_names: tuple[str, ...], count: int
+) -> None:
+    options = RunCommand(suite="own", data=tmp_path, out=tmp_path / "out", given=frozenset(given_names))
+    suite_options = _suite_options(options, cast("Suite", OwnSuite()))
+    assert isinstance(suite_options, OwnOptions)
+    assert (suite_options.count, suite_options.data, suite_options.out, suite_options.given) == (
+        count,
+        tmp_path,
+        tmp_path / "out",
+        frozenset(given_names),
+    )

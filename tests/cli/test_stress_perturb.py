@@ -20,11 +20,11 @@ def pictures(tmp_path: Path) -> Path:
 
 def test_json_is_the_summary_and_talk_is_on_stderr(pictures: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--severity", "low,high", "--out", out,
+    result = auscult("stress", "vision", pictures, "--kind", "contrast", "--severity", "low,high", "--out", out,
                   "--workers", 1, "--json")  # fmt: skip
-    assert ran.code == 0
-    assert json.loads(ran.out) == json.loads((out / "summary.json").read_text())
-    assert json.loads(ran.out)["command"] == "stress vision"
+    assert result.code == 0
+    assert json.loads(result.out) == json.loads((out / "summary.json").read_text())
+    assert json.loads(result.out)["command"] == "stress vision"
     assert sorted(row["id"] for row in rows(out / "outputs.jsonl")) == [
         "contrast_1/p0.png", "contrast_1/p1.png", "contrast_5/p0.png", "contrast_5/p1.png"
     ]  # fmt: skip
@@ -36,9 +36,9 @@ def test_json_is_the_summary_and_talk_is_on_stderr(pictures: Path, tmp_path: Pat
 def test_a_bad_file_costs_itself_and_the_exit_code_says_so(pictures: Path, tmp_path: Path) -> None:
     (pictures / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n not really")
     command = ("stress", "vision", pictures, "--kind", "gaussian_noise", "--out", tmp_path / "out", "--workers", 1)
-    ran = auscult(*command)
-    assert ran.code == 1
-    assert "errors.jsonl" in ran.err
+    result = auscult(*command)
+    assert result.code == 1
+    assert "errors.jsonl" in result.err
     (row,) = rows(tmp_path / "out" / "errors.jsonl")
     assert row["id"] == "gaussian_noise_3/bad.png"
     assert row["path"] == str(pictures / "bad.png")
@@ -49,16 +49,16 @@ def test_a_bad_file_costs_itself_and_the_exit_code_says_so(pictures: Path, tmp_p
 def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
     source, out = folder_input(tmp_path / "in"), tmp_path / "an out; folder"
     kind = "vision.gaussian_noise+mispunctuation"
-    ran = auscult("stress", "recipe", source, "--text", "the thing on the left", "--kind", kind,
+    result = auscult("stress", "recipe", source, "--text", "the thing on the left", "--kind", kind,
                   "--out", out, "--workers", 1, "--quiet")  # fmt: skip
-    assert ran.code == 0
-    (command,) = [line for line in ran.err.splitlines() if line.startswith("next: ")]
+    assert result.code == 0
+    (command,) = [line for line in result.err.splitlines() if line.startswith("next: ")]
     assert auscult(*shlex.split(command)[2:], "--workers", 1, "--quiet").code == 0
     assert len(rows(Path(f"{out}-audit") / "verdicts.jsonl")) == 3
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("vision",), "--kind is missing"),
         (("vision", "--kind", "snwo"), "snow"),
@@ -78,13 +78,13 @@ def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_exit_2_and_leaves_nothing(
-    pictures: Path, tmp_path: Path, arguments: tuple[object, ...], told: str
+    pictures: Path, tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
-    room, *more = arguments
-    ran = auscult("stress", room, pictures, "--out", tmp_path / "out", *more)
-    assert ran.code == 2
-    assert told in ran.err
-    assert "Traceback" not in ran.err
+    room, *options = arguments
+    result = auscult("stress", room, pictures, "--out", tmp_path / "out", *options)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
     assert not (tmp_path / "out").exists()
 
 
@@ -95,38 +95,38 @@ def test_an_empty_output_folder_is_not_the_current_one(
     source = folder_input(tmp_path / "in", "a")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    ran = auscult("stress", *command, source, "--out", "")
+    result = auscult("stress", *command, source, "--out", "")
     assert not list((tmp_path / "here").iterdir())
-    assert ran.code == 2
-    assert "--out is empty" in ran.err
-    assert "Traceback" not in ran.err
+    assert result.code == 2
+    assert "--out is empty" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_the_head_noun_is_kept_and_the_manifest_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the small dog that barks on the left\n" * 12)
-    ran = auscult("stress", "sentences", tmp_path / "a.txt", "--kind", "misspelling", "--severity", 5, "--keep-head",
+    result = auscult("stress", "sentences", tmp_path / "a.txt", "--kind", "misspelling", "--severity", 5, "--keep-head",
                   "--out", tmp_path / "out", "--workers", 1)  # fmt: skip
-    assert ran.code == 0
-    made = (tmp_path / "out" / "misspelling_5" / "a.txt").read_text().splitlines()
-    assert sum(" dog " in line for line in made) == 12
+    assert result.code == 0
+    sentences = (tmp_path / "out" / "misspelling_5" / "a.txt").read_text().splitlines()
+    assert sum(" dog " in line for line in sentences) == 12
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["arguments"]["given"]["keep_head"] is True
 
 
 def test_notes_are_said_and_json_stays_alone(pictures: Path, tmp_path: Path) -> None:
     (pictures / ".hidden.png").write_bytes(b"x")
-    told = {}
-    for more in ((), ("--json",)):
-        ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / f"out{len(more)}",
-                      "--workers", 1, *more)  # fmt: skip
-        told[more] = "note: left out, hidden by a dot: 1 name" in ran.err
-    assert told == {(): True, ("--json",): False}
+    note_told = {}
+    for options in ((), ("--json",)):
+        result = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / f"out{len(options)}",
+                      "--workers", 1, *options)  # fmt: skip
+        note_told[options] = "note: left out, hidden by a dot: 1 name" in result.err
+    assert note_told == {(): True, ("--json",): False}
 
 
 def test_options_that_this_input_makes_no_use_of_are_told(pictures: Path, tmp_path: Path) -> None:
-    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / "out", "--workers", 1,
+    result = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / "out", "--workers", 1,
                   "--quality", 18, "--depth", "float32")  # fmt: skip
-    assert ran.code == 0
-    assert "note: --quality has no effect: the input holds no video" in ran.err
-    assert "note: --depth has no effect: the input holds no sound" in ran.err
+    assert result.code == 0
+    assert "note: --quality has no effect: the input holds no video" in result.err
+    assert "note: --depth has no effect: the input holds no sound" in result.err
     plain = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / "plain", "--workers", 1)
     assert "no effect" not in plain.err

@@ -42,10 +42,10 @@ def test_json_and_options(source: Path, tmp_path: Path) -> None:
     assert summary["by_defect"]["perfect"] == 2
     rows = [json.loads(line) for line in (out / "items.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {(row["mqa"]["protocol"], row["mqa"]["split"]) for row in rows} == {("image", "test_s"), ("image", "test_u")}
-    given = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["arguments"]["given"]
-    assert given["protocol"] == ["image"]
-    assert given["count"] == 1
-    assert given["suite"] == "mqa"
+    arguments = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["arguments"]["given"]
+    assert arguments["protocol"] == ["image"]
+    assert arguments["count"] == 1
+    assert arguments["suite"] == "mqa"
 
 
 @pytest.mark.slow
