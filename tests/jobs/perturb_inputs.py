@@ -29,7 +29,9 @@ def scene(number: int, size: tuple[int, int] = (48, 64)) -> Frame:
 
 def tone(channels: int = 1, samples: int = 8000, rate_hz: int = 8000) -> Samples:
     times = np.arange(samples) / rate_hz
-    return np.stack([0.3 * np.sin(2 * np.pi * (300 + 50 * at) * times) for at in range(channels)]).astype(np.float32)
+    return np.stack([0.3 * np.sin(2 * np.pi * (300 + 50 * channel) * times) for channel in range(channels)]).astype(
+        np.float32
+    )
 
 
 def film(
@@ -48,17 +50,17 @@ def film(
         video = container.add_stream("libx264rgb", rate=10, options={"qp": "0", "preset": "ultrafast"})
         video.height, video.width, video.pix_fmt = *size, "rgb24"
         video.codec_context.time_base = Fraction(1, 1000)
-        heard = None
+        sound_stream = None
         if sound is not None:
-            heard = container.add_stream("pcm_s16le", rate=rate_hz, layout=LAYOUTS[len(sound)])
+            sound_stream = container.add_stream("pcm_s16le", rate=rate_hz, layout=LAYOUTS[len(sound)])
         for number in range(frames):
             picture = av.VideoFrame.from_ndarray(scene(number, size), format="rgb24")
             picture.pts = round(1000 * (times_s[number] if times_s else number / 10))
             picture.time_base = Fraction(1, 1000)
             container.mux(video.encode(picture))
         container.mux(video.encode(None))
-        if heard is not None and sound is not None:
-            _play(container, heard, sound, rate_hz)
+        if sound_stream is not None and sound is not None:
+            _play(container, sound_stream, sound, rate_hz)
     return path
 
 
@@ -71,12 +73,12 @@ def _play(container: Any, stream: Any, sound: Samples, rate_hz: int) -> None:
     container.mux(stream.encode(None))
 
 
-def run(source: Path, out: Path, room: str, kinds: str, **more: Any) -> Summary:
+def run(source: Path, out: Path, room: str, kinds: str, **fields: Any) -> Summary:
     """Perturb in this process."""
-    wanted = {name: more.pop(name) for name in ("severities", "schedule", "preset", "place") if name in more}
-    options = {"workers": 0, **more}
+    wishes = {name: fields.pop(name) for name in ("severities", "schedule", "preset", "place") if name in fields}
+    options = {"workers": 0, **fields}
     summary, _ = perturb(
-        PerturbOptions(source=source, out=out, wanted=Wanted(room=room, kinds=kinds, **wanted), **options)
+        PerturbOptions(source=source, out=out, wanted=Wanted(room=room, kinds=kinds, **wishes), **options)
     )
     return summary
 

@@ -47,18 +47,18 @@ def _verdicts(record: Path) -> dict[str, dict[str, object]]:
 @pytest.mark.parametrize("action", EVERY)
 def test_each_action_is_picked_in_natural_order(record: Path, tmp_path: Path, action: str) -> None:
     before = tree(record)
-    chosen = filter_record(FilterOptions(folder=record, actions=(action,), out=tmp_path / "out"))
-    wanted = sorted(name for name, row in _verdicts(record).items() if row["action"] == action)
-    assert list(chosen.ids) == wanted
-    assert chosen.total == sum(chosen.by_action.values()) == len(_verdicts(record))
-    assert chosen.policy == "default"
-    listed = (tmp_path / "out" / "ids.txt").read_text().splitlines()
-    assert [name.removeprefix("'") for name in listed] == wanted
-    assert not any(name.startswith("=") for name in listed)
+    picked = filter_record(FilterOptions(folder=record, actions=(action,), out=tmp_path / "out"))
+    expected = sorted(name for name, row in _verdicts(record).items() if row["action"] == action)
+    assert list(picked.ids) == expected
+    assert picked.total == sum(picked.by_action.values()) == len(_verdicts(record))
+    assert picked.policy == "default"
+    listed_ids = (tmp_path / "out" / "ids.txt").read_text().splitlines()
+    assert [name.removeprefix("'") for name in listed_ids] == expected
+    assert not any(name.startswith("=") for name in listed_ids)
     table = csv.DictReader((tmp_path / "out" / "verdicts.csv").read_text().splitlines())
-    assert [row["id"].removeprefix("'") for row in table] == wanted
+    assert [row["id"].removeprefix("'") for row in table] == expected
     coco = json.loads((tmp_path / "out" / "coco.json").read_text())
-    assert [annotation["auscult"]["item"] for annotation in coco["annotations"]] == wanted
+    assert [annotation["auscult"]["item"] for annotation in coco["annotations"]] == expected
     assert tree(record) == before
 
 
@@ -67,10 +67,10 @@ def test_defects_and_the_least_iou_narrow_the_choice(record: Path, tmp_path: Pat
     for defect in ("perfect", "empty", "erode"):
         options = FilterOptions(folder=record, actions=EVERY, defects=(defect,), out=tmp_path / "out")
         assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if row["defect"] == defect}
-    told = sorted(float(row["iou"]) for row in verdicts.values() if row["iou"] is not None)
-    least = told[len(told) // 2]
-    options = FilterOptions(folder=record, actions=EVERY, min_iou=least, out=tmp_path / "out")
-    assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if (row["iou"] or 0) >= least}
+    ious = sorted(float(row["iou"]) for row in verdicts.values() if row["iou"] is not None)
+    median_iou = ious[len(ious) // 2]
+    options = FilterOptions(folder=record, actions=EVERY, min_iou=median_iou, out=tmp_path / "out")
+    assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if (row["iou"] or 0) >= median_iou}
 
 
 def test_a_verdict_without_the_key_action_is_one_nobody_decided_on(record: Path, tmp_path: Path) -> None:
@@ -82,26 +82,26 @@ def test_a_verdict_without_the_key_action_is_one_nobody_decided_on(record: Path,
     options = FilterOptions(folder=tmp_path / "cut", actions=EVERY, out=tmp_path / "out")
     assert filter_record(options).ids == ()
     assert report_folder(tmp_path / "cut").by_action == dict.fromkeys((*EVERY, "unjudged"), 0)
-    chosen = filter_record(replace(options, policy="default", out=tmp_path / "again"))
-    assert chosen.by_action == filter_record(replace(options, folder=record, out=tmp_path / "whole")).by_action
+    picked = filter_record(replace(options, policy="default", out=tmp_path / "again"))
+    assert picked.by_action == filter_record(replace(options, folder=record, out=tmp_path / "whole")).by_action
 
 
 def test_another_policy_decides_again_from_what_the_judge_said(record: Path, tmp_path: Path) -> None:
     groups = {group: {"accept": {"at_least": 0.9}} for group in ("perfect", "shape", "merge", "full_neg")}
     (tmp_path / "mine.json").write_text(json.dumps({"name": "mine", **groups}))
     options = FilterOptions(folder=record, policy=str(tmp_path / "mine.json"), out=tmp_path / "out")
-    chosen = filter_record(options)
+    picked = filter_record(options)
     verdicts = _verdicts(record)
-    assert set(chosen.ids) == {name for name, row in verdicts.items() if (row["iou"] or 0) >= 0.9}
-    assert chosen.policy == "mine"
-    assert chosen.by_action == {
-        "accept": len(chosen.ids), "minor_revision": 0, "major_revision": 0, "reject": len(verdicts) - len(chosen.ids),
+    assert set(picked.ids) == {name for name, row in verdicts.items() if (row["iou"] or 0) >= 0.9}
+    assert picked.policy == "mine"
+    assert picked.by_action == {
+        "accept": len(picked.ids), "minor_revision": 0, "major_revision": 0, "reject": len(verdicts) - len(picked.ids),
         "unjudged": 0,
     }  # fmt: skip
-    assert "=empty" not in chosen.ids
+    assert "=empty" not in picked.ids
     release = filter_record(FilterOptions(folder=record, actions=EVERY, policy="release", out=tmp_path / "r"))
-    same = filter_record(FilterOptions(folder=record, actions=EVERY, policy="default", out=tmp_path / "d"))
-    assert same.by_action != release.by_action
+    by_default = filter_record(FilterOptions(folder=record, actions=EVERY, policy="default", out=tmp_path / "d"))
+    assert by_default.by_action != release.by_action
     assert {name: row["action"] for name, row in verdicts.items()} == {
         row["id"].removeprefix("'"): row["action"]
         for row in csv.DictReader((tmp_path / "d" / "verdicts.csv").read_text().splitlines())
@@ -112,13 +112,13 @@ def test_the_masks_handed_over_are_the_masks_that_were_judged(tmp_path: Path) ->
     source = folder_input(tmp_path / "in", ("a", "b"))
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
     filter_record(FilterOptions(folder=tmp_path / "out", actions=EVERY, out=tmp_path / "kept"))
-    again = list_items(tmp_path / "kept" / "coco.json", ListOptions(images=source / "frames"))
-    assert not again.errors
-    first = {one.id: one for one in list_items(source).items}
-    for one in again.items:
-        before = first[one.extra["coco"]["auscult"]["item"]]
-        assert np.array_equal(read_mask(one.mask).mask, read_mask(before.mask).mask)
-        assert one.frame == before.frame
+    second = list_items(tmp_path / "kept" / "coco.json", ListOptions(images=source / "frames"))
+    assert not second.errors
+    first = {listed_item.id: listed_item for listed_item in list_items(source).items}
+    for listed_item in second.items:
+        before = first[listed_item.extra["coco"]["auscult"]["item"]]
+        assert np.array_equal(read_mask(listed_item.mask).mask, read_mask(before.mask).mask)
+        assert listed_item.frame == before.frame
 
 
 def test_a_text_that_looks_like_a_formula_is_harmless_in_the_table(record: Path, tmp_path: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_text_that_looks_like_a_formula_is_harmless_in_the_table(record: Path,
 def test_without_a_place_it_goes_beside_the_record(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (record, Path(), Path("../out")):
         monkeypatch.chdir(record)
-        chosen = filter_record(FilterOptions(folder=folder, actions=("accept", "reject")))
-        assert chosen.out.resolve() == record.parent / "out-filter-accept-reject"
-        assert (chosen.out / "coco.json").is_file()
+        picked = filter_record(FilterOptions(folder=folder, actions=("accept", "reject")))
+        assert picked.out.resolve() == record.parent / "out-filter-accept-reject"
+        assert (picked.out / "coco.json").is_file()
     shutil.rmtree(record.parent / "out-filter-accept-reject")
 
 

@@ -72,7 +72,7 @@ def test_audit_mask_gives_a_decided_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "mask", "says"),
+    ("frame", "mask", "message"),
     [
         (np.zeros((8, 9), np.uint8), np.zeros((8, 9), bool), "frame has shape (8, 9)"),
         (np.zeros((8, 9, 4), np.uint8), np.zeros((8, 9), bool), "frame has shape (8, 9, 4)"),
@@ -82,16 +82,16 @@ def test_audit_mask_gives_a_decided_verdict() -> None:
         (np.zeros((8, 9, 3), np.uint8), np.zeros((2, 8, 9), bool), "mask has shape (2, 8, 9)"),
     ],
 )
-def test_arrays_of_another_kind_are_refused(frame: Any, mask: Any, says: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_arrays_of_another_kind_are_refused(frame: Any, mask: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
         auscult.audit_mask(frame, mask)
-    assert says in caught.value.message
-    assert caught.value.expected
-    assert caught.value.hint
+    assert message in error.value.message
+    assert error.value.expected
+    assert error.value.hint
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: auscult.audit_mask(picture(), LEFT, policy=3), "policy is of type int"),
         (lambda: auscult.audit_mask(picture(), LEFT, text=5), "text is of type int"),
@@ -102,12 +102,12 @@ def test_arrays_of_another_kind_are_refused(frame: Any, mask: Any, says: str) ->
         (lambda: list(auscult.audit(Item(id="a", frame=Path("a"), mask=MaskRef(path=Path("a"))))), "of type Item"),
     ],
 )
-def test_arguments_of_another_type_are_refused(call: Callable[[], object], says: str) -> None:
-    with pytest.raises((UsageError, InputError)) as caught:
+def test_arguments_of_another_type_are_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises((UsageError, InputError)) as error:
         call()
-    assert says in caught.value.message
-    assert caught.value.expected
-    assert caught.value.hint
+    assert message in error.value.message
+    assert error.value.expected
+    assert error.value.hint
 
 
 def test_other_masks_are_checked_too() -> None:
@@ -123,27 +123,27 @@ def test_audit_mask_leaves_its_arrays_alone() -> None:
 
 
 def test_audit_mask_takes_a_judge_and_a_policy(tmp_path: Path) -> None:
-    class Sure:
+    class ConstantJudge:
         name = "masks.sure.v1"
         meta = Metadata(summary="s", goal="g", modality="mask", source="s")
 
         def __call__(self, case: Case, prediction: Prediction) -> Verdict:
             assert case.frame.shape[:2] == prediction.mask.shape
-            return replace(known, iou=0.5, iou_low=0.5, iou_high=0.5, defect="erode", judge=self.name)
+            return replace(known_verdict, iou=0.5, iou_low=0.5, iou_high=0.5, defect="erode", judge=self.name)
 
-    known = replace(auscult.audit_mask(picture(), LEFT), action=None, prob_iou_80=None, prob_iou_50=None)
-    assert auscult.audit_mask(picture(), LEFT, judge=Sure()).action == "reject"
+    known_verdict = replace(auscult.audit_mask(picture(), LEFT), action=None, prob_iou_80=None, prob_iou_50=None)
+    assert auscult.audit_mask(picture(), LEFT, judge=ConstantJudge()).action == "reject"
     groups = {group: {"minor_revision": {"at_least": 0.5}} for group in ("perfect", "shape", "merge", "full_neg")}
     (tmp_path / "half.json").write_text(json.dumps({"name": "half", **groups}))
-    verdict = auscult.audit_mask(picture(), LEFT, judge=Sure(), policy=str(tmp_path / "half.json"))
+    verdict = auscult.audit_mask(picture(), LEFT, judge=ConstantJudge(), policy=str(tmp_path / "half.json"))
     assert (verdict.judge, verdict.action) == ("masks.sure.v1", "minor_revision")
 
 
 def test_load_judge_takes_short_names_and_names_the_nearest() -> None:
     assert auscult.load_judge("cues") is auscult.load_judge("masks.cues.v1")
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownName) as error:
         auscult.load_judge("cuse")
-    assert "masks.cues.v1" in caught.value.hint
+    assert "masks.cues.v1" in error.value.hint
 
 
 def test_no_card_no_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,12 +166,12 @@ def test_audit_yields_a_verdict_or_a_failure_for_each_item(tmp_path: Path, worke
     (source / "frames" / "c.png").write_bytes(b"")
     lines = [item(name, frame=f"frames/{name}.png", mask=f"masks/{name}.png") for name in "abcd"]
     items = list_items(write_lines(source / "items.jsonl", *lines)).items
-    told = list(auscult.audit(items, workers=workers))
-    verdicts = {one.id: one for one in told if isinstance(one, Verdict)}
-    failures = [one for one in told if isinstance(one, Failed)]
+    results = list(auscult.audit(items, workers=workers))
+    verdicts = {result.id: result for result in results if isinstance(result, Verdict)}
+    failures = [result for result in results if isinstance(result, Failed)]
     assert set(verdicts) == {"a", "d"}
-    assert sorted(Path(one.error.path).name for one in failures) == ["b.png", "c.png"]
-    assert {one.error.stage for one in failures} == {"read"}
+    assert sorted(Path(failure.error.path).name for failure in failures) == ["b.png", "c.png"]
+    assert {failure.error.stage for failure in failures} == {"read"}
     alone = auscult.audit_mask(picture(0), LEFT)
     assert verdicts["a"].iou == pytest.approx(alone.iou, abs=1e-6)
     assert (verdicts["a"].defect, verdicts["a"].action) == (alone.defect, alone.action)
@@ -179,13 +179,13 @@ def test_audit_yields_a_verdict_or_a_failure_for_each_item(tmp_path: Path, worke
 
 def test_audit_of_nothing_is_nothing_and_of_one_id_twice_a_failure(tmp_path: Path) -> None:
     assert list(auscult.audit([])) == []
-    (one,) = list_items(folder_input(tmp_path / "in", ("a",))).items
-    other = replace(one, mask=MaskRef(path=save_mask(tmp_path / "other.png", RIGHT)))
-    first, second = sorted(auscult.audit([one, other]), key=lambda told: isinstance(told, Failed))
+    (first_item,) = list_items(folder_input(tmp_path / "in", ("a",))).items
+    other = replace(first_item, mask=MaskRef(path=save_mask(tmp_path / "other.png", RIGHT)))
+    first, second = sorted(auscult.audit([first_item, other]), key=lambda result: isinstance(result, Failed))
     assert isinstance(first, Verdict)
     assert isinstance(second, Failed)
     assert "used twice" in second.error.error
-    assert first.iou == next(iter(auscult.audit([one]))).iou
+    assert first.iou == next(iter(auscult.audit([first_item]))).iou
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -195,15 +195,15 @@ def test_a_judge_that_raises_costs_its_item_and_says_where(tmp_path: Path, plugg
         item("fine"), item("refused", frame="frames/b.png", text="refuse"), item("beside", frame="frames/b.png"),
     ]  # fmt: skip
     items = list_items(write_lines(source / "items.jsonl", *lines)).items
-    told = list(auscult.audit(items, judge=plugged, workers=workers))
-    assert sorted(one.id for one in told if isinstance(one, Verdict)) == ["beside", "fine"]
-    (failed,) = [one for one in told if isinstance(one, Failed)]
+    results = list(auscult.audit(items, judge=plugged, workers=workers))
+    assert sorted(result.id for result in results if isinstance(result, Verdict)) == ["beside", "fine"]
+    (failed,) = [result for result in results if isinstance(result, Failed)]
     assert (failed.error.stage, failed.error.error) == ("judge", "this judge does not like it")
     lines[1]["text"] = "raise"
-    told = list(auscult.audit(list_items(write_lines(source / "items.jsonl", *lines)).items, judge=plugged))
-    crashed = [one for one in told if isinstance(one, Failed)]
-    assert len(told) == 3
-    assert [one.error.id for one in crashed] == ["refused"], "the others of its frame are judged"
+    results = list(auscult.audit(list_items(write_lines(source / "items.jsonl", *lines)).items, judge=plugged))
+    crashed = [result for result in results if isinstance(result, Failed)]
+    assert len(results) == 3
+    assert [failure.error.id for failure in crashed] == ["refused"], "the others of its frame are judged"
     assert "ZeroDivisionError" in crashed[0].error.error
     assert "plugged_judge" in crashed[0].error.error
 
@@ -226,8 +226,8 @@ def test_a_judge_that_dies_costs_its_frame_and_the_summary_adds_up(tmp_path: Pat
     died = next(row for row in rows(tmp_path / "out" / "errors.jsonl") if row["id"] == "dies")
     assert "the worker process died (exit status 3)" in died["error"]
     assert summary.metrics["estimated_iou"]["n"] == 1
-    again = audit_folder(options)
-    assert again == summary
+    second = audit_folder(options)
+    assert second == summary
     assert len(rows(tmp_path / "out" / "errors.jsonl")) == 4
 
 
@@ -240,27 +240,27 @@ def test_a_judge_never_sees_the_truth(tmp_path: Path, plugged: str, monkeypatch:
     save_mask(source / "truth" / "a.png", secret)
     save_mask(source / "masks" / "a" / "two.png", RIGHT)
     truth = {"mask": "truth/a.png", "iou": 0.123456, "defect": "merge", "action": "reject", "difficulty": "easy"}
-    told = [
+    lines_ = [
         item("one", text="the red blob", clip="v", time_s=2.0, secret=7),
         item("two", mask="masks/a/two.png"),
     ]
-    seen = {}
-    for name, lines in (("untold", told), ("told", [{**line, "truth": truth} for line in told])):
+    log_of = {}
+    for name, lines in (("untold", lines_), ("told", [{**line, "truth": truth} for line in lines_])):
         log = tmp_path / f"{name}.log"
         monkeypatch.setenv("PLUGGED_LOG", str(log))
         file = write_lines(source / f"{name}.jsonl", *lines)
         audit_folder(AuditOptions(source=file, out=tmp_path / name, judge=plugged, workers=1))
-        seen[name] = rows(log)
-    assert seen["told"] == seen["untold"]
+        log_of[name] = rows(log)
+    assert log_of["told"] == log_of["untold"]
     assert len(rows(tmp_path / "told" / "truth.jsonl")) == 2, "the truth is there, and opened later"
-    shown = json.dumps(seen["told"])
-    assert "0.123456" not in shown
+    log_text = json.dumps(log_of["told"])
+    assert "0.123456" not in log_text
     fields = ["clip", "frame", "id", "others", "query", "rate_hz", "sound", "time_s"]
-    for one in seen["told"]:
-        assert (one["case"], one["prediction"]) == (fields, ["mask"])
-        assert one["others"] == 1
-        assert len(one["arrays"]) == 3
-    assert [one["text"] for one in seen["told"]] == ["the red blob", None]
+    for row in log_of["told"]:
+        assert (row["case"], row["prediction"]) == (fields, ["mask"])
+        assert row["others"] == 1
+        assert len(row["arrays"]) == 3
+    assert [row["text"] for row in log_of["told"]] == ["the red blob", None]
 
 
 def test_masks_of_one_frame_are_one_anothers_other_objects(
@@ -271,10 +271,10 @@ def test_masks_of_one_frame_are_one_anothers_other_objects(
     monkeypatch.setenv("PLUGGED_LOG", str(tmp_path / "log"))
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", judge=plugged, workers=1))
     log = rows(tmp_path / "log")
-    assert sorted(one["others"] for one in log) == [0, 2, 2, 2]
-    told = {one["id"] for one in log}
-    assert len(told) == 4
-    assert not told & {"a#1", "a#2", "a#3", "b"}, "an item's id may say what was done to its mask; no judge sees it"
+    assert sorted(row["others"] for row in log) == [0, 2, 2, 2]
+    ids = {row["id"] for row in log}
+    assert len(ids) == 4
+    assert not ids & {"a#1", "a#2", "a#3", "b"}, "an item's id may say what was done to its mask; no judge sees it"
 
 
 # --- what the record keeps of each item ---
@@ -382,22 +382,24 @@ def _exact(number: int) -> float:
 def test_the_numbers_against_truth_are_those_computed_by_hand(measured: tuple[Path, dict[str, Any]]) -> None:
     place, lines = measured
     metrics = json.loads((place / "out" / "summary.json").read_text())["metrics"]
-    told = {row["id"]: row for row in rows(place / "out" / "verdicts.jsonl")}
+    verdict_of = {row["id"]: row for row in rows(place / "out" / "verdicts.jsonl")}
     numbers = range(1, 12)  # number 0 segments nothing, which is in no mean
     truth = np.array([_exact(number) for number in numbers])
-    estimate = np.array([told[f"n{number}"]["iou"] for number in numbers])
+    estimate = np.array([verdict_of[f"n{number}"]["iou"] for number in numbers])
     assert metrics["rmse"]["value"] == pytest.approx(np.sqrt(np.mean((estimate - truth) ** 2)), abs=2e-6)
     assert metrics["rmse"]["n"] == 11
-    held = [told[f"n{n}"]["iou_low"] <= _exact(n) <= told[f"n{n}"]["iou_high"] for n in numbers]
-    assert metrics["coverage"]["value"] == pytest.approx(np.mean(held), abs=1e-6)
+    covered = [verdict_of[f"n{n}"]["iou_low"] <= _exact(n) <= verdict_of[f"n{n}"]["iou_high"] for n in numbers]
+    assert metrics["coverage"]["value"] == pytest.approx(np.mean(covered), abs=1e-6)
     assert metrics["spearman"]["value"] == pytest.approx(np.corrcoef(_ranks(estimate), _ranks(truth))[0, 1], abs=1e-6)
     for key, label in (("defect", "defect"), ("action", "action")):
         labelled = [n for n in numbers if n != 1]
         true = [lines[f"n{n}"]["truth"][key] for n in labelled]
-        named = [told[f"n{n}"][label] for n in labelled]
+        estimated_labels = [verdict_of[f"n{n}"][label] for n in labelled]
         defects = [lines[f"n{n}"]["truth"]["defect"] for n in labelled]
-        assert metrics[f"f2_tables_{key}"]["value"] == pytest.approx(_f2_tables(named, true, defects), abs=1e-6)
-        assert metrics[f"f2_confusion_{key}"]["value"] == pytest.approx(_f2_confusion(named, true), abs=1e-6)
+        assert metrics[f"f2_tables_{key}"]["value"] == pytest.approx(
+            _f2_tables(estimated_labels, true, defects), abs=1e-6
+        )
+        assert metrics[f"f2_confusion_{key}"]["value"] == pytest.approx(_f2_confusion(estimated_labels, true), abs=1e-6)
         assert metrics[f"f2_tables_{key}"]["n"] == 10
     for metric in metrics.values():
         assert metric["low"] is None or metric["low"] <= metric["value"] <= metric["high"]
@@ -409,26 +411,26 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return np.array([(values < value).sum() + ((values == value).sum() + 1) / 2 for value in values])
 
 
-def _f2_tables(told: list[str], true: list[str], defects: list[str]) -> float:
+def _f2_tables(estimated: list[str], true: list[str], defects: list[str]) -> float:
     """MQA-RefAVS: one true defect at a time, macro over the labels that are right there; the mean over the defects."""
     columns = []
     for defect in set(defects):
-        here = [(a, b) for a, b, own in zip(told, true, defects, strict=True) if own == defect]
+        labels = [(a, b) for a, b, own_defect in zip(estimated, true, defects, strict=True) if own_defect == defect]
         parts = []
-        for name in {b for _, b in here}:
-            hit = sum(a == b == name for a, b in here)
-            called, occurs = sum(a == name for a, _ in here), sum(b == name for _, b in here)
-            parts.append(5 * hit / (4 * occurs + called))
+        for name in {b for _, b in labels}:
+            hit = sum(a == b == name for a, b in labels)
+            n_called, occurs = sum(a == name for a, _ in labels), sum(b == name for _, b in labels)
+            parts.append(5 * hit / (4 * occurs + n_called))
         columns.append(np.mean(parts))
     return float(np.mean(columns))
 
 
-def _f2_confusion(told: list[str], true: list[str]) -> float:
+def _f2_confusion(estimated: list[str], true: list[str]) -> float:
     """Eq. 11: F2 of each class from the counts of the whole set; the mean over classes that occur or are named."""
     parts = []
-    for name in {*told, *true}:
-        hit = sum(a == b == name for a, b in zip(told, true, strict=True))
-        missed, false = true.count(name) - hit, told.count(name) - hit
+    for name in {*estimated, *true}:
+        hit = sum(a == b == name for a, b in zip(estimated, true, strict=True))
+        missed, false = true.count(name) - hit, estimated.count(name) - hit
         parts.append(5 * hit / (5 * hit + 4 * missed + false))
     return float(np.mean(parts))
 
@@ -465,10 +467,10 @@ def test_a_truth_that_cannot_be_read_is_counted_until_it_is_repaired(tmp_path: P
 
 
 def test_the_truth_of_an_item_reaches_python_too(tmp_path: Path) -> None:
-    (one,) = list_items(folder_input(tmp_path / "in", ("a",))).items
-    known = replace(one, truth=Truth(iou=0.1, defect="merge"))
-    (with_truth,), (without,) = list(auscult.audit([known])), list(auscult.audit([one]))
-    assert replace(with_truth, seconds=0) == replace(without, seconds=0)
+    (listed_item,) = list_items(folder_input(tmp_path / "in", ("a",))).items
+    with_truth_item = replace(listed_item, truth=Truth(iou=0.1, defect="merge"))
+    (with_truth,), (without_truth,) = list(auscult.audit([with_truth_item])), list(auscult.audit([listed_item]))
+    assert replace(with_truth, seconds=0) == replace(without_truth, seconds=0)
 
 
 def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
@@ -476,17 +478,17 @@ def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
 ) -> None:
     """Once for judging and once for the crops of the worst; before that a resumed run reads what is done."""
     source = folder_input(tmp_path / "in")
-    opened: Counter[str] = Counter()
+    n_opened: Counter[str] = Counter()
     plain = os.open
 
-    def counted(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
-        opened["/".join(Path(path).parts[-2:])] += flags & (os.O_WRONLY | os.O_RDWR) == 0
+    def counting_open(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        n_opened["/".join(Path(path).parts[-2:])] += flags & (os.O_WRONLY | os.O_RDWR) == 0
         return plain(path, flags, *args, **kwargs)
 
-    monkeypatch.setattr(os, "open", counted)
+    monkeypatch.setattr(os, "open", counting_open)
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
-    assert [opened[f"frames/{stem}.png"] for stem in "abc"] == [2, 2, 2]
-    assert opened["out/verdicts.jsonl"] == 2
+    assert [n_opened[f"frames/{stem}.png"] for stem in "abc"] == [2, 2, 2]
+    assert n_opened["out/verdicts.jsonl"] == 2
 
 
 def test_an_audit_enters_few_modules(tmp_path: Path) -> None:

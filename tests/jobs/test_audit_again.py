@@ -43,10 +43,10 @@ def test_what_was_not_written_since_is_not_opened_again(source: Path, monkeypatc
     assert "finished" in json.loads((out / "manifest.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("lost", [REPORT, "to_fix.coco.json"])
-def test_what_is_missing_is_made_again(source: Path, lost: str) -> None:
+@pytest.mark.parametrize("name", [REPORT, "to_fix.coco.json"])
+def test_what_is_missing_is_made_again(source: Path, name: str) -> None:
     audit(source)
-    path = source.parent / "out" / lost
+    path = source.parent / "out" / name
     before = path.read_bytes()
     path.unlink()
     audit(source)

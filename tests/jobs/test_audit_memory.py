@@ -51,9 +51,9 @@ def peaks(source: Path, out: Path, *options: str) -> tuple[float, float]:
         "--quiet",
         *options,
     ]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
-    code, parent, worker = json.loads(done.stdout.splitlines()[-1])
-    assert code in {None, 0}, done.stderr
+    completed = subprocess.run(command, capture_output=True, check=True, text=True)
+    code, parent, worker = json.loads(completed.stdout.splitlines()[-1])
+    assert code in {None, 0}, completed.stderr
     return parent, worker
 
 
@@ -67,11 +67,11 @@ def crowd(folder: Path, count: int, size: tuple[int, int]) -> Path:
     )
     lines = [item("broken", mask="masks/none.png")]
     for number in range(count):
-        drawn = np.zeros(size, np.uint8)
+        labels = np.zeros(size, np.uint8)
         centre = int(rng.integers(width)), int(rng.integers(height))
         axes = int(rng.integers(8, width // 2)), int(rng.integers(8, height // 2))
-        cv2.ellipse(drawn, centre, axes, float(rng.integers(180)), 0, 360, 1, -1)
-        write_mask(folder / "masks" / f"{number}.png", drawn.view(np.bool_))
+        cv2.ellipse(labels, centre, axes, float(rng.integers(180)), 0, 360, 1, -1)
+        write_mask(folder / "masks" / f"{number}.png", labels.view(np.bool_))
         lines.append(item(f"m{number}", mask=f"masks/{number}.png"))
     return write_lines(folder / "items.jsonl", *lines).parent
 
@@ -82,13 +82,13 @@ def test_hundreds_of_masks_on_one_photograph(tmp_path: Path) -> None:
     """Beside 50 masks, which reach every bound on what is held at a time; the pixels of 60 more take 180 MB."""
     source = crowd(tmp_path / "in", 110, (1504, 2000))
     lines = (source / "items.jsonl").read_text().splitlines(keepends=True)
-    found = []
+    peaks_by_count = []
     for count in (50, 110):
         (source / "items.jsonl").write_text("".join(lines[: 1 + count]))  # the first is broken
-        found.append(peaks(source, tmp_path / f"out{count}", "--max-failed", "1"))
-    few, many = found
-    assert many[0] < few[0] + GROWTH_MB, "the parent"
-    assert many[1] < few[1] + GROWTH_MB, "a worker"
+        peaks_by_count.append(peaks(source, tmp_path / f"out{count}", "--max-failed", "1"))
+    few, many_masks = peaks_by_count
+    assert many_masks[0] < few[0] + GROWTH_MB, "the parent"
+    assert many_masks[1] < few[1] + GROWTH_MB, "a worker"
     assert len(rows(tmp_path / "out110" / "verdicts.jsonl")) == 110
 
 
@@ -117,15 +117,15 @@ def test_the_parent_never_holds_a_picture_at_the_limit(tmp_path: Path, large: Pa
 
 def test_few_masks_at_a_time_give_the_same_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = crowd(tmp_path / "in", 40, (96, 128))
-    found = []
-    for number, (held, waiting) in enumerate(((1 << 27, 1 << 26), (1, 1))):
-        monkeypatch.setattr("auscult.jobs.frame_masks._MOST_BYTES", held)
+    verdicts_by_limit = []
+    for number, (most_bytes, waiting) in enumerate(((1 << 27, 1 << 26), (1, 1))):
+        monkeypatch.setattr("auscult.jobs.frame_masks._MOST_BYTES", most_bytes)
         monkeypatch.setattr("auscult.jobs.judging._MOST_BYTES", waiting)
         out = tmp_path / f"out{number}"
         audit_folder(AuditOptions(source=source, out=out, workers=0, judge="cues"))
-        found.append({row["id"]: {**row, "seconds": 0} for row in rows(out / "verdicts.jsonl")})
-        assert len(found[-1]) == 40
-    assert found[0] == found[1]
+        verdicts_by_limit.append({row["id"]: {**row, "seconds": 0} for row in rows(out / "verdicts.jsonl")})
+        assert len(verdicts_by_limit[-1]) == 40
+    assert verdicts_by_limit[0] == verdicts_by_limit[1]
 
 
 @pytest.mark.slow
@@ -133,8 +133,8 @@ def test_a_worker_over_its_memory_costs_the_item_and_says_so(tmp_path: Path, lar
     source = folder_input(tmp_path / "in", "a")
     shutil.copy(large, source / "frames" / "b.png")
     write_mask(source / "masks" / "b.png", np.ones((9000, 11_000), dtype=np.bool_))
-    ran = auscult("audit", source, "--out", tmp_path / "out", "--workers", "1", "--memory-mb", "400", "--quiet")
-    assert ran.code == 1
+    result = auscult("audit", source, "--out", tmp_path / "out", "--workers", "1", "--memory-mb", "400", "--quiet")
+    assert result.code == 1
     (failed,) = rows(tmp_path / "out" / "errors.jsonl")
     assert (failed["id"], failed["error"]) == ("b", "took more memory than the limit of 400 MB and was stopped")
     assert "--memory-mb" in failed["hint"]

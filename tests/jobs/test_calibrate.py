@@ -21,68 +21,68 @@ from auscult.jobs.stress import stress_masks
 from small_inputs import auscult, folder_input, rows, tree, write_lines
 
 
-def judged(n: int, *, seed: int = 0) -> tuple[Estimates, np.ndarray, list[str]]:
+def judged_masks(n: int, *, seed: int = 0) -> tuple[Estimates, np.ndarray, list[str]]:
     """A judge that is .2 too kind, its probabilities likewise; the true IoUs; one photograph for every two masks."""
     rng = np.random.default_rng(seed)
     true = rng.uniform(0.2, 1.0, n)
-    said = np.clip(true + rng.normal(0.2, 0.1, n), 0, 1)
-    low, high = np.clip(said - 0.1, 0, 1), np.clip(said + 0.1, 0, 1)
-    columns = Estimates(iou=said, low=low, high=high, good=1 / (1 + np.exp(-(said - 0.8) * 12)))
+    estimate = np.clip(true + rng.normal(0.2, 0.1, n), 0, 1)
+    low, high = np.clip(estimate - 0.1, 0, 1), np.clip(estimate + 0.1, 0, 1)
+    columns = Estimates(iou=estimate, low=low, high=high, good=1 / (1 + np.exp(-(estimate - 0.8) * 12)))
     return columns, true, [f"photo {number // 2}" for number in range(n)]
 
 
-def labelled(true: np.ndarray, m: int, *, known: bool = True) -> Labels:
-    value = true[:m] if known else np.where(true[:m] >= 0.8, MEAN_IOU["good"], MEAN_IOU["bad"])
-    return Labels(index=np.arange(m), iou=value, known=known)
+def labelled(true: np.ndarray, m: int, *, known_iou: bool = True) -> Labels:
+    value = true[:m] if known_iou else np.where(true[:m] >= 0.8, MEAN_IOU["good"], MEAN_IOU["bad"])
+    return Labels(index=np.arange(m), iou=value, known=known_iou)
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_labels_take_a_judge_s_kindness_back(known: bool) -> None:
-    columns, true, clusters = judged(2_060)
-    found = fit(columns, labelled(true, 60, known=known), clusters=clusters).columns
-    rest = slice(60, None)
+@pytest.mark.parametrize("known_iou", [True, False])
+def test_labels_take_a_judge_s_kindness_back(known_iou: bool) -> None:
+    columns, true, clusters = judged_masks(2_060)
+    fitted = fit(columns, labelled(true, 60, known_iou=known_iou), clusters=clusters).columns
+    unlabelled = slice(60, None)
 
     def rmse(values: np.ndarray) -> float:
-        return float(np.sqrt(np.mean((values[rest] - true[rest]) ** 2)))
+        return float(np.sqrt(np.mean((values[unlabelled] - true[unlabelled]) ** 2)))
 
-    assert rmse(found.iou) < (0.75 if known else 0.85) * rmse(columns.iou)
-    assert rmse(found.iou) < rmse(np.full(len(true), true[:60].mean()))
-    good = true[rest] >= 0.8
-    assert abs(found.good[rest].mean() - good.mean()) < 0.5 * abs(columns.good[rest].mean() - good.mean())
-    assert np.all((found.low <= found.iou) & (found.iou <= found.high))
+    assert rmse(fitted.iou) < (0.75 if known_iou else 0.85) * rmse(columns.iou)
+    assert rmse(fitted.iou) < rmse(np.full(len(true), true[:60].mean()))
+    good = true[unlabelled] >= 0.8
+    assert abs(fitted.good[unlabelled].mean() - good.mean()) < 0.5 * abs(columns.good[unlabelled].mean() - good.mean())
+    assert np.all((fitted.low <= fitted.iou) & (fitted.iou <= fitted.high))
 
 
 def test_true_ious_give_intervals_that_hold_their_promise() -> None:
-    held = []
+    coverages = []
     for seed in range(40):
-        columns, true, clusters = judged(260, seed=seed)
-        found = fit(columns, labelled(true, 60), clusters=clusters).columns
-        held.append(np.mean((found.low[60:] <= true[60:]) & (true[60:] <= found.high[60:])))
-    assert 0.86 <= np.mean(held) <= 0.95
+        columns, true, clusters = judged_masks(260, seed=seed)
+        fitted_columns = fit(columns, labelled(true, 60), clusters=clusters).columns
+        coverages.append(np.mean((fitted_columns.low[60:] <= true[60:]) & (true[60:] <= fitted_columns.high[60:])))
+    assert 0.86 <= np.mean(coverages) <= 0.95
 
 
 def test_a_judge_without_intervals_gets_them_from_true_ious_alone() -> None:
-    columns, true, clusters = judged(260)
-    nothing = np.full(260, np.nan)
-    bare = replace(columns, low=nothing, high=nothing, good=nothing)
-    found = fit(bare, labelled(true, 60), clusters=clusters).columns
-    assert 0.8 <= np.mean((found.low[60:] <= true[60:]) & (true[60:] <= found.high[60:])) <= 1
-    assert np.isfinite(found.good).all()
-    by_labels = fit(bare, labelled(true, 60, known=False), clusters=clusters).columns
+    columns, true, clusters = judged_masks(260)
+    undefined = np.full(260, np.nan)
+    bare = replace(columns, low=undefined, high=undefined, good=undefined)
+    fitted_columns = fit(bare, labelled(true, 60), clusters=clusters).columns
+    assert 0.8 <= np.mean((fitted_columns.low[60:] <= true[60:]) & (true[60:] <= fitted_columns.high[60:])) <= 1
+    assert np.isfinite(fitted_columns.good).all()
+    by_labels = fit(bare, labelled(true, 60, known_iou=False), clusters=clusters).columns
     assert np.isnan(by_labels.low).all()
 
 
 def test_a_label_says_nothing_of_its_own_photograph() -> None:
-    columns, true, clusters = judged(200)
+    columns, true, clusters = judged_masks(200)
     labels = labelled(true, 60)
     other = replace(labels, iou=np.where(np.arange(60) < 2, 1 - labels.iou, labels.iou))
-    first, second = (fit(columns, one, clusters=clusters).columns for one in (labels, other))
+    first, second = (fit(columns, labels_, clusters=clusters).columns for labels_ in (labels, other))
     assert first.iou[:2] == pytest.approx(second.iou[:2], abs=0)
     assert first.iou[100] != second.iou[100]
 
 
 def test_labels_of_a_single_photograph_are_refused() -> None:
-    columns, true, _ = judged(80)
+    columns, true, _ = judged_masks(80)
     with pytest.raises(UsageError, match="one photograph"):
         fit(columns, labelled(true, 60), clusters=["photo"] * 80)
 
@@ -99,8 +99,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def true_ious(record: Path) -> dict[str, float]:
-    judged = {row["id"] for row in rows(record / "verdicts.jsonl") if row["iou"] is not None}
-    return {row["id"]: row["iou"] for row in rows(record / "truth.jsonl") if row["id"] in judged}
+    judged_ids = {row["id"] for row in rows(record / "verdicts.jsonl") if row["iou"] is not None}
+    return {row["id"]: row["iou"] for row in rows(record / "truth.jsonl") if row["id"] in judged_ids}
 
 
 def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str,
     with labels.open("w", newline="") as file:
         csv.writer(file).writerows([("id", "true_iou"), *list(true_ious.items())[:70], ("f0", "")])
     before = tree(record)
-    done = auscult("act", "calibrate", record, "--labels", labels, "--out", tmp_path / "out")
-    assert done.code == 0
-    assert "RMSE on the 70 labelled masks" in done.out
+    result = auscult("act", "calibrate", record, "--labels", labels, "--out", tmp_path / "out")
+    assert result.code == 0
+    assert "RMSE on the 70 labelled masks" in result.out
     assert tree(record) == before
     old, new = (rows(folder / "verdicts.jsonl") for folder in (record, tmp_path / "out"))
     assert {row["id"] for row in new} == {row["id"] for row in old}
@@ -120,25 +120,25 @@ def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str,
     )
     assert report_folder(tmp_path / "out").ok == len(old)
     assert filter_record(FilterOptions(folder=tmp_path / "out", out=tmp_path / "picked")).total == len(old)
-    fitted = json.loads((tmp_path / "out" / "manifest.json").read_text())["inputs"]["calibration"]
-    assert fitted["rmse"]["calibrated"] <= fitted["rmse"]["judge"]
+    calibration = json.loads((tmp_path / "out" / "manifest.json").read_text())["inputs"]["calibration"]
+    assert calibration["rmse"]["calibrated"] <= calibration["rmse"]["judge"]
 
 
 def test_marks_do_as_json_lines_too(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
     marks = [{"id": name, "label": "good" if iou >= 0.8 else "bad"} for name, iou in list(true_ious.items())[:70]]
     labels = write_lines(tmp_path / "labels.jsonl", *marks, {"id": list(true_ious)[70], "label": "unsure"}, {"id": "?"})
-    made = calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
-    assert (made.labels, made.known, made.rmse) == (70, False, {})
-    assert made.notes == ("1 mask marked as unsure",)
+    calibrated = calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
+    assert (calibrated.labels, calibrated.known, calibrated.rmse) == (70, False, {})
+    assert calibrated.notes == ("1 mask marked as unsure",)
 
 
 def test_a_manifest_that_was_altered_does_no_harm(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
     altered = shutil.copytree(record, tmp_path / "altered")
     manifest = json.loads((altered / "manifest.json").read_text())
     (altered / "manifest.json").write_text(json.dumps({**manifest, "inputs": "%s%n"}))
-    labels = write_lines(tmp_path / "labels.jsonl", *({"id": one, "true_iou": iou} for one, iou in true_ious.items()))
-    done = auscult("act", "calibrate", altered, "--labels", labels, "--out", tmp_path / "out")
-    assert done.code == 0, done.err
+    labels = write_lines(tmp_path / "labels.jsonl", *({"id": name, "true_iou": iou} for name, iou in true_ious.items()))
+    result = auscult("act", "calibrate", altered, "--labels", labels, "--out", tmp_path / "out")
+    assert result.code == 0, result.err
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_few_labels_labels_of_one_kind_and_a_twice_named_mask_are_refused(
     record: Path, true_ious: dict[str, float], tmp_path: Path
 ) -> None:
     names = list(true_ious)
-    for chosen, message in (
+    for named_ids, message in (
         (names[:59], "59 of the"),
         (names[:60], "one side"),
         (names[:1] * 2, "named twice"),
     ):
-        labels = write_lines(tmp_path / "labels.jsonl", *({"id": name, "label": "good"} for name in chosen))
+        labels = write_lines(tmp_path / "labels.jsonl", *({"id": name, "label": "good"} for name in named_ids))
         with pytest.raises((InputError, UsageError), match=message):
             calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
 

@@ -22,7 +22,7 @@ from small_inputs import folder_input, rows, write_lines
 CASCADE = "cascade:masks.cues.v1,replies:"
 
 
-def made(tmp_path: Path, *, texts: bool = False) -> tuple[Path, str]:
+def cascade_input(tmp_path: Path, *, texts: bool = False) -> tuple[Path, str]:
     """An input, and a cascade of the cues and a file of replies to all of it."""
     source = folder_input(tmp_path / "in")
     ids = [row["id"] for row in first(tmp_path, source)]
@@ -37,35 +37,35 @@ def first(tmp_path: Path, source: Path) -> list[dict]:
 
 
 def test_a_cascade_is_a_judge_by_name_and_says_who_judged(tmp_path: Path) -> None:
-    source, judge = made(tmp_path)
+    source, judge = cascade_input(tmp_path)
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", judge=judge, workers=0, policy="paper"))
-    found = rows(tmp_path / "out" / "verdicts.jsonl")
+    verdicts = rows(tmp_path / "out" / "verdicts.jsonl")
     name = "cascade.masks.cues.v1+replies.sheet"
-    assert {row["judge"] for row in found} == {name}
-    assert {row["judged_by"] for row in found} <= {"masks.cues.v1", "replies.sheet"}
-    asked = [row for row in found if row["judged_by"] == "replies.sheet"]
-    assert asked
-    assert all(row["defect"] == "full_neg" and row["own_action"] == "reject" for row in asked)
+    assert {row["judge"] for row in verdicts} == {name}
+    assert {row["judged_by"] for row in verdicts} <= {"masks.cues.v1", "replies.sheet"}
+    asked_rows = [row for row in verdicts if row["judged_by"] == "replies.sheet"]
+    assert asked_rows
+    assert all(row["defect"] == "full_neg" and row["own_action"] == "reject" for row in asked_rows)
     manifest = read_manifest(tmp_path / "out")
     assert argument(manifest, "judge") == name
     assert str(argument(manifest, "cascade_1")).startswith("replies.sheet ")
 
 
 def test_without_seconds_the_first_judge_judges_all(tmp_path: Path) -> None:
-    source, judge = made(tmp_path)
+    source, judge = cascade_input(tmp_path)
     options = AuditOptions(source=source, out=tmp_path / "out", judge=judge, workers=0, cascade_seconds=0.0)
     audit_folder(options)
-    found = rows(tmp_path / "out" / "verdicts.jsonl")
-    assert {row["judged_by"] for row in found} == {"masks.cues.v1"}
+    verdicts = rows(tmp_path / "out" / "verdicts.jsonl")
+    assert {row["judged_by"] for row in verdicts} == {"masks.cues.v1"}
     before = {row["id"]: (row["iou"], row["defect"]) for row in first(tmp_path, source)}
-    assert {row["id"]: (row["iou"], row["defect"]) for row in found} == before
-    assert any("the budget is spent" in row["rationale"] for row in found)
+    assert {row["id"]: (row["iou"], row["defect"]) for row in verdicts} == before
+    assert any("the budget is spent" in row["rationale"] for row in verdicts)
 
 
-@pytest.mark.parametrize("given", ["cascade:", "cascade:cues", "cascade:cues,", "cascade:cues,cascade:cues,prompted"])
-def test_what_is_no_cascade_is_refused(given: str) -> None:
+@pytest.mark.parametrize("name", ["cascade:", "cascade:cues", "cascade:cues,", "cascade:cues,cascade:cues,prompted"])
+def test_what_is_no_cascade_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="is no cascade"):
-        load_judge(given)
+        load_judge(name)
 
 
 def test_a_cascade_needs_the_clip_where_one_of_its_judges_does() -> None:
@@ -77,16 +77,16 @@ def test_from_python_an_identity_check_comes_before_the_dear_judge() -> None:
     frame, mask = np.zeros((40, 40, 3), np.uint8), np.zeros((40, 40), bool)
     frame[10:30, 10:30], mask[10:30, 10:30] = 200, True
 
-    class Sure:
+    class IdentityCheck:
         name, meta = "identity.sure.v1", Metadata(summary="s", goal="g", modality="mask", source="ours")
 
         def __call__(self, *_: object) -> Identity:
             return Identity(match=0.0, note="it is another thing")
 
     judge = "cascade:cues,prompted"
-    asked = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper")
-    settled = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper", identity=Sure())
-    assert (asked.judged_by, settled.judged_by) == ("masks.prompted.v1", "masks.cues.v1")
+    judged_verdict = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper")
+    settled = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper", identity=IdentityCheck())
+    assert (judged_verdict.judged_by, settled.judged_by) == ("masks.prompted.v1", "masks.cues.v1")
     assert (settled.defect, settled.action) == ("full_neg", "reject")
 
 
@@ -100,10 +100,10 @@ def test_a_cascade_is_a_row_of_the_benchmark(tmp_path: Path, monkeypatch: pytest
         "    asked = json.loads(line)\n"
         "    print(json.dumps({'id': asked['id'], 'iou': 0.5, 'mask_type': 'merge'}), flush=True)\n"
     )
-    done = suites.run("mqa", data="scenes", count=2, seed=3, protocols=("image",), workers=0, out=tmp_path / "out",
+    suite_run = suites.run("mqa", data="scenes", count=2, seed=3, protocols=("image",), workers=0, out=tmp_path / "out",
                       judges=("cues", f"cascade:cues,command:{sys.executable} {program}"))  # fmt: skip
     name = "cascade.masks.cues.v1+command.judge"
-    assert "command.judge" in {row["judged_by"] for row in rows(done.out / "judges" / name / "verdicts.jsonl")}
-    assert [row[0] for row in done.tables["costs"].rows] == ["masks.cues.v1", name]
-    assert rows(done.out / "timing.jsonl")
-    assert done.summary.failed == 0
+    assert "command.judge" in {row["judged_by"] for row in rows(suite_run.out / "judges" / name / "verdicts.jsonl")}
+    assert [row[0] for row in suite_run.tables["costs"].rows] == ["masks.cues.v1", name]
+    assert rows(suite_run.out / "timing.jsonl")
+    assert suite_run.summary.failed == 0

@@ -37,7 +37,7 @@ def test_the_pictures_beside_a_frame_are_its_clip_and_photographs_have_none(tmp_
         _frame(tmp_path / "v1" / f"{number}.png", 10 * number)
     for name in "ab":
         _frame(tmp_path / "photos" / f"{name}.png", 200)
-    found = _index(
+    pictures_of = _index(
         tmp_path,
         [
             {"id": "x", "frame": "v1/10.png", "clip": "v1"},
@@ -45,11 +45,11 @@ def test_the_pictures_beside_a_frame_are_its_clip_and_photographs_have_none(tmp_
             {"id": "a", "frame": "photos/a.png"},
         ],
     )
-    assert (len(found["x"]), found["x"].at, found["y"].at) == (4, 3, 1)
-    assert found["x"].key == found["y"].key
-    assert [int(found["x"].frame(index)[0, 0, 0]) for index in range(4)] == [0, 10, 20, 100]
-    assert (len(found["a"]), found["a"].at, found["a"].sound()) == (1, 0, None)
-    assert isinstance(found["a"], ClipContext)
+    assert (len(pictures_of["x"]), pictures_of["x"].at, pictures_of["y"].at) == (4, 3, 1)
+    assert pictures_of["x"].key == pictures_of["y"].key
+    assert [int(pictures_of["x"].frame(index)[0, 0, 0]) for index in range(4)] == [0, 10, 20, 100]
+    assert (len(pictures_of["a"]), pictures_of["a"].at, pictures_of["a"].sound()) == (1, 0, None)
+    assert isinstance(pictures_of["a"], ClipContext)
 
 
 def test_clips_that_share_a_folder_hold_the_frames_that_name_them_in_order_of_time(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_clips_that_share_a_folder_hold_the_frames_that_name_them_in_order_of_ti
     for number, (clip, time) in enumerate([("v", 2.0), ("w", 0.0), ("v", 1.0)]):
         _frame(tmp_path / "frames" / f"{number}.png", 50 * number)
         rows.append({"id": str(number), "frame": f"frames/{number}.png", "clip": clip, "time_s": time})
-    found = _index(tmp_path, rows)
-    assert [(len(found[name]), found[name].at) for name in "012"] == [(2, 1), (1, 0), (2, 0)]
+    pictures_of = _index(tmp_path, rows)
+    assert [(len(pictures_of[name]), pictures_of[name].at) for name in "012"] == [(2, 1), (1, 0), (2, 0)]
 
 
 def test_sound_is_read_when_it_is_asked_for_and_an_unreadable_frame_is_an_input_error(tmp_path: Path) -> None:
@@ -69,12 +69,12 @@ def test_sound_is_read_when_it_is_asked_for_and_an_unreadable_frame_is_an_input_
         file.setsampwidth(2)
         file.setframerate(8000)
         file.writeframes(bytes(1600))
-    found = _index(tmp_path, [{"id": "x", "frame": "v/0.png", "clip": "v", "audio": "s.wav"}])["x"]
-    sound = found.sound()
+    pictures = _index(tmp_path, [{"id": "x", "frame": "v/0.png", "clip": "v", "audio": "s.wav"}])["x"]
+    sound = pictures.sound()
     assert sound is not None
     assert (sound[0].shape[-1], sound[1]) == (800, 8000)
     with pytest.raises(InputError, match=r"1\.png|picture"):
-        found.frame(1)
+        pictures.frame(1)
 
 
 def test_a_long_clip_is_thinned_and_keeps_the_frame_itself(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_long_clip_is_thinned_and_keeps_the_frame_itself(tmp_path: Path) -> No
     for path in names:
         path.touch()
     _frame(names[1234], 7)
-    found = _index(tmp_path, [{"id": "x", "frame": f"v/{names[1234].name}", "clip": "v"}])["x"]
-    assert isinstance(found, ClipPictures)
-    assert len(found) <= MOST_FRAMES
-    assert found.frames[found.at] == names[1234]
+    pictures = _index(tmp_path, [{"id": "x", "frame": f"v/{names[1234].name}", "clip": "v"}])["x"]
+    assert isinstance(pictures, ClipPictures)
+    assert len(pictures) <= MOST_FRAMES
+    assert pictures.frames[pictures.at] == names[1234]

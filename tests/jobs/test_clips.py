@@ -46,7 +46,7 @@ def scene(folder: Path) -> tuple[list[Bools], list[Bools]]:
     first, second = [], []
     for number in range(FRAMES):
         places = [((40, 30 + number), (18, 15)), ((60, 100 - number), (14, 14))]
-        masks = [ellipse(centre, half, SIZE) for centre, half in places]
+        masks = [ellipse(centre, axes, SIZE) for centre, axes in places]
         masks[0] &= ~masks[1]
         frame = wall.copy()
         for mask, coat, shift in zip(masks, coats, (number, -number), strict=True):
@@ -57,7 +57,7 @@ def scene(folder: Path) -> tuple[list[Bools], list[Bools]]:
     return first, second
 
 
-def judged(name: str, mask: Bools, iou: float) -> Verdict:
+def verdict_of_mask(name: str, mask: Bools, iou: float) -> Verdict:
     empty = not mask.any()
     return Verdict(
         id=name,
@@ -73,17 +73,17 @@ def judged(name: str, mask: Bools, iou: float) -> Verdict:
     )
 
 
-def rows_of(tmp_path: Path, masks: Sequence[Bools], ious: Sequence[float], **named: Any) -> list[dict[str, Any]]:
+def rows_of(tmp_path: Path, masks: Sequence[Bools], ious: Sequence[float], **line_fields: Any) -> list[dict[str, Any]]:
     """The clip rows of planted masks and verdicts, in a record made by hand."""
     lines = [
-        item(f"v/{number}", frame=f"frames/{number:03d}.png", mask=encode(mask), clip="v", **named)
+        item(f"v/{number}", frame=f"frames/{number:03d}.png", mask=encode(mask), clip="v", **line_fields)
         for number, mask in enumerate(masks)
     ]
     listing = list_items(write_lines(tmp_path / "items.jsonl", *lines))
     with open_run(tmp_path / "out", {"schema": 1, "command": "audit"}) as run:
         for number, mask in enumerate(masks):
             run.append("masks.jsonl", {"id": f"v/{number}", "segmentation": encode(mask)})
-            run.append("verdicts.jsonl", verdict_to_json(judged(f"v/{number}", mask, ious[number])))
+            run.append("verdicts.jsonl", verdict_to_json(verdict_of_mask(f"v/{number}", mask, ious[number])))
         verdicts = read_verdicts(run.path)
         write_clips(ResultWriter(run, Silent()), tracks_of(listing), verdicts=verdicts, policy=DEFAULT, workers=0)
     return rows(tmp_path / "out" / "clips.jsonl")
@@ -215,7 +215,7 @@ def test_photographs_in_one_folder_have_no_row(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "clips.jsonl").exists()
     # the same files are a video as soon as a line says so
     (clip,) = tracks_of(
-        list_items(write_lines(tmp_path / "items.jsonl", *({**one, "clip": "photos"} for one in lines)))
+        list_items(write_lines(tmp_path / "items.jsonl", *({**line, "clip": "photos"} for line in lines)))
     )
     assert [track.name for track in clip.tracks] == [""]
 
@@ -240,7 +240,7 @@ def test_objects_of_a_clip_are_told_apart_by_what_their_ids_share(tmp_path: Path
     (clip,) = tracks_of(list_items(write_lines(tmp_path / "items.jsonl", *lines)))
     assert [track.name for track in clip.tracks] == ["v1/f*/m1", "v1/f*/m2"]
     assert clip.times_s == (1.0, 2.0, 9.0, 10.0)
-    assert [one.id for one in clip.tracks[1].items.values()] == ["v1/f1/m2", "v1/f2/m2", "v1/f9/m2", "v1/f10/m2"]
+    assert [item_.id for item_ in clip.tracks[1].items.values()] == ["v1/f1/m2", "v1/f2/m2", "v1/f9/m2", "v1/f10/m2"]
 
 
 def test_a_number_that_names_the_frame_may_stand_elsewhere_in_the_id(tmp_path: Path) -> None:
@@ -305,9 +305,9 @@ def test_a_mask_that_failed_while_it_was_listed_keeps_its_clip_from_being_accept
     tmp_path: Path, palette: bool, number: int
 ) -> None:
     (film(tmp_path / "in", palette=palette) / f"{number:05d}.png").write_bytes(b"")
-    found = clips_of(tmp_path, tmp_path / "in")
-    assert [row["track"] for row in found] == (["#1", "#2"] if palette else [""])
-    for row in found:
+    clip_rows = clips_of(tmp_path, tmp_path / "in")
+    assert [row["track"] for row in clip_rows] == (["#1", "#2"] if palette else [""])
+    for row in clip_rows:
         assert (row["n"], row["failed"], row["missing"]) == (8, 1, 0)
         assert row["action"] != "accept"
         assert row["frames"][number] == f"dog/{number:05d}"
@@ -322,8 +322,10 @@ def test_a_candidate_that_failed_counts_for_its_own_track(tmp_path: Path) -> Non
             save_mask(tmp_path / "masks" / "dog" / f"{number:05d}" / f"{name}.png")
     (tmp_path / "masks" / "dog" / "00002" / "a.png").write_bytes(b"")
     (clip,) = tracks_of(list_items(tmp_path))
-    listed = {one.id for one in list_items(tmp_path).items}
-    failed = {track.name: [one.id for one in track.items.values() if one.id not in listed] for track in clip.tracks}
+    listed_ids = {item_.id for item_ in list_items(tmp_path).items}
+    failed = {
+        track.name: [item_.id for item_ in track.items.values() if item_.id not in listed_ids] for track in clip.tracks
+    }
     assert failed == {"dog/*/a": ["dog/00002/a"], "dog/*/b": []}
 
 
@@ -347,8 +349,8 @@ def test_a_line_that_cannot_be_used_has_failed_in_its_clip(tmp_path: Path, broke
             for name in ("dog", "cat")
         ]
     lines[4] |= broken
-    found = clips_of(tmp_path, write_lines(tmp_path / "items.jsonl", *lines))
-    assert {row["track"]: (row["n"], row["failed"]) for row in found} == {"dog": (6, 1), "cat": (6, 0)}
+    clip_rows = clips_of(tmp_path, write_lines(tmp_path / "items.jsonl", *lines))
+    assert {row["track"]: (row["n"], row["failed"]) for row in clip_rows} == {"dog": (6, 1), "cat": (6, 0)}
 
 
 @pytest.mark.parametrize("davis", [False, True])
@@ -422,7 +424,7 @@ def test_the_command_writes_the_rows_shows_them_and_makes_them_anew(tmp_path: Pa
     first = (out / "clips.jsonl").read_text(encoding="utf-8")
     (row,) = rows(out / "clips.jsonl")
     assert (row["clip"], row["n"], row["flicker"]) == ("v1", 5, 0.0)
-    assert row["iou"] == pytest.approx(np.mean([one["iou"] for one in rows(out / "verdicts.jsonl")]), abs=1e-6)
+    assert row["iou"] == pytest.approx(np.mean([row_["iou"] for row_ in rows(out / "verdicts.jsonl")]), abs=1e-6)
     page = (out / "report.html").read_text(encoding="utf-8")
     assert 'class="drawing chart timeline"' in page
     (out / "clips.jsonl").write_text("{}\n", encoding="utf-8")
@@ -436,7 +438,7 @@ def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> 
     from auscult.media.masks import read_mask
     from auscult.score.masks.video import is_switch
 
-    steps = wrong = planted = found = 0
+    steps = wrong = n_planted = n_found = 0
     clips = {clip.clip: clip for clip in tracks_of(list_items(data / "video" / "davis2016"))}
     for name in ("camel", "dog", "car-shadow"):
         clip = clips[name]
@@ -444,8 +446,10 @@ def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> 
         other = [np.roll(mask, (mask.shape[0] // 2, mask.shape[1] // 2), (0, 1)) for mask in true]
         for masks, bad in ((true, set()), ([*true[:8], *other[8:12], *true[12:]], {8, 12})):
             parts = stretches(clip.frames, {"": [encode(mask) for mask in masks]})
-            seen = joined([Follower()(part) for part in parts])[""]
-            told = {place + 1 for place, step in enumerate(seen.steps) if is_switch(step)}
-            steps, wrong = steps + len(seen.steps), wrong + len(told - bad)
-            planted, found = planted + len(bad), found + len(told & bad)
-    assert (wrong, found) == (0, planted), f"{wrong} of {steps} steps called wrongly, {found} of {planted} found"
+            track = joined([Follower()(part) for part in parts])[""]
+            switches = {place + 1 for place, step in enumerate(track.steps) if is_switch(step)}
+            steps, wrong = steps + len(track.steps), wrong + len(switches - bad)
+            n_planted, n_found = n_planted + len(bad), n_found + len(switches & bad)
+    assert (wrong, n_found) == (0, n_planted), (
+        f"{wrong} of {steps} steps called wrongly, {n_found} of {n_planted} found"
+    )

@@ -22,31 +22,31 @@ installed = pytest.mark.skipif(importlib.util.find_spec("skimage") is None, reas
 
 
 def test_outlines_lie_within_their_frame_and_are_larger_than_32_pixels() -> None:
-    things = 0
+    n_objects = 0
     for photo in demo.load_photos():
         height, width = photo["size"]
         masks = demo.true_masks(photo)
         assert len(masks) == len(photo["objects"]), "two objects of one photograph have one name"
-        for thing in photo["objects"]:
-            for outline in thing["outline"]:
+        for photo_object in photo["objects"]:
+            for outline in photo_object["outline"]:
                 corners = np.asarray(outline, float).reshape(-1, 2)
                 assert corners.min() >= 0
                 assert (corners <= (width, height)).all()
-            box = box_of(masks[thing["name"]])
+            box = box_of(masks[photo_object["name"]])
             assert box is not None
-            assert min(box[2] - box[0], box[3] - box[1]) > 32, thing["name"]
-            x0, y0, x1, y1 = thing["box"]
-            assert x0 <= box[0] < box[2] <= x1, thing["name"]
-            assert y0 <= box[1] < box[3] <= y1, thing["name"]
-            assert thing["text"]
-            things += 1
-    assert things >= 15
+            assert min(box[2] - box[0], box[3] - box[1]) > 32, photo_object["name"]
+            x0, y0, x1, y1 = photo_object["box"]
+            assert x0 <= box[0] < box[2] <= x1, photo_object["name"]
+            assert y0 <= box[1] < box[3] <= y1, photo_object["name"]
+            assert photo_object["text"]
+            n_objects += 1
+    assert n_objects >= 15
 
 
 def test_objects_of_a_photograph_are_disjoint() -> None:
     for photo in demo.load_photos():
-        covered = np.sum([mask.astype(int) for mask in demo.true_masks(photo).values()], axis=0)
-        assert covered.max() == 1, photo["file"]
+        n_covering = np.sum([mask.astype(int) for mask in demo.true_masks(photo).values()], axis=0)
+        assert n_covering.max() == 1, photo["file"]
 
 
 def test_an_object_in_front_is_cut_out_of_the_one_behind() -> None:
@@ -59,9 +59,9 @@ def test_an_object_in_front_is_cut_out_of_the_one_behind() -> None:
 
 def test_without_scikit_image_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "skimage", None)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         demo.run_demo(DemoOptions(out=tmp_path / "out", seed=0, workers=0, overwrite=False))
-    assert "pip install '.[demo]'" in str(caught.value)
+    assert "pip install '.[demo]'" in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -158,8 +158,8 @@ def test_every_object_has_a_segmented_and_stressed_candidates(finished: Path) ->
         assert isinstance(truth, dict)
         assert (finished / "input" / str(row["mask"])).is_file()
         assert (finished / "input" / truth["mask"]).is_file()
-        drawn = str(row["id"]).rpartition("/")[2] in demo.DRAWN
-        assert set(truth) == ({"mask"} if drawn else {"mask", "iou", "defect", "difficulty", "action"})
+        hand_drawn = str(row["id"]).rpartition("/")[2] in demo.DRAWN
+        assert set(truth) == ({"mask"} if hand_drawn else {"mask", "iou", "defect", "difficulty", "action"})
 
 
 @pytest.mark.extra_demo

@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 
 
 def _names(requirements: list[str]) -> set[str]:
-    return {found[0] for one in requirements if (found := match(r"[\w-]+", one))}
+    return {name_match[0] for requirement in requirements if (name_match := match(r"[\w-]+", requirement))}
 
 
 def test_every_package_that_is_required_is_looked_for() -> None:

@@ -20,11 +20,11 @@ NAMES = ("share_below_80", "share_below_50", "looks_for_90")
 GOOD = [round(float(value), 6) for value in np.linspace(0.05, 0.95, 40)]
 
 
-def told(**more: Any) -> list[tuple[Any, dict[str, Any]]]:
+def verdict_rows(**fields: Any) -> list[tuple[Any, dict[str, Any]]]:
     return [
         (
             verdict(f"m{place:02}", iou=good, iou_low=0.0, iou_high=1.0, prob_iou_80=good, prob_iou_50=1.0),
-            {"frame": f"f{place // 4}.png", **more},
+            {"frame": f"f{place // 4}.png", **fields},
         )
         for place, good in enumerate(GOOD)
     ]
@@ -33,7 +33,7 @@ def told(**more: Any) -> list[tuple[Any, dict[str, Any]]]:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("shares")
-    record(place / "out", told())
+    record(place / "out", verdict_rows())
     return place / "out"
 
 
@@ -61,10 +61,10 @@ def test_the_same_numbers_come_from_the_lines_again_in_any_order(kept: Path, tmp
 
 
 def test_terminal_and_page_tell_them_and_say_how_to_look(kept: Path) -> None:
-    ran = auscult("report", kept)
-    assert ran.code == 0
+    result = auscult("report", kept)
+    assert result.code == 0
     for words in ("What the estimates come to", "masks under IoU .8", "50\u00a0% [", "29 of 40", "90 % intervals"):
-        assert words in ran.out
+        assert words in result.out
     page = (kept / "report.html").read_text()
     assert "<dt>looks that find 90 % of those under .8</dt><dd>29 of 40</dd>" in page
     assert '<option value="likely">' in page
@@ -84,7 +84,7 @@ def test_judges_without_probabilities_have_no_share_and_nothing_is_printed(tmp_p
 def test_empty_masks_and_those_without_a_probability_are_left_out() -> None:
     none = dict.fromkeys(("iou", "iou_low", "iou_high"))
     others = [(verdict("e", defect="empty", **none, prob_iou_80=0.0), {}), (verdict("n"), {})]
-    assert expected([*told(), *others]) == expected(told())
+    assert expected([*verdict_rows(), *others]) == expected(verdict_rows())
     assert expected(others) == {}
     only = [(verdict("a", prob_iou_50=0.4), {"frame": "a.png"})]
     assert set(expected(only)) == {"share_below_50"}
@@ -92,22 +92,24 @@ def test_empty_masks_and_those_without_a_probability_are_left_out() -> None:
 
 def test_clips_are_drawn_whole_where_rows_name_several() -> None:
     split = [{"frame": f"f{place}.png", "clip": f"c{place // 20}"} for place in range(40)]
-    clips = expected([(one, more) for (one, _), more in zip(told(), split, strict=True)])
-    frames = expected([(one, {"frame": more["frame"]}) for (one, _), more in zip(told(), split, strict=True)])
-    width = {name: found["share_below_80"]["high"] - found["share_below_80"]["low"] for name, found in
+    clips = expected([(verdict_, fields) for (verdict_, _), fields in zip(verdict_rows(), split, strict=True)])
+    frames = expected(
+        [(verdict_, {"frame": fields["frame"]}) for (verdict_, _), fields in zip(verdict_rows(), split, strict=True)]
+    )
+    width = {name: share["share_below_80"]["high"] - share["share_below_80"]["low"] for name, share in
              (("clips", clips), ("frames", frames))}  # fmt: skip
     assert width["clips"] > 1.2 * width["frames"], "half of them are bad, clip by clip"
 
 
 def test_the_judges_own_shift_counts_where_it_is_on_record() -> None:
     usual, narrow, wide = (
-        expected(told(**more))["share_below_80"] for more in ({}, {"prob_shift": 0.0}, {"prob_shift": 2})
+        expected(verdict_rows(**fields))["share_below_80"] for fields in ({}, {"prob_shift": 0.0}, {"prob_shift": 2})
     )
     assert narrow["high"] - narrow["low"] < usual["high"] - usual["low"] < wide["high"] - wide["low"]
     assert ["shift:0|" in narrow["signature"], "shift:2|" in wide["signature"]] == [True, True]
     for broken in ("much", -1, True, [1]):
         with pytest.raises(RecordError, match="prob_shift"):
-            expected(told(prob_shift=broken))
+            expected(verdict_rows(prob_shift=broken))
 
 
 def test_what_is_no_probability_is_refused_by_name(kept: Path, tmp_path: Path) -> None:
@@ -119,6 +121,6 @@ def test_what_is_no_probability_is_refused_by_name(kept: Path, tmp_path: Path) -
 
 def test_scoring_a_record_tells_them_too(tmp_path: Path) -> None:
     truths = [{"id": f"m{place:02}", "iou": 0.5, "defect": None, "action": None} for place in range(40)]
-    summary = record(tmp_path / "out", told(), truths)
-    scored, _ = score_record(tmp_path / "out")
-    assert scored.metrics == summary.metrics
+    summary = record(tmp_path / "out", verdict_rows(), truths)
+    summary_, _ = score_record(tmp_path / "out")
+    assert summary_.metrics == summary.metrics

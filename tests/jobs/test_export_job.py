@@ -50,13 +50,13 @@ def real(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pa
     """A record of 200 real masks, the folder of their pictures, and the masks by id."""
     images = data / "images/coco/images"
     items = list_items(data / "images/coco/instances.json", ListOptions(images=images)).items[:REAL]
-    masks = {one.id: read_mask(one.mask).mask for one in items}
-    rows = [({"id": one.id, "frame": one.frame.name, "extra": dict(one.extra)}, masks[one.id]) for one in items]
+    masks = {item.id: read_mask(item.mask).mask for item in items}
+    rows = [({"id": item.id, "frame": item.frame.name, "extra": dict(item.extra)}, masks[item.id]) for item in items]
     return record_of(tmp_path_factory.mktemp("real") / "out", rows), images, masks
 
 
-def exported(record: Path, name: str, out: Path, **more: Any) -> Exported:
-    return export_record(ExportOptions(folder=record, format=name, out=out, **more))
+def exported(record: Path, name: str, out: Path, **options: Any) -> Exported:
+    return export_record(ExportOptions(folder=record, format=name, out=out, **options))
 
 
 SOURCES = {"cvat": "annotations.xml", "label-studio": "tasks.json"}
@@ -66,28 +66,31 @@ SOURCES = {"cvat": "annotations.xml", "label-studio": "tasks.json"}
 @pytest.mark.parametrize("name", FORMATS)
 def test_200_real_masks_come_back(real: tuple[Path, Path, dict[str, Mask]], tmp_path: Path, name: str) -> None:
     record, images, masks = real
-    done = exported(record, name, tmp_path / "out", images=images)
-    assert (done.masks, done.left_out, done.missing, done.renamed) == (REAL, {}, 0, 0)
-    assert done.pictures == done.frames == len({one.partition("/")[0] for one in masks})
-    back = list_items(tmp_path / "out" / SOURCES.get(name, "."))
-    assert not back.errors
+    export = exported(record, name, tmp_path / "out", images=images)
+    assert (export.masks, export.left_out, export.missing, export.renamed) == (REAL, {}, 0, 0)
+    assert export.pictures == export.frames == len({mask.partition("/")[0] for mask in masks})
+    reimported = list_items(tmp_path / "out" / SOURCES.get(name, "."))
+    assert not reimported.errors
     by_frame: dict[str, list[Item]] = {}
-    for one in back.items:
-        by_frame.setdefault(one.frame.stem, []).append(one)
+    for item in reimported.items:
+        by_frame.setdefault(item.frame.stem, []).append(item)
     ious = []
     for frame in record_frames(record):
-        found = [(read_mask(one.mask, size=frame.size).mask, one.extra.get("category")) for one in by_frame[frame.stem]]
-        for one in frame.masks:
-            best = max(found, key=lambda pair: iou(pair[0], one.mask))
-            ious.append(iou(best[0], one.mask))
+        masks_found = [
+            (read_mask(candidate.mask, size=frame.size).mask, candidate.extra.get("category"))
+            for candidate in by_frame[frame.stem]
+        ]
+        for item in frame.masks:
+            best = max(masks_found, key=lambda pair: iou(pair[0], item.mask))
+            ious.append(iou(best[0], item.mask))
             if name != "voc" and ious[-1] == 1.0:
-                assert best[1] == one.label
+                assert best[1] == item.label
     if name in EXACT:
-        assert (done.mean_iou, min(ious)) == (None, 1.0)
+        assert (export.mean_iou, min(ious)) == (None, 1.0)
     else:
-        assert done.mean_iou is not None
-        assert float(np.mean(ious)) == pytest.approx(done.mean_iou, abs=0.005), "what the export said"
-        assert done.mean_iou > LEAST_MEAN[name]
+        assert export.mean_iou is not None
+        assert float(np.mean(ious)) == pytest.approx(export.mean_iou, abs=0.005), "what the export said"
+        assert export.mean_iou > LEAST_MEAN[name]
 
 
 def test_200_real_masks_come_back_from_supervision_and_fiftyone(
@@ -98,24 +101,26 @@ def test_200_real_masks_come_back_from_supervision_and_fiftyone(
     monkeypatch.setattr(supervision, "Detections", Detections, raising=False)
     monkeypatch.setitem(sys.modules, "supervision", supervision)
     record, _, masks = real
-    seen = {"supervision": 0, "fiftyone": 0}
+    n_of = {"supervision": 0, "fiftyone": 0}
     for frame in record_frames(record):
-        given = list(frame.masks)
-        fields = [SimpleNamespace(**{"confidence": None, **one}) for one in to_fiftyone(given)]
-        for package, back in (
-            ("supervision", from_detections(to_detections(given))),
+        original = list(frame.masks)
+        fields = [SimpleNamespace(**{"confidence": None, **mask_fields}) for mask_fields in to_fiftyone(original)]
+        for package, reimported in (
+            ("supervision", from_detections(to_detections(original))),
             ("fiftyone", from_fiftyone(fields, size=frame.size)),
         ):
-            found = [(one.row["id"], one.label) for one in back]
-            assert found == [(one.row["id"], one.label) for one in given]
-            assert all(np.array_equal(one.mask, masks[one.row["id"]]) for one in back)
-            seen[package] += len(back)
-    assert seen == {"supervision": REAL, "fiftyone": REAL}
+            labels = [(exported_mask.row["id"], exported_mask.label) for exported_mask in reimported]
+            assert labels == [(exported_mask.row["id"], exported_mask.label) for exported_mask in original]
+            assert all(
+                np.array_equal(exported_mask.mask, masks[exported_mask.row["id"]]) for exported_mask in reimported
+            )
+            n_of[package] += len(reimported)
+    assert n_of == {"supervision": REAL, "fiftyone": REAL}
 
 
 def test_an_export_of_nothing_says_so(small: Path, tmp_path: Path) -> None:
-    told = exported(small, "cvat", tmp_path / "out", actions=("reject",)).sentences
-    assert told == ["0 of 0 masks on 0 frames written", "no mask has such an action: name others with --action"]
+    sentences = exported(small, "cvat", tmp_path / "out", actions=("reject",)).sentences
+    assert sentences == ["0 of 0 masks on 0 frames written", "no mask has such an action: name others with --action"]
 
 
 @pytest.fixture
@@ -139,25 +144,25 @@ def test_nothing_leaves_the_folder_and_only_asked_for_pictures_are_copied(
     small: Path, tmp_path: Path, name: str
 ) -> None:
     before = tree(tmp_path)
-    done = exported(small, name, tmp_path / "out")
+    export = exported(small, name, tmp_path / "out")
     assert {key: value for key, value in tree(tmp_path).items() if not key.startswith("out/")} == before
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert all(path.name.isprintable() and path.resolve().is_relative_to(tmp_path / "out") for path in files)
     assert not [path for path in files if path.suffix == ".jpg"]
-    assert (done.masks, done.renamed) == (4, 2)
-    assert sum(done.left_out.values()) == (0 if name == "hf-datasets" else 1)
+    assert (export.masks, export.renamed) == (4, 2)
+    assert sum(export.left_out.values()) == (0 if name == "hf-datasets" else 1)
     assert json.loads((tmp_path / "out" / SUMMARY).read_text())["masks"] == 4
-    assert done.sentences[0].startswith(f"{4 - sum(done.left_out.values())} of 4 masks on 3 frames")
-    copied = exported(small, name, tmp_path / "with", images=tmp_path / "frames")
-    assert (copied.pictures, copied.missing) == (1, 2)
+    assert export.sentences[0].startswith(f"{4 - sum(export.left_out.values())} of 4 masks on 3 frames")
+    with_pictures = exported(small, name, tmp_path / "with", images=tmp_path / "frames")
+    assert (with_pictures.pictures, with_pictures.missing) == (1, 2)
 
 
 def test_pictures_that_are_not_found_are_looked_for_where_the_record_names_them(small: Path, tmp_path: Path) -> None:
     manifest = json.loads((small / "manifest.json").read_text())
     manifest["inputs"]["frames_root"] = "/data/val"
     (small / "manifest.json").write_text(json.dumps(manifest))
-    copied = exported(small, "yolo", tmp_path / "with", images=tmp_path / "frames")
-    assert copied.sentences[-1] == "the record names its pictures from /data/val: give such a folder as --images"
+    with_pictures = exported(small, "yolo", tmp_path / "with", images=tmp_path / "frames")
+    assert with_pictures.sentences[-1] == "the record names its pictures from /data/val: give such a folder as --images"
 
 
 def test_files_of_others_are_never_touched(small: Path, tmp_path: Path) -> None:
@@ -187,30 +192,30 @@ def test_names_are_kept_where_they_are_safe() -> None:
         "a//b.png",
         "x" * 400 + ".png",
     ):
-        made = safe_path(name, set())
-        assert not made.startswith(("/", "."))
-        assert not {"..", "", "\\"} & set(made.split("/"))
+        path_name = safe_path(name, set())
+        assert not path_name.startswith(("/", "."))
+        assert not {"..", "", "\\"} & set(path_name.split("/"))
     assert safe_path("a.png", {"a"}) not in {"a.png", safe_path("a.jpg", {"a"})}
 
 
 def test_label_studio_takes_what_people_drew_before_what_was_predicted(small: Path, tmp_path: Path) -> None:
     exported(small, "label-studio", tmp_path / "out", images=tmp_path / "frames")
     path = tmp_path / "out/tasks.json"
-    (task, *_) = [one for one in json.loads(path.read_text()) if one["data"]["image"].endswith("sub/a.png")]
+    (task, *_) = [task_ for task_ in json.loads(path.read_text()) if task_["data"]["image"].endswith("sub/a.png")]
     assert task["predictions"][0]["score"] == pytest.approx(0.7)
-    drawn = {
+    outline = {
         "type": "polygonlabels", "original_width": 64, "original_height": 48, "id": "p", "from_name": "l",
         "value": {"points": [[0, 0], [50, 0], [50, 50], [0, 50]], "closed": True, "polygonlabels": ["cat"]},
     }  # fmt: skip
     box = {"type": "rectanglelabels", "value": {"x": 1, "y": 1, "width": 3, "height": 3}}
-    task["annotations"] = [{"result": [drawn, box]}, {"was_cancelled": True, "result": [drawn]}]
-    broken = {**task, "annotations": [{"result": [{**drawn, "original_width": "64"}]}]}
+    task["annotations"] = [{"result": [outline, box]}, {"was_cancelled": True, "result": [outline]}]
+    broken = {**task, "annotations": [{"result": [{**outline, "original_width": "64"}]}]}
     path.write_text(json.dumps([task, {"data": {}, "annotations": []}, broken]))
-    found = list_items(path)
-    (one,) = found.items
-    assert (one.extra["category"], read_mask(one.mask).mask.sum()) == ("cat", 32 * 24)
-    assert len(found.errors) == 2
-    assert "rectanglelabels" in found.notes[0]
+    listing_ = list_items(path)
+    (item,) = listing_.items
+    assert (item.extra["category"], read_mask(item.mask).mask.sum()) == ("cat", 32 * 24)
+    assert len(listing_.errors) == 2
+    assert "rectanglelabels" in listing_.notes[0]
 
 
 @pytest.mark.parametrize("values", [[], [0] * 7, [255] * 40, [300], ["1"], [True] * 30])
@@ -234,31 +239,40 @@ class Detections(SimpleNamespace):
 
 def test_detections_come_back(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = {frame.picture: list(frame.masks) for frame in record_frames(small)}
-    given = next(masks for masks in frames.values() if len(masks) == 2)
+    original = next(masks for masks in frames.values() if len(masks) == 2)
     with pytest.raises(UsageError, match="supervision"):
-        to_detections(given)
+        to_detections(original)
     monkeypatch.setitem(sys.modules, "supervision", ModuleType("supervision"))
     monkeypatch.setattr(sys.modules["supervision"], "Detections", Detections, raising=False)
-    made = to_detections(given, classes=["object", "dog"])
-    assert made.mask.shape == (2, *LEFT.shape)
-    assert (made.class_id.tolist(), made.confidence) == ([1, 0], None)
-    assert made.data["auscult_iou"].tolist() == [0.7, 0.7]
-    back = from_detections(made, frame="a.jpg")
-    assert [(one.row["id"], one.label) for one in back] == [("a/2", "dog"), ("none", "object")]
-    assert all(np.array_equal(one.mask, before.mask) for one, before in zip(back, given, strict=True))
+    detections = to_detections(original, classes=["object", "dog"])
+    assert detections.mask.shape == (2, *LEFT.shape)
+    assert (detections.class_id.tolist(), detections.confidence) == ([1, 0], None)
+    assert detections.data["auscult_iou"].tolist() == [0.7, 0.7]
+    reimported = from_detections(detections, frame="a.jpg")
+    assert [(exported_mask.row["id"], exported_mask.label) for exported_mask in reimported] == [
+        ("a/2", "dog"),
+        ("none", "object"),
+    ]
+    assert all(
+        np.array_equal(exported_mask.mask, before.mask)
+        for exported_mask, before in zip(reimported, original, strict=True)
+    )
     with pytest.raises(InputError, match="no mask"):
         from_detections(Detections(xyxy=np.zeros((1, 4)), mask=None))
 
 
 def test_fields_of_fiftyone_come_back(small: Path) -> None:
-    given = [one for frame in record_frames(small, actions=ACTIONS) for one in frame.masks]
-    fields = to_fiftyone(given)
+    original = [mask for frame in record_frames(small, actions=ACTIONS) for mask in frame.masks]
+    fields = to_fiftyone(original)
     assert len(fields) == 3, "nothing has no box"
-    back = from_fiftyone([SimpleNamespace(**{"confidence": None, **one}) for one in fields], size=LEFT.shape)
-    kept = [one for one in given if one.mask.any()]
-    assert [(one.row["id"], one.label, one.score) for one in back] == [
-        (one.row["id"], one.label, one.score) for one in kept
+    reimported = from_fiftyone([SimpleNamespace(**{"confidence": None, **field}) for field in fields], size=LEFT.shape)
+    kept_masks = [exported_mask for exported_mask in original if exported_mask.mask.any()]
+    assert [(exported_mask.row["id"], exported_mask.label, exported_mask.score) for exported_mask in reimported] == [
+        (exported_mask.row["id"], exported_mask.label, exported_mask.score) for exported_mask in kept_masks
     ]
-    assert all(np.array_equal(one.mask, before.mask) for one, before in zip(back, kept, strict=True))
+    assert all(
+        np.array_equal(exported_mask.mask, before.mask)
+        for exported_mask, before in zip(reimported, kept_masks, strict=True)
+    )
     with pytest.raises(InputError, match="as large as its box"):
         from_fiftyone([{**fields[0], "mask": np.ones((2, 2), bool)}], size=LEFT.shape)

@@ -24,9 +24,9 @@ from small_inputs import tree
 pytestmark = [pytest.mark.extra_video, pytest.mark.slow]
 
 
-def make(out: Path, **more: Any) -> list[tuple[str, ...]]:
-    summary, tables = make_avi(FamiliarOptions(**{"out": out, "count": 2, "seed": 7, "workers": 0, **more}))
-    assert summary.ok == summary.n == len(FOLDERS) * more.get("count", 2)
+def make(out: Path, **options: Any) -> list[tuple[str, ...]]:
+    summary, tables = make_avi(FamiliarOptions(**{"out": out, "count": 2, "seed": 7, "workers": 0, **options}))
+    assert summary.ok == summary.n == len(FOLDERS) * options.get("count", 2)
     return list(tables[0].rows)
 
 
@@ -61,7 +61,7 @@ def test_a_run_that_was_cut_off_goes_on(made: Path, tmp_path: Path) -> None:
 
 
 def test_observers_of_pixels_and_samples_find_every_truth(made: Path) -> None:
-    wrong = [sample.id for sample, found in avi_observers.observed(made, World()) if found != sample.truth]
+    wrong = [sample.id for sample, observed in avi_observers.observed(made, World()) if observed != sample.truth]
     assert not wrong
 
 
@@ -70,22 +70,22 @@ def test_a_reply_in_the_asked_form_is_read_strictly_and_is_the_truth(made: Path)
     assert not listing.errors
     assert len(listing.samples) == 2 * len(FOLDERS)
     for sample in listing.samples:
-        form = TASKS[sample.folder].answer
-        read = read_reply(reply_of(sample), form, words=sample.options, frames=10)
-        assert isinstance(read, Read), sample.id
-        assert read.path == "strict", sample.id
-        assert same(read.answer, sample.truth), sample.id
+        answer_form = TASKS[sample.folder].answer
+        reply = read_reply(reply_of(sample), answer_form, words=sample.options, frames=10)
+        assert isinstance(reply, Read), sample.id
+        assert reply.path == "strict", sample.id
+        assert same_answer(reply.answer, sample.truth), sample.id
 
 
 def reply_of(sample: AviSample) -> str:
     """The truth as the prompt asks for it."""
     truth = sample.truth
     if isinstance(truth, TrueBoxes):
-        numbered = [f"{name}_{at}" for at, (name, _) in enumerate(truth.boxes, start=1)]
+        numbered = [f"{name}_{index}" for index, (name, _) in enumerate(truth.boxes, start=1)]
         shares = [_shares(box, truth) for _, box in truth.boxes]
         return json.dumps(dict(zip(numbered, shares, strict=True)))
     if isinstance(truth, TrueFrames):
-        return json.dumps({f"frame_{at}": box and _shares(box, truth) for at, box in enumerate(truth.boxes)})
+        return json.dumps({f"frame_{index}": box and _shares(box, truth) for index, box in enumerate(truth.boxes)})
     if isinstance(truth, Mapping):
         return json.dumps(dict(truth))
     if isinstance(truth, tuple):
@@ -97,14 +97,18 @@ def _shares(box: tuple[float, ...], truth: TrueBoxes | TrueFrames) -> list[float
     return [box[0] / truth.width, box[1] / truth.height, box[2] / truth.width, box[3] / truth.height]
 
 
-def same(answer: Any, truth: Any) -> bool:
+def same_answer(answer: Any, truth: Any) -> bool:
     if isinstance(truth, TrueBoxes):
         pairs = list(zip(answer, truth.boxes, strict=True))
-        return all(one[0] == two[0] and iou_of_boxes(_pixels(one[1], truth), two[1]) > 0.999 for one, two in pairs)
+        return all(
+            first[0] == second[0] and iou_of_boxes(_pixels(first[1], truth), second[1]) > 0.999
+            for first, second in pairs
+        )
     if isinstance(truth, TrueFrames):
         pairs = list(zip(answer, truth.boxes, strict=True))
         return all(
-            (one is two) if two is None else iou_of_boxes(_pixels(one, truth), two) > 0.999 for one, two in pairs
+            (first is second) if second is None else iou_of_boxes(_pixels(first, truth), second) > 0.999
+            for first, second in pairs
         )
     if isinstance(truth, tuple) and truth and isinstance(truth[0], str):
         return bool(answer == truth[0])
@@ -126,9 +130,9 @@ def test_real_recordings_and_photographs_make_every_second_sample(data: Path, tm
     assert real["AVR"] == "made_pictures_wanted, photographs_wanted"
     world = World(material=open_material(data)[0])
     assert world.material.digest() != Material().digest()
-    found = [(sample, seen) for sample, seen in avi_observers.observed(tmp_path / "real", world)]
-    assert not [sample.id for sample, seen in found if seen != sample.truth]
-    assert {sample.subtask for sample, _ in found} >= {
+    observations = [(sample, observed) for sample, observed in avi_observers.observed(tmp_path / "real", world)]
+    assert not [sample.id for sample, observed in observations if observed != sample.truth]
+    assert {sample.subtask for sample, _ in observations} >= {
         "recordings", "recordings_wanted", "photographs_wanted", "photographs_matching", "photographed_or_suggested",
         "recorded_or_suggested",
     }  # fmt: skip

@@ -40,31 +40,31 @@ def palette_input(root: Path, *, count: int = 2, folder: str = "frames") -> Path
     return root
 
 
-def audited(source: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+def judged_rows(source: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
     audit_folder(AuditOptions(source=source, out=out, judge="cues", workers=0, listing=ListOptions(**options)))
     return rows(out / "verdicts.jsonl")
 
 
 def test_objects_of_a_palette_are_judged_each_as_union_or_the_best(tmp_path: Path) -> None:
     source = palette_input(tmp_path / "in")
-    each = audited(source, tmp_path / "each")
-    assert sorted(row["id"] for row in each) == ["0000#1", "0000#2", "0001#1", "0001#2"]
-    union = audited(source, tmp_path / "union", objects="union")
+    of_each = judged_rows(source, tmp_path / "each")
+    assert sorted(row["id"] for row in of_each) == ["0000#1", "0000#2", "0001#1", "0001#2"]
+    union = judged_rows(source, tmp_path / "union", objects="union")
     assert [row["id"] for row in union] == ["0000", "0001"]
     assert [row["iou"] for row in rows(tmp_path / "union/truth.jsonl")] == [1.0, 1.0]
-    best = audited(source, tmp_path / "best", objects="best")
-    estimates = {row["id"]: -1.0 if row["iou"] is None else row["iou"] for row in each}  # None: cannot be judged
+    best = judged_rows(source, tmp_path / "best", objects="best")
+    estimates = {row["id"]: -1.0 if row["iou"] is None else row["iou"] for row in of_each}  # None: cannot be judged
     for row in best:
         proposal = max((1, 2), key=lambda index, name=row["id"]: estimates[f"{name}#{index}"])
         assert (row["proposal"], row["proposals"]) == (proposal, 2)
         assert row["iou"] == estimates[f"{row['id']}#{proposal}"]
-    drawn = read_mask(list_items(source).items[best[0]["proposal"] - 1].mask).mask
-    kept = {row["id"]: row["iou"] for row in rows(tmp_path / "best/truth.jsonl")}
-    assert kept["0000"] == iou(drawn, WHOLE)
-    again = audit_folder(
+    drawn_mask = read_mask(list_items(source).items[best[0]["proposal"] - 1].mask).mask
+    iou_of = {row["id"]: row["iou"] for row in rows(tmp_path / "best/truth.jsonl")}
+    assert iou_of["0000"] == iou(drawn_mask, WHOLE)
+    second = audit_folder(
         AuditOptions(source=source, out=tmp_path / "best", judge="cues", workers=0, listing=ListOptions(objects="best"))
     )
-    assert again.n == 2
+    assert second.n == 2
     assert len(rows(tmp_path / "best/verdicts.jsonl")) == 2  # nothing was judged twice
 
 
@@ -114,7 +114,7 @@ def test_a_clip_of_which_no_mask_can_be_judged_has_a_row(tmp_path: Path) -> None
     for number in range(2):
         save_frame(tmp_path / f"in/frames/v/{number}.png", size=SIZE)
         save_mask(tmp_path / f"in/masks/v/{number}.png", np.ones(SIZE, bool))
-    audited(tmp_path / "in", tmp_path / "out")
+    judged_rows(tmp_path / "in", tmp_path / "out")
     (row,) = rows(tmp_path / "out/clips.jsonl")
     assert (row["defect"], row["iou"], row["n"]) == (None, None, 2)
 
@@ -125,15 +125,15 @@ def test_frames_on_record_can_be_opened_after_more_were_added(tmp_path: Path) ->
     (source / "a/masks/v1").mkdir()
     for path in list((source / "a/masks").glob("*.png")):
         path.rename(path.parent / "v1" / path.name)
-    audited(source, tmp_path / "out", **options)
-    more = palette_input(tmp_path / "more", count=1)
+    judged_rows(source, tmp_path / "out", **options)
+    more_frames = palette_input(tmp_path / "more", count=1)
     (source / "a/frames/v2").mkdir()
-    (more / "frames/0000.png").rename(source / "a/frames/v2/0000.png")
+    (more_frames / "frames/0000.png").rename(source / "a/frames/v2/0000.png")
     (source / "a/masks/v2").mkdir()
-    (more / "masks/0000.png").rename(source / "a/masks/v2/0000.png")
-    found = audited(source, tmp_path / "out", **options)
+    (more_frames / "masks/0000.png").rename(source / "a/masks/v2/0000.png")
+    verdicts = judged_rows(source, tmp_path / "out", **options)
     run = read_run(tmp_path / "out")
-    paths = {run.frame_path(row) for row in found}
+    paths = {run.frame_path(row) for row in verdicts}
     assert paths == {source / f"a/frames/{name}.png" for name in ("v1/0000", "v1/0001", "v2/0000")}
     assert all(path is not None and path.is_file() for path in paths)
 
@@ -156,11 +156,11 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_an_unknown_layout_is_shown_with_the_command_that_would_read_it(tmp_path: Path, name: str) -> None:
-    names, found, command = UNKNOWN[name]
-    for one in names:
-        save_frame(tmp_path / one) if not one.endswith(".md") else (tmp_path / one).write_text("x")
-    with pytest.raises(NothingToDo) as caught:
+    names, found_text, command = UNKNOWN[name]
+    for name_ in names:
+        save_frame(tmp_path / name_) if not name_.endswith(".md") else (tmp_path / name_).write_text("x")
+    with pytest.raises(NothingToDo) as error:
         list_items(tmp_path)
-    assert found in caught.value.message
-    assert caught.value.expected
-    assert command.replace("IN", str(tmp_path)) in caught.value.hint
+    assert found_text in error.value.message
+    assert error.value.expected
+    assert command.replace("IN", str(tmp_path)) in error.value.hint

@@ -52,9 +52,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _options(judged: Path, out: Path, **more: Any) -> GateOptions:
-    wishes = {"calibration": judged / "cal", "accept_error": 0.2, "confidence": 0.9, "out": out}
-    return GateOptions(**{"folder": judged / "new", **wishes, **more})
+def _options(record_root: Path, out: Path, **options: Any) -> GateOptions:
+    wishes = {"calibration": record_root / "cal", "accept_error": 0.2, "confidence": 0.9, "out": out}
+    return GateOptions(**{"folder": record_root / "new", **wishes, **options})
 
 
 def _table(path: Path, *lines: str, header: str = HEADER) -> Path:
@@ -63,59 +63,65 @@ def _table(path: Path, *lines: str, header: str = HEADER) -> Path:
 
 
 def _good(count: int, *, score: float = 0.5, novelty: float = 1.0) -> list[str]:
-    return [f"c{at},{score},0.9,p{at},{novelty},{JUDGE}" for at in range(count)]
+    return [f"c{index},{score},0.9,p{index},{novelty},{JUDGE}" for index in range(count)]
 
 
 @pytest.mark.parametrize("clusters", ["one", "bound"])
-@pytest.mark.parametrize("by", ["iou", "iou_low"])
-def test_a_record_is_gated_by_a_record(judged: Path, tmp_path: Path, clusters: str, by: str) -> None:
+@pytest.mark.parametrize("estimate", ["iou", "iou_low"])
+def test_a_record_is_gated_by_a_record(judged: Path, tmp_path: Path, clusters: str, estimate: str) -> None:
     before = tree(judged)
-    gated = gate_record(_options(judged, tmp_path / "out", clusters=clusters, by=by))
+    gated = gate_record(_options(judged, tmp_path / "out", clusters=clusters, by=estimate))
     assert tree(judged) == before
     verdicts = {row["id"]: row for row in rows(judged / "new" / "verdicts.jsonl")}
     assert gated.found.chosen is not None
-    least = gated.found.chosen.threshold
-    wanted = {name for name, row in verdicts.items() if row[by] is not None and row[by] >= least}
-    assert set(gated.accepted) == wanted
-    assert set(gated.to_look_at) == verdicts.keys() - wanted
+    threshold = gated.found.chosen.threshold
+    expected = {name for name, row in verdicts.items() if row[estimate] is not None and row[estimate] >= threshold}
+    assert set(gated.accepted) == expected
+    assert set(gated.to_look_at) == verdicts.keys() - expected
     assert "none" in gated.to_look_at
-    told = json.loads((tmp_path / "out" / "gate.json").read_text())
-    assert (told["accepted"], told["to_look_at"], told["threshold"]) == (
-        len(wanted), len(verdicts) - len(wanted), least,
+    gate_json = json.loads((tmp_path / "out" / "gate.json").read_text())
+    assert (gate_json["accepted"], gate_json["to_look_at"], gate_json["threshold"]) == (
+        len(expected), len(verdicts) - len(expected), threshold,
     )  # fmt: skip
-    assert told["bound"] <= 0.2
+    assert gate_json["bound"] <= 0.2
     for name, ids in (("accepted", gated.accepted), ("to-look-at", gated.to_look_at)):
         folder = tmp_path / "out" / name
         assert tuple((folder / "ids.txt").read_text().split()) == ids
         assert [row["id"] for row in csv.DictReader((folder / "verdicts.csv").read_text().splitlines())] == list(ids)
         assert [
-            one["auscult"]["item"] for one in json.loads((folder / "coco.json").read_text())["annotations"]
+            annotation["auscult"]["item"]
+            for annotation in json.loads((folder / "coco.json").read_text())["annotations"]
         ] == list(ids)
     assert ET.parse(tmp_path / "out" / "gate.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own file
 
 
 def test_the_command_accepts_the_good_and_says_how_many_are_left(judged: Path, tmp_path: Path) -> None:
     wishes = ("--calibration", judged / "cal", "--accept-error", "0.2", "--confidence", "0.9")
-    ran = auscult("act", "gate", judged / "new", *wishes, "--out", tmp_path / "out")
-    assert ran.code == 0, ran.err
+    result = auscult("act", "gate", judged / "new", *wishes, "--out", tmp_path / "out")
+    assert result.code == 0, result.err
     ids = (tmp_path / "out" / "accepted" / "ids.txt").read_text().split()
     assert set(ids) == {f"m{number}" for number in range(100, 108) if number % 4}
-    assert "6 of 9 masks are accepted, those with iou from 0." in ran.out
-    assert "3 of 9 masks are left to look at" in ran.out
-    assert "of one such mask a photograph, drawn at random, at most" in ran.out
-    assert "one mask each" in ran.out
-    again = auscult("act", "gate", judged / "new", *wishes, "--out", tmp_path / "out", "--json")
-    told = json.loads(again.out)
-    assert (told["command"], told["n"], told["accepted"], told["to_look_at"]) == ("act gate", 9, 6, 3)
-    assert told["ids"] == ids
-    assert told["calibration"]["photographs"] == 24
+    assert "6 of 9 masks are accepted, those with iou from 0." in result.out
+    assert "3 of 9 masks are left to look at" in result.out
+    assert "of one such mask a photograph, drawn at random, at most" in result.out
+    assert "one mask each" in result.out
+    second = auscult("act", "gate", judged / "new", *wishes, "--out", tmp_path / "out", "--json")
+    json_result = json.loads(second.out)
+    assert (json_result["command"], json_result["n"], json_result["accepted"], json_result["to_look_at"]) == (
+        "act gate",
+        9,
+        6,
+        3,
+    )
+    assert json_result["ids"] == ids
+    assert json_result["calibration"]["photographs"] == 24
 
 
 def test_too_few_photographs_are_refused_with_the_number_needed(judged: Path, tmp_path: Path) -> None:
-    ran = auscult("act", "gate", judged / "new", "--calibration", judged / "cal", "--out", tmp_path / "out")
-    assert ran.code == 2
-    assert "too small: 24 photographs" in ran.err
-    assert "at least 59" in ran.err
+    result = auscult("act", "gate", judged / "new", "--calibration", judged / "cal", "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "too small: 24 photographs" in result.err
+    assert "at least 59" in result.err
     assert not (tmp_path / "out").exists()
     enough = _table(tmp_path / "enough.csv", *_good(59))
     gated = gate_record(_options(judged, tmp_path / "out", calibration=enough, accept_error=0.05, confidence=0.95))
@@ -123,7 +129,7 @@ def test_too_few_photographs_are_refused_with_the_number_needed(judged: Path, tm
 
 
 def test_where_nothing_can_be_shown_nothing_is_accepted(judged: Path, tmp_path: Path) -> None:
-    table = _table(tmp_path / "bad.csv", *(f"c{at},0.9,0.1,p{at},0,{JUDGE}" for at in range(100)))
+    table = _table(tmp_path / "bad.csv", *(f"c{index},0.9,0.1,p{index},0,{JUDGE}" for index in range(100)))
     gated = gate_record(_options(judged, tmp_path / "out", calibration=table))
     assert gated.accepted == ()
     assert len(gated.to_look_at) == 9
@@ -133,7 +139,9 @@ def test_where_nothing_can_be_shown_nothing_is_accepted(judged: Path, tmp_path: 
 
 
 def test_a_table_as_csv_and_as_lines_says_the_same(judged: Path, tmp_path: Path) -> None:
-    values = [(f"c{at}", round(0.4 + at / 100, 2), float(at > 20), f"p{at // 2}", 0.1) for at in range(60)]
+    values = [
+        (f"c{index}", round(0.4 + index / 100, 2), float(index > 20), f"p{index // 2}", 0.1) for index in range(60)
+    ]
     lines = [",".join((*map(str, value), JUDGE)) for value in values]
     first = _table(tmp_path / "one.csv", *lines)
     first.write_bytes(b"\xef\xbb\xbf" + first.read_bytes().replace(b"\n", b"\r\n"))
@@ -141,16 +149,18 @@ def test_a_table_as_csv_and_as_lines_says_the_same(judged: Path, tmp_path: Path)
     second = write_lines(
         tmp_path / "two.jsonl", *({**dict(zip(names, value, strict=True)), "judge": JUDGE} for value in values)
     )
-    one, two = (gate_record(_options(judged, tmp_path / "out", calibration=path)) for path in (first, second))
-    assert one.found == two.found
-    assert one.accepted == two.accepted
-    assert one.found.usable == 30
+    first_gate, second_gate = (
+        gate_record(_options(judged, tmp_path / "out", calibration=path)) for path in (first, second)
+    )
+    assert first_gate.found == second_gate.found
+    assert first_gate.accepted == second_gate.accepted
+    assert first_gate.found.usable == 30
 
 
 def test_masks_that_are_never_accepted_do_not_calibrate(judged: Path, tmp_path: Path) -> None:
     header = f"{HEADER},defect"
-    wrong = [f"w{at},0.99,0,q{at},0,{JUDGE},full_neg" for at in range(50)]
-    none = [f"n{at},,0,r{at},0,{JUDGE},empty" for at in range(50)]
+    wrong = [f"w{index},0.99,0,q{index},0,{JUDGE},full_neg" for index in range(50)]
+    none = [f"n{index},,0,r{index},0,{JUDGE},empty" for index in range(50)]
     table = _table(tmp_path / "t.csv", *(f"{line},perfect" for line in _good(30)), *wrong, *none, header=header)
     gated = gate_record(_options(judged, tmp_path / "out", calibration=table))
     assert gated.found.usable == 30
@@ -176,12 +186,12 @@ def test_other_weights_of_the_identity_check_are_refused_in_a_short_sentence(jud
         shutil.copytree(judged / name, tmp_path / name)
         path = tmp_path / name / "manifest.json"
         manifest = json.loads(path.read_text())
-        weights = {f"part-{at}.safetensors": digest for at in range(40)}
+        weights = {f"part-{index}.safetensors": digest for index in range(40)}
         manifest["arguments"]["given"] |= {"identity": "identity.clip.v1", "identity_weights": weights}
         path.write_text(json.dumps(manifest))
-    with pytest.raises(Mismatch, match=r"identity weights was .* there and is .* here") as caught:
+    with pytest.raises(Mismatch, match=r"identity weights was .* there and is .* here") as error:
         gate_record(_options(judged, tmp_path / "out", folder=tmp_path / "new", calibration=tmp_path / "cal"))
-    assert len(caught.value.message) < 200
+    assert len(error.value.message) < 200
     assert not (tmp_path / "out").exists()
 
 
@@ -205,13 +215,13 @@ def test_what_it_rests_on_stands_beside_the_numbers(judged: Path, tmp_path: Path
     record = ("verdicts.jsonl", "truth.jsonl")
     for calibration, files in ((judged / "cal", record), (table, ("t.csv",))):
         gate_record(_options(judged, tmp_path / "out", calibration=calibration))
-        told = json.loads((tmp_path / "out" / "gate.json").read_text())
-        assert told["version"] == VERSION
-        assert told["record"]["path"] == str(judged / "new")
-        assert told["record"]["files"] == {name: digest_file(judged / "new" / name) for name in record}
-        assert told["calibration"]["path"] == str(calibration)
+        gate_json = json.loads((tmp_path / "out" / "gate.json").read_text())
+        assert gate_json["version"] == VERSION
+        assert gate_json["record"]["path"] == str(judged / "new")
+        assert gate_json["record"]["files"] == {name: digest_file(judged / "new" / name) for name in record}
+        assert gate_json["calibration"]["path"] == str(calibration)
         folder = calibration if calibration.is_dir() else calibration.parent
-        assert told["calibration"]["files"] == {name: digest_file(folder / name) for name in files}
+        assert gate_json["calibration"]["files"] == {name: digest_file(folder / name) for name in files}
 
 
 def test_what_could_not_be_judged_is_handed_over_too(judged: Path, tmp_path: Path) -> None:
@@ -229,37 +239,37 @@ def test_what_could_not_be_judged_is_handed_over_too(judged: Path, tmp_path: Pat
 
 
 def test_a_table_made_from_the_record_is_pointed_out(judged: Path, tmp_path: Path) -> None:
-    lines = [f"m{at},0.5,0.9,p{at},1,{JUDGE}" for at in range(100, 140)]
+    lines = [f"m{index},0.5,0.9,p{index},1,{JUDGE}" for index in range(100, 140)]
     gated = gate_record(_options(judged, tmp_path / "out", calibration=_table(tmp_path / "t.csv", *lines)))
     assert any(warning.startswith("8 masks of the record have an id") for warning in gated.warnings)
     others = _table(tmp_path / "o.csv", *_good(40))
-    said = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=others)).warnings)
-    assert "have an id" not in said
+    warnings = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=others)).warnings)
+    assert "have an id" not in warnings
 
 
 def test_it_warns_of_what_may_make_the_promise_untrue(judged: Path, tmp_path: Path) -> None:
-    plain = _table(tmp_path / "plain.csv", *(f"c{at},0.9,0.9" for at in range(40)), header="id,iou,true_iou")
-    said = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=plain)).warnings)
+    plain = _table(tmp_path / "plain.csv", *(f"c{index},0.9,0.9" for index in range(40)), header="id,iou,true_iou")
+    warnings = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=plain)).warnings)
     for words in ("column cluster", "column judge", "no novelty"):
-        assert words in said
-    shown = rows(judged / "new" / "verdicts.jsonl")
-    assert np.median([row["novelty"] for row in shown]) > 0.2
-    known = _table(tmp_path / "known.csv", *_good(200, score=0.1, novelty=0.0))
-    said = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=known)).warnings)
-    assert "looks unlike the calibration set" in said
-    assert "says other things" in said
+        assert words in warnings
+    new_verdicts = rows(judged / "new" / "verdicts.jsonl")
+    assert np.median([row["novelty"] for row in new_verdicts]) > 0.2
+    known_table = _table(tmp_path / "known.csv", *_good(200, score=0.1, novelty=0.0))
+    warnings = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=known_table)).warnings)
+    assert "looks unlike the calibration set" in warnings
+    assert "says other things" in warnings
     shutil.copytree(judged / "cal", tmp_path / "cal")
     manifest = json.loads((tmp_path / "cal" / "manifest.json").read_text())
     manifest["versions"]["auscult"] = "0.0.1"
     (tmp_path / "cal" / "manifest.json").write_text(json.dumps(manifest))
     last = (tmp_path / "cal" / "truth.jsonl").read_text().splitlines()
     (tmp_path / "cal" / "truth.jsonl").write_text("\n".join(last[:-1]) + "\n")
-    said = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=tmp_path / "cal")).warnings)
-    assert "by auscult 0.0.1" in said
-    assert "1 masks of the calibration set have no true IoU" in said
-    said = " ".join(gate_record(_options(judged, tmp_path / "out")).warnings)
-    assert "looks unlike" not in said
-    assert "true IoU" not in said
+    warnings = " ".join(gate_record(_options(judged, tmp_path / "out", calibration=tmp_path / "cal")).warnings)
+    assert "by auscult 0.0.1" in warnings
+    assert "1 masks of the calibration set have no true IoU" in warnings
+    warnings = " ".join(gate_record(_options(judged, tmp_path / "out")).warnings)
+    assert "looks unlike" not in warnings
+    assert "true IoU" not in warnings
 
 
 def test_masks_of_the_calibration_set_are_pointed_out(judged: Path, tmp_path: Path) -> None:
@@ -289,11 +299,11 @@ BROKEN = {
 def test_a_broken_table_is_refused_with_file_and_line(judged: Path, tmp_path: Path, case: str) -> None:
     header, lines, line, words = BROKEN[case]
     table = _table(tmp_path / "t.csv", *lines, header=header)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         gate_record(_options(judged, tmp_path / "out", calibration=table))
-    assert caught.value.path == str(table)
-    assert caught.value.line == line
-    assert words in str(caught.value)
+    assert error.value.path == str(table)
+    assert error.value.line == line
+    assert words in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -314,9 +324,9 @@ def test_a_broken_table_is_refused_with_file_and_line(judged: Path, tmp_path: Pa
 )
 def test_a_broken_line_is_refused_with_its_number(judged: Path, tmp_path: Path, line: bytes, words: str) -> None:
     table = write_lines(tmp_path / "t.jsonl", {"id": "a", "iou": 0.5, "true_iou": 0.5}, line)
-    with pytest.raises(UsageError, match=words) as caught:
+    with pytest.raises(UsageError, match=words) as error:
         gate_record(_options(judged, tmp_path / "out", calibration=table))
-    assert caught.value.line == 2
+    assert error.value.line == 2
 
 
 def test_files_that_are_no_calibration_set_are_refused(judged: Path, tmp_path: Path) -> None:
@@ -326,13 +336,13 @@ def test_files_that_are_no_calibration_set_are_refused(judged: Path, tmp_path: P
     shutil.copytree(judged / "cal", tmp_path / "untold")
     (tmp_path / "untold" / "truth.jsonl").unlink()
     low = _table(tmp_path / "low.csv", *_good(40))
-    for path, by in (
+    for path, estimate in (
         (tmp_path / "none.csv", "iou"), (tmp_path / "empty.csv", "iou"), (tmp_path / "binary.csv", "iou"),
         (tmp_path / "folder", "iou"), (tmp_path / "untold", "iou"), (low, "iou_low"),
     ):  # fmt: skip
-        with pytest.raises((UsageError, RecordError)) as caught:
-            gate_record(_options(judged, tmp_path / "out", calibration=path, by=by))
-        assert str(path) in str(caught.value)
+        with pytest.raises((UsageError, RecordError)) as error:
+            gate_record(_options(judged, tmp_path / "out", calibration=path, by=estimate))
+        assert str(path) in str(error.value)
 
 
 def test_a_record_and_a_strangers_folder_are_never_written_to(judged: Path, tmp_path: Path) -> None:

@@ -30,17 +30,17 @@ SCENE = SceneOptions(size=(96, 170), seconds=4.0, rate_hz=RATE_HZ, objects=(3, 4
 MADE: dict[str, Any] = {"count": 1, "seed": 7, "scene": SCENE, "workers": 0, "expressions": 3, "stems": True}
 
 
-def audited(source: Path, out: Path, **more: Any) -> Run:
-    audit_folder(AuditOptions(source=source, out=out, judge="masks.cues.v1", workers=0, **more))
+def audited_run(source: Path, out: Path, **options: Any) -> Run:
+    audit_folder(AuditOptions(source=source, out=out, judge="masks.cues.v1", workers=0, **options))
     return read_run(out)
 
 
-def given(folder: Path, *, stem: bytes, **more: Any) -> Path:
+def joint_input(folder: Path, *, stem: bytes, **fields: Any) -> Path:
     save_frame(folder / "frame.png")
     save_mask(folder / "mask.png", LEFT)
     (folder / "mixture.wav").write_bytes(encode_wav(TONE, RATE_HZ))
     (folder / "stem.wav").write_bytes(stem)
-    return write_lines(folder / "items.jsonl", {**LINE, **more})
+    return write_lines(folder / "items.jsonl", {**LINE, **fields})
 
 
 @pytest.fixture(scope="module")
@@ -55,33 +55,35 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_stems_are_made_right_and_wrong_in_equal_shares(scenes: Path) -> None:
-    made = lines(scenes / "joint.jsonl")
-    assert set(Counter(row["truth"]["joint"] for row in made).values()) == {len(made) // 4}
-    for row in made:
+    joint_rows = lines(scenes / "joint.jsonl")
+    assert set(Counter(row["truth"]["joint"] for row in joint_rows).values()) == {len(joint_rows) // 4}
+    for row in joint_rows:
         right_mask = row["mask"] == row["truth"]["mask"]
         assert right_mask == (row["truth"]["joint"] in {"none", "stem"})
-    again = scenes.parent / "again"
-    make_scenes(MakeOptions(out=again, **MADE))
-    assert (again / "joint.jsonl").read_bytes() == (scenes / "joint.jsonl").read_bytes()
-    one = str(made[0]["separated"])
-    assert (again / one).read_bytes() == (scenes / one).read_bytes()
-    right, also_right, wrong = (read_sound(scenes / str(row["separated"])).samples.ravel() for row in made[:3])
+    second = scenes.parent / "again"
+    make_scenes(MakeOptions(out=second, **MADE))
+    assert (second / "joint.jsonl").read_bytes() == (scenes / "joint.jsonl").read_bytes()
+    separated_path = str(joint_rows[0]["separated"])
+    assert (second / separated_path).read_bytes() == (scenes / separated_path).read_bytes()
+    right, also_right, wrong = (read_sound(scenes / str(row["separated"])).samples.ravel() for row in joint_rows[:3])
     assert np.corrcoef(right, also_right)[0, 1] > np.corrcoef(right, wrong)[0, 1]  # another leak, another sound
 
 
 def test_a_joint_item_is_audited_as_one(scenes: Path, tmp_path: Path) -> None:
-    run = audited(scenes / "joint.jsonl", tmp_path / "out")
-    found = {verdict.id: verdict.joint for verdict, _ in run.verdicts}
-    assert len(found) == len(lines(scenes / "joint.jsonl"))
-    for joint in found.values():
+    run = audited_run(scenes / "joint.jsonl", tmp_path / "out")
+    joint_of = {verdict.id: verdict.joint for verdict, _ in run.verdicts}
+    assert len(joint_of) == len(lines(scenes / "joint.jsonl"))
+    for joint in joint_of.values():
         assert joint is not None
         assert joint.wrong in {*JOINT_FAULTS, "unchecked"}
         assert sum(joint.probs.values()) == pytest.approx(0.0 if joint.wrong == "unchecked" else 1.0, abs=1e-4)
     with (tmp_path / "out" / "verdicts.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["id"]: row["joint_wrong"] for row in rows} == {name: one.wrong for name, one in found.items() if one}
-    answered = [one for one in found.values() if one and one.wrong != "unchecked"]
-    assert (run.summary or {})["metrics"]["joint_accuracy"]["n"] == len(answered) > 0
+    assert {row["id"]: row["joint_wrong"] for row in rows} == {
+        name: joint_.wrong for name, joint_ in joint_of.items() if joint_
+    }
+    answered_joints = [joint_ for joint_ in joint_of.values() if joint_ and joint_.wrong != "unchecked"]
+    assert (run.summary or {})["metrics"]["joint_accuracy"]["n"] == len(answered_joints) > 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Mask and sound:" in page
     assert "mask and sound, truth and answer" in page
@@ -90,9 +92,9 @@ def test_a_joint_item_is_audited_as_one(scenes: Path, tmp_path: Path) -> None:
 
 def long_header(hours: float) -> bytes:
     """A WAV file whose header promises more than is there."""
-    whole = bytearray(encode_wav(TONE, RATE_HZ))
-    whole[40:44] = int(hours * 3600 * RATE_HZ * 2).to_bytes(4, "little")
-    return bytes(whole)
+    header = bytearray(encode_wav(TONE, RATE_HZ))
+    header[40:44] = int(hours * 3600 * RATE_HZ * 2).to_bytes(4, "little")
+    return bytes(header)
 
 
 def wav(samples: Samples, rate_hz: int = RATE_HZ) -> bytes:
@@ -118,11 +120,11 @@ BAD: dict[str, tuple[Callable[[], bytes], dict[str, object], str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_used_costs_its_item_and_says_why(name: str, tmp_path: Path) -> None:
-    stem, more, words = BAD[name]
-    source = given(tmp_path / "in", stem=stem(), **more)
+    stem, fields, words = BAD[name]
+    source = joint_input(tmp_path / "in", stem=stem(), **fields)
     with source.open("a") as file:
         file.write(json.dumps({"id": "mask only", "frame": "frame.png", "mask": "mask.png"}) + "\n")
-    run = audited(tmp_path / "in", tmp_path / "out")
+    run = audited_run(tmp_path / "in", tmp_path / "out")
     assert [verdict.id for verdict, _ in run.verdicts] == ["mask only"]
     (error,) = run.lines("errors.jsonl")
     assert error["id"] == "a"
@@ -132,16 +134,16 @@ def test_what_cannot_be_used_costs_its_item_and_says_why(name: str, tmp_path: Pa
 
 
 def test_silence_is_no_wrong_stem(tmp_path: Path) -> None:
-    given(tmp_path / "in", stem=wav(np.zeros_like(TONE)), text="the thing that hums")
-    ((verdict, _),) = audited(tmp_path / "in", tmp_path / "out").verdicts
+    joint_input(tmp_path / "in", stem=wav(np.zeros_like(TONE)), text="the thing that hums")
+    ((verdict, _),) = audited_run(tmp_path / "in", tmp_path / "out").verdicts
     assert verdict.joint is not None
     assert (verdict.joint.wrong, verdict.joint.probs) == ("unchecked", {})
     assert "the separated sound is silent" in verdict.rationale
 
 
 def test_an_item_without_sounds_has_no_joint_finding(tmp_path: Path) -> None:
-    given(tmp_path / "in", stem=b"", mixture=None, separated=None)
-    run = audited(tmp_path / "in", tmp_path / "out")
+    joint_input(tmp_path / "in", stem=b"", mixture=None, separated=None)
+    run = audited_run(tmp_path / "in", tmp_path / "out")
     ((verdict, row),) = run.verdicts
     assert verdict.joint is None
     assert "joint" not in row
@@ -149,9 +151,9 @@ def test_an_item_without_sounds_has_no_joint_finding(tmp_path: Path) -> None:
 
 
 def test_a_separated_sound_that_changed_is_not_taken_for_the_judged_one(tmp_path: Path) -> None:
-    given(tmp_path / "in", stem=wav(TONE))
-    audited(tmp_path / "in", tmp_path / "out")
-    audited(tmp_path / "in", tmp_path / "out")
+    joint_input(tmp_path / "in", stem=wav(TONE))
+    audited_run(tmp_path / "in", tmp_path / "out")
+    audited_run(tmp_path / "in", tmp_path / "out")
     (tmp_path / "in" / "stem.wav").write_bytes(wav(0.5 * TONE))
     with pytest.raises(Mismatch):
-        audited(tmp_path / "in", tmp_path / "out")
+        audited_run(tmp_path / "in", tmp_path / "out")

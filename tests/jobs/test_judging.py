@@ -61,19 +61,19 @@ def _group(folder: Path) -> FrameGroup:
 
 
 def test_a_frame_is_decoded_once_for_all_its_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Path] = []
+    opened_paths: list[Path] = []
     decode = judging.decode_frame
     monkeypatch.setattr(
         judging,
         "decode_frame",
-        lambda data, *, path, **given: (opened.append(path), decode(data, path=path, **given))[1],
+        lambda data, *, path, **options: (opened_paths.append(path), decode(data, path=path, **options))[1],
     )
-    found = Auditor(_Judge(maps=False), load_policy("default"), tmp_path)(_group(tmp_path))
-    assert [entry.id for entry in found] == ["m0", "m1", "m2"]
-    assert opened == [tmp_path / "f.png"]
+    entries = Auditor(_Judge(maps=False), load_policy("default"), tmp_path)(_group(tmp_path))
+    assert [entry.id for entry in entries] == ["m0", "m1", "m2"]
+    assert opened_paths == [tmp_path / "f.png"]
 
 
-class _Together(_Judge):
+class _BatchJudge(_Judge):
     """Takes several masks at once, and keeps how many."""
 
     def __init__(self) -> None:
@@ -82,15 +82,17 @@ class _Together(_Judge):
 
     def batch(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> list[Verdict]:
         self.counts.append(len(cases))
-        return [self(case, one) for case, one in zip(cases, predictions, strict=True)]
+        return [self(case, prediction) for case, prediction in zip(cases, predictions, strict=True)]
 
 
 def test_masks_of_several_frames_are_judged_at_once_and_one_bad_frame_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    items = [replace(item, id=f"{name}/{item.id}") for name in "abc" for item in _group(_made(tmp_path / name)).items]
+    items = [
+        replace(item, id=f"{name}/{item.id}") for name in "abc" for item in _group(_new_folder(tmp_path / name)).items
+    ]
     (tmp_path / "b" / "f.png").write_bytes(b"")
-    judge, policy = _Together(), load_policy("default")
+    judge, policy = _BatchJudge(), load_policy("default")
     (group,) = frame_groups(items, joined=9)
     results = {entry.id: entry for entry in Auditor(judge, policy, tmp_path)(group)}
     assert judge.counts == [6]
@@ -110,7 +112,7 @@ def test_masks_of_several_frames_are_judged_at_once_and_one_bad_frame_costs_itse
     assert judge.counts == [], "neither large frames nor the masks of one are held together"
 
 
-def _made(folder: Path) -> Path:
+def _new_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 
@@ -119,7 +121,8 @@ def _made(folder: Path) -> Path:
 def test_small_frames_are_joined_and_no_frame_is_torn(tmp_path: Path, joined: int, sizes: list[int]) -> None:
     mask = MaskRef(path=tmp_path / "m.png")
     items = [
-        Item(id=f"{name}{at}", frame=tmp_path / name, mask=mask) for name, at in zip("aaabcc", range(6), strict=True)
+        Item(id=f"{name}{index}", frame=tmp_path / name, mask=mask)
+        for name, index in zip("aaabcc", range(6), strict=True)
     ]
     groups = list(frame_groups(items, done={"b9"}, joined=joined))
     assert [group.size for group in groups] == sizes
@@ -129,7 +132,7 @@ def test_small_frames_are_joined_and_no_frame_is_torn(tmp_path: Path, joined: in
 
 def test_the_first_item_goes_alone_and_none_is_lost(tmp_path: Path) -> None:
     mask = MaskRef(path=tmp_path / "m.png")
-    items = [Item(id=f"a{at}", frame=tmp_path / "a", mask=mask) for at in range(4)]
+    items = [Item(id=f"a{index}", frame=tmp_path / "a", mask=mask) for index in range(4)]
     groups = list(first_alone(frame_groups(items, done={"a0"})))
     assert [sorted(group.wanted) for group in groups] == [["a1"], ["a2", "a3"]]
     assert [group.items for group in groups] == [tuple(items)] * 2
@@ -139,22 +142,22 @@ def test_the_first_item_goes_alone_and_none_is_lost(tmp_path: Path) -> None:
 
 def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Path) -> None:
     group, policy = _group(tmp_path), load_policy("default")
-    told = Auditor(_Judge(maps=True), policy, tmp_path)(group)
+    entries = Auditor(_Judge(maps=True), policy, tmp_path)(group)
     silent = Auditor(_Judge(maps=False), policy, tmp_path)(group)
-    (row,) = told[0].rows["verdicts.jsonl"]
+    (row,) = entries[0].rows["verdicts.jsonl"]
     assert row["missing_share"] == pytest.approx(0.25, abs=0.03)
     assert row["extra_share"] == 0
-    assert told[0].rows["thumbnails.jsonl"] != silent[0].rows["thumbnails.jsonl"]
-    (without,) = silent[0].rows["verdicts.jsonl"]
-    assert "missing_share" not in without
+    assert entries[0].rows["thumbnails.jsonl"] != silent[0].rows["thumbnails.jsonl"]
+    (row_without,) = silent[0].rows["verdicts.jsonl"]
+    assert "missing_share" not in row_without
 
 
 def test_how_far_off_probabilities_may_be_is_on_record_beside_them(tmp_path: Path) -> None:
     group, policy = _group(tmp_path), load_policy("default")
-    told, unmeasured, silent = (
+    measured, unmeasured, silent = (
         Auditor(_Judge(maps=False, good=good, prob_shift=shift), policy, tmp_path)(group)[0].rows["verdicts.jsonl"][0]
         for good, shift in ((0.9, 0.31), (0.9, None), (None, 0.31))
     )
-    assert (told["prob_iou_80"], told["prob_shift"], told["action"]) == (0.9, 0.31, "accept")
+    assert (measured["prob_iou_80"], measured["prob_shift"], measured["action"]) == (0.9, 0.31, "accept")
     assert "prob_shift" not in unmeasured
     assert "prob_shift" not in silent

@@ -26,10 +26,10 @@ def _table(path: Path, *lines: str, header: str = "id,label") -> Path:
 
 
 def test_a_table_is_read_with_words_or_ious(tmp_path: Path) -> None:
-    known = {"a", "b", "c", "=d", "e"}
-    words = read_labels(_table(tmp_path / "w.csv", "a,good", "b, Bad", "c,unsure", "'=d,good", "e,"), known=known)
+    known_ids = {"a", "b", "c", "=d", "e"}
+    words = read_labels(_table(tmp_path / "w.csv", "a,good", "b, Bad", "c,unsure", "'=d,good", "e,"), known=known_ids)
     assert {name: label.good for name, label in words.items()} == {"a": True, "b": False, "c": None, "=d": True}
-    ious = read_labels(_table(tmp_path / "i.csv", "a,0.8,0.1", "b,.79,1", header="id,true_iou,iou"), known=known)
+    ious = read_labels(_table(tmp_path / "i.csv", "a,0.8,0.1", "b,.79,1", header="id,true_iou,iou"), known=known_ids)
     assert {name: (label.iou, label.good) for name, label in ious.items()} == {"a": (0.8, True), "b": (0.79, False)}
 
 
@@ -51,8 +51,8 @@ def test_a_wrong_table_is_refused(tmp_path: Path, lines: tuple[str, ...], header
 
 def test_a_label_beside_the_judge_s_iou_is_not_taken_for_truth(tmp_path: Path) -> None:
     """``verdicts.csv`` with a column of labels: its ``iou`` is the judge's."""
-    found = read_labels(_table(tmp_path / "v.csv", "a,.9,bad", "b,.3,", header="id,iou,label"), known={"a", "b"})
-    assert {name: (label.word, label.iou) for name, label in found.items()} == {"a": ("bad", None)}
+    labels = read_labels(_table(tmp_path / "v.csv", "a,.9,bad", "b,.3,", header="id,iou,label"), known={"a", "b"})
+    assert {name: (label.word, label.iou) for name, label in labels.items()} == {"a": ("bad", None)}
 
 
 def test_marks_go_unchanged_through_score_gate_and_calibrate(judged: Path, tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_marks_go_unchanged_through_score_gate_and_calibrate(judged: Path, tmp_p
     bad, good, unsure = order[:8], order[9:], order[8]
     marks = tmp_path / "marks.csv"
     marks.write_bytes(page_marks({**dict.fromkeys(bad, "bad"), unsure: "unsure", **dict.fromkeys(good, "good")}))
-    ran = auscult("score", judged, marks)
-    assert ran.code == 0, ran
-    assert "64: 55 good, 8 bad, 1 unsure" in ran.out
-    assert "1.000" in ran.out, "the estimates rank the good above the bad"
+    result = auscult("score", judged, marks)
+    assert result.code == 0, result
+    assert "64: 55 good, 8 bad, 1 unsure" in result.out
+    assert "1.000" in result.out, "the estimates rank the good above the bad"
     gated = gate_record(
         GateOptions(folder=judged, calibration=marks, accept_error=0.2, confidence=0.9, out=tmp_path / "gate")
     )
@@ -72,6 +72,6 @@ def test_marks_go_unchanged_through_score_gate_and_calibrate(judged: Path, tmp_p
     assert not set(bad) & set(gated.accepted), "what a person called bad is never accepted"
     assert gated.calibration.without_truth == 1
     assert any("would be marked bad" in sentence for sentence in gated.sentences)
-    made = calibrate_record(CalibrateOptions(folder=judged, labels=marks, out=tmp_path / "calibrated"))
-    assert (made.labels, made.known, made.notes) == (63, False, ("1 mask marked as unsure",))
+    calibrated = calibrate_record(CalibrateOptions(folder=judged, labels=marks, out=tmp_path / "calibrated"))
+    assert (calibrated.labels, calibrated.known, calibrated.notes) == (63, False, ("1 mask marked as unsure",))
     assert {row["id"] for row in rows(tmp_path / "calibrated" / "verdicts.jsonl")} == iou.keys()

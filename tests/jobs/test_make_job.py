@@ -35,8 +35,8 @@ COUNT = 4
 FRAMES = 4
 
 
-def options(out: Path, **more: Any) -> MakeOptions:
-    return MakeOptions(**{"out": out, "count": COUNT, "seed": 7, "scene": SCENE, "workers": 0, **more})
+def options(out: Path, **fields: Any) -> MakeOptions:
+    return MakeOptions(**{"out": out, "count": COUNT, "seed": 7, "scene": SCENE, "workers": 0, **fields})
 
 
 @pytest.fixture(scope="module")
@@ -68,17 +68,19 @@ def test_killed_and_repeated_it_comes_to_the_same_bytes(made: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", program])
     end = time.monotonic() + 60
-    while len(rows(out / "scenes.jsonl") if _whole(out / "scenes.jsonl") else []) < 2 and process.poll() is None:
+    while (
+        len(rows(out / "scenes.jsonl") if _has_whole_lines(out / "scenes.jsonl") else []) < 2 and process.poll() is None
+    ):
         assert time.monotonic() < end
         time.sleep(0.002)
     process.kill()
-    killed = process.wait()
-    assert killed == -signal.SIGKILL
+    exit_code = process.wait()
+    assert exit_code == -signal.SIGKILL
     make_scenes(options(out))
     assert material(out) == material(made)
 
 
-def _whole(path: Path) -> bool:
+def _has_whole_lines(path: Path) -> bool:
     return path.exists() and path.read_bytes().endswith(b"\n")
 
 
@@ -88,10 +90,10 @@ def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypa
     out = made.parent / "late"
     real = make.choose
 
-    def failing(seed: int, index: int, **more: Any) -> ScenePlan:
+    def failing(seed: int, index: int, **fields: Any) -> ScenePlan:
         if index == 2:
             raise InputError("not now")
-        return real(seed, index, **more)
+        return real(seed, index, **fields)
 
     with monkeypatch.context() as patch:
         patch.setattr(make, "choose", failing)
@@ -110,8 +112,8 @@ def test_a_larger_count_adds_and_other_arguments_are_refused(made: Path) -> None
     make_scenes(options(out, count=2))
     make_scenes(options(out))
     assert material(out) == material(made)
-    for other, says in (({"seed": 8}, "seed"), ({"split": "train"}, "split"), ({"expressions": 3}, "expressions")):
-        with pytest.raises(Mismatch, match=says):
+    for other, message in (({"seed": 8}, "seed"), ({"split": "train"}, "split"), ({"expressions": 3}, "expressions")):
+        with pytest.raises(Mismatch, match=message):
             make_scenes(options(out, **other))
     with pytest.raises(Mismatch, match=f"holds {COUNT} scenes, 3 are asked for"):
         make_scenes(options(out, count=3))
@@ -125,20 +127,20 @@ def test_every_line_replays_its_files(made: Path) -> None:
     for row in rows(made / "scenes.jsonl")[:2]:
         plan = ScenePlan.from_json(row["plan"])
         shots = Stage(plan, GENERATED.looks).key_shots()
-        nulls = any(one["target"] is None for one in row["expressions"])
+        nulls = any(expression["target"] is None for expression in row["expressions"])
         for name, data in files_of(plan, shots, hear(plan, GENERATED.sounds).samples, nulls=nulls).items():
             assert (made / name).read_bytes() == data
 
 
 def test_every_expression_is_proven_by_the_facts_on_record(made: Path) -> None:
-    told = 0
+    n_named = 0
     for row in rows(made / "scenes.jsonl"):
         facts = facts_from_json(row["facts"])
-        for one in row["expressions"]:
-            expected = frozenset() if one["target"] is None else {one["target"]}
-            assert named(one["form"], facts) == expected
-            told += 1
-    assert told >= 12
+        for expression in row["expressions"]:
+            expected = frozenset() if expression["target"] is None else {expression["target"]}
+            assert named(expression["form"], facts) == expected
+            n_named += 1
+    assert n_named >= 12
 
 
 def test_the_table_and_the_masks_agree(made: Path) -> None:
@@ -151,11 +153,11 @@ def test_the_table_and_the_masks_agree(made: Path) -> None:
         assert len(list((made / "media" / folder / "frames").iterdir())) == FRAMES
         masks = sorted((made / "gt_mask" / folder / f"fid_{row['fid']}").iterdir())
         assert [path.name for path in masks] == [f"{n:05d}.png" for n in range(FRAMES)]
-        shown = [np.asarray(Image.open(path)).any() for path in masks]
+        any_shown = [np.asarray(Image.open(path)).any() for path in masks]
         if row["split"] == "test_n":
-            assert not any(shown)
+            assert not any(any_shown)
         else:
-            assert sum(shown) >= 3
+            assert sum(any_shown) >= 3
             assert row["split"] == scenes[row["vid"]]["split"]
     for vid, scene in scenes.items():
         folders = {path.name for path in (made / "gt_mask" / vid).iterdir()} - {"fid_0"}
@@ -175,16 +177,16 @@ def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_pat
     for split in SPLITS:
         make_scenes(options(tmp_path / split, count=1, split=split))
         table = list(csv.DictReader(io.StringIO((tmp_path / split / "metadata.csv").read_text(encoding="utf-8"))))
-        found = {row["split"] for row in table}
-        assert found == {split} if split == "train" else found == {split, "test_n"}
+        splits = {row["split"] for row in table}
+        assert splits == {split} if split == "train" else splits == {split, "test_n"}
         (scene,) = rows(tmp_path / split / "scenes.jsonl")
-        categories = {thing["id"]: thing["look"]["category"] for thing in scene["plan"]["objects"]}
-        referred = {categories[one["target"]] for one in scene["expressions"] if one["target"]}
+        categories = {scene_object["id"]: scene_object["look"]["category"] for scene_object in scene["plan"]["objects"]}
+        referred = {categories[expression["target"]] for expression in scene["expressions"] if expression["target"]}
         assert referred <= set(divide(GENERATED)[split].targets)
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("fields", "message"),
     [
         ({"count": 0}, "--count 0"),
         ({"scene": SceneOptions(objects=(1, 4))}, "--objects 1-4"),
@@ -202,10 +204,10 @@ def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_pat
     ],
 )
 def test_what_is_out_of_range_is_refused_before_anything_is_written(
-    tmp_path: Path, more: dict[str, Any], says: str
+    tmp_path: Path, fields: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=says):
-        make_scenes(options(tmp_path / "out", **more))
+    with pytest.raises(UsageError, match=message):
+        make_scenes(options(tmp_path / "out", **fields))
     assert not (tmp_path / "out").exists()
 
 
@@ -213,11 +215,11 @@ def own_folder(root: Path) -> Path:
     """Cut-outs of four categories, two backgrounds each way, and files that cannot be used."""
     rng = np.random.default_rng(0)
     for number, category in enumerate(("cup", "car", "cat", "bell")):
-        for one in range(3):
-            picture = np.zeros((60 + 5 * one, 50, 4), np.uint8)
-            picture[5:-5, 5:-5] = (60 * number, 200 - 40 * one, 90, 255)
+        for index in range(3):
+            picture = np.zeros((60 + 5 * index, 50, 4), np.uint8)
+            picture[5:-5, 5:-5] = (60 * number, 200 - 40 * index, 90, 255)
             picture[..., :3] += rng.integers(0, 20, (*picture.shape[:2], 3), dtype=np.uint8)
-            path = root / "cutouts" / category / f"{one}.png"
+            path = root / "cutouts" / category / f"{index}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(picture).save(path)
     (root / "backgrounds").mkdir()
@@ -233,10 +235,14 @@ def test_a_users_folder_is_used_and_what_is_broken_is_left_out(tmp_path: Path) -
     out = tmp_path / "out"
     summary, tables = make_scenes(options(out, assets=root, count=3))
     assert (summary.ok, summary.failed) == (3, 0)
-    left = next(table for table in tables if table.title == "assets left out")
-    assert [Path(row[0]).name for row in left.rows] == ["broken.png"]
+    left_out = next(table for table in tables if table.title == "assets left out")
+    assert [Path(row[0]).name for row in left_out.rows] == ["broken.png"]
     assert any(row["path"].endswith("broken.png") for row in rows(out / "errors.jsonl"))
-    categories = {thing["look"]["category"] for row in rows(out / "scenes.jsonl") for thing in row["plan"]["objects"]}
+    categories = {
+        scene_object["look"]["category"]
+        for row in rows(out / "scenes.jsonl")
+        for scene_object in row["plan"]["objects"]
+    }
     assert categories <= {"cup", "car", "cat", "bell"}
     (root / "cutouts" / "cup" / "broken.png").unlink()
     with pytest.raises(Mismatch, match="asset_files"):
@@ -254,18 +260,18 @@ def test_only_files_that_can_be_used_are_hashed(tmp_path: Path, monkeypatch: pyt
     (root / "cutouts" / "cup" / "gone.png").symlink_to("nowhere.png")
     (root / "cutouts" / "cup" / "notes.psd").write_bytes(b"layers")
     (root / "backgrounds" / "names.csv").write_text("file,name\nwall0.png,tree\n")
-    read: list[str] = []
+    read_paths: list[str] = []
     real = make.digest_file
 
     def listening(path: Path) -> str:
-        read.append(path.relative_to(root).as_posix())
+        read_paths.append(path.relative_to(root).as_posix())
         return real(path)
 
     monkeypatch.setattr(make, "digest_file", listening)
     out = tmp_path / "out"
     make_scenes(options(out, assets=root, count=1))
-    assert set(read) == {
-        *(f"cutouts/{category}/{one}.png" for category in ("cup", "car", "cat", "bell") for one in range(3)),
+    assert set(read_paths) == {
+        *(f"cutouts/{category}/{number}.png" for category in ("cup", "car", "cat", "bell") for number in range(3)),
         *(f"backgrounds/wall{number}.png" for number in range(4)),
         "cutouts/cup/broken.png",
         "backgrounds/names.csv",
@@ -296,11 +302,11 @@ def test_a_damaged_line_is_named_with_the_next_step(
     lines = (out / name).read_bytes().splitlines(keepends=True)
     lines[1] = json.dumps(line).encode() + b"\n"
     (out / name).write_bytes(b"".join(lines))
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as error:
         make_scenes(options(out))
-    assert (caught.value.path, caught.value.line) == (str(out / name), 2)
-    assert caught.value.expected
-    assert "--overwrite" in caught.value.hint
+    assert (error.value.path, error.value.line) == (str(out / name), 2)
+    assert error.value.expected
+    assert "--overwrite" in error.value.hint
 
 
 def test_a_removed_line_is_made_again_and_a_doubled_one_refused(made: Path, tmp_path: Path) -> None:

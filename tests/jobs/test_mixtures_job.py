@@ -32,8 +32,8 @@ from small_inputs import tree
 SHORT = MixtureOptions(seconds=(2, 3), channels="any")
 
 
-def make(out: Path, **more: Any) -> Summary:
-    summary, _ = make_mixtures(MixturesOptions(**{"out": out, "seed": 4, "workers": 0, "mixture": SHORT, **more}))
+def make(out: Path, **options: Any) -> Summary:
+    summary, _ = make_mixtures(MixturesOptions(**{"out": out, "seed": 4, "workers": 0, "mixture": SHORT, **options}))
     return summary
 
 
@@ -63,9 +63,9 @@ def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None
 
 
 def test_it_is_an_input_whose_scores_are_those_of_its_files(made: Path) -> None:
-    found = read_sounds(made)
-    assert (len(found.items), found.problems) == (6, ())
-    for item in found.items:
+    sound_input_ = read_sounds(made)
+    assert (len(sound_input_.items), sound_input_.problems) == (6, ())
+    for item in sound_input_.items:
         truth = item.truth
         assert truth is not None
         assert truth.stem is not None
@@ -115,15 +115,15 @@ def test_a_plan_of_a_sound_that_is_not_there_fails_alone(made: Path, tmp_path: P
 
 
 def test_a_recording_that_cannot_be_read_is_shown(tmp_path: Path) -> None:
-    for at, label in enumerate(("bird", "rain", "saw")):
+    for class_index, label in enumerate(("bird", "rain", "saw")):
         for number in range(6):
             path = tmp_path / "mine" / "sounds" / label / f"{number}.wav"
             path.parent.mkdir(parents=True, exist_ok=True)
-            noise = np.random.default_rng(10 * at + number).uniform(-0.5, 0.5, (1, 8000))
+            noise = np.random.default_rng(10 * class_index + number).uniform(-0.5, 0.5, (1, 8000))
             path.write_bytes(encode_wav(noise.astype(np.float32), 8000))
     (tmp_path / "mine" / "sounds" / "bird" / "bad.wav").write_text("no sound")
-    asked = MixturesOptions(out=tmp_path / "out", count=1, seed=4, workers=0, mixture=SHORT, assets=tmp_path / "mine")
-    _, tables = make_mixtures(asked)
+    options = MixturesOptions(out=tmp_path / "out", count=1, seed=4, workers=0, mixture=SHORT, assets=tmp_path / "mine")
+    _, tables = make_mixtures(options)
     (left_out,) = (table for table in tables if table.title == "assets left out")
     assert [Path(row[0]).name for row in left_out.rows] == ["bad.wav"]
 
@@ -145,12 +145,12 @@ def test_datasets_reads_the_folder_and_keeps_files(made: Path, tmp_path: Path, m
     encoders = ModuleType("torchcodec.encoders")
     monkeypatch.setattr(encoders, "AudioEncoder", None, raising=False)
     monkeypatch.setitem(sys.modules, "torchcodec.encoders", encoders)
-    found = datasets.load_dataset(str(made), cache_dir=str(tmp_path))["mixtures"]
+    dataset = datasets.load_dataset(str(made), cache_dir=str(tmp_path))["mixtures"]
     for column in ("mixture", "target"):
-        found = found.cast_column(column, datasets.Audio(decode=False))
+        dataset = dataset.cast_column(column, datasets.Audio(decode=False))
     items = {item.id: item for item in read_sounds(made).items}
-    assert {row["id"] for row in found} == set(items)
-    for row in found:
+    assert {row["id"] for row in dataset} == set(items)
+    for row in dataset:
         truth = items[row["id"]].truth
         assert truth is not None
         assert (Path(row["mixture"]["path"]), Path(row["target"]["path"])) == (items[row["id"]].mixture, truth.stem)
@@ -167,35 +167,38 @@ def test_a_scene_has_stem_masks_and_frames_of_one_object(tmp_path: Path) -> None
         assert item.truth.others
         assert np.abs(read_sound(item.truth.stem).samples).max() > 0.01
         assert item.query.picture is not None
-        seen = 0
-        for shown in sorted(item.query.picture.iterdir()):
-            frame = read_frame(tmp_path / "scenes" / item.extra["frames"] / shown.name)
+        n_pixels = 0
+        for picture_path in sorted(item.query.picture.iterdir()):
+            frame = read_frame(tmp_path / "scenes" / item.extra["frames"] / picture_path.name)
             mask = read_mask(
-                MaskRef(path=tmp_path / "scenes" / item.extra["masks"] / f"{shown.stem}.png"), size=frame.shape[:2]
+                MaskRef(path=tmp_path / "scenes" / item.extra["masks"] / f"{picture_path.stem}.png"),
+                size=frame.shape[:2],
             ).mask
-            blanked = read_frame(shown).astype(int)
-            seen += int(np.count_nonzero(mask))
+            blanked = read_frame(picture_path).astype(int)
+            n_pixels += int(np.count_nonzero(mask))
             assert blanked[~mask].mean() < 4 if (~mask).any() else True
             assert np.abs(blanked - frame)[mask].mean() < 12 if mask.any() else True
-        assert seen > 0
+        assert n_pixels > 0
 
 
 @pytest.mark.slow
 def test_mixtures_of_scenes_are_made_again_from_their_plans(tmp_path: Path) -> None:
     options = MixtureOptions(seconds=(3, 3), channels="any", loudness_lufs=-30.0)
-    first, again = tmp_path / "scenes", tmp_path / "again"
+    first, second = tmp_path / "scenes", tmp_path / "again"
     make(first, count=2, seed=7, data="scenes", mixture=options)
     rows = lines(first / "plans.jsonl")
     bad = {**rows[0], "object": "77"}
     plans = tmp_path / "plans.jsonl"
     plans.write_text("\n".join(map(json.dumps, [rows[1], bad, rows[0]])))
-    summary = make(again, data="scenes", plans=plans, seed=99)  # with other options, since all is in the plans
+    summary = make(second, data="scenes", plans=plans, seed=99)  # with other options, since all is in the plans
     assert (summary.ok, summary.failed) == (2, 1)
-    assert "object" in lines(again / "errors.jsonl")[0]["error"]
-    made = sorted(path.relative_to(first) for path in first.rglob("*") if path.suffix in {".wav", ".jpg", ".png"})
-    assert len(made) > 20
-    assert all((first / name).read_bytes() == (again / name).read_bytes() for name in made)
-    assert {row["id"]: row for row in lines(again / "items.jsonl")} == {
+    assert "object" in lines(second / "errors.jsonl")[0]["error"]
+    media_paths = sorted(
+        path.relative_to(first) for path in first.rglob("*") if path.suffix in {".wav", ".jpg", ".png"}
+    )
+    assert len(media_paths) > 20
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in media_paths)
+    assert {row["id"]: row for row in lines(second / "items.jsonl")} == {
         row["id"]: row for row in lines(first / "items.jsonl")
     }
     with pytest.raises(NothingToDo) as error:
@@ -213,21 +216,21 @@ def test_scenes_of_a_changed_folder_are_other_mixtures(tmp_path: Path) -> None:
         picture = np.zeros((150, 260, 4), np.uint8)
         picture[5:-5, 5:-5] = (10 * number, 80, 90, 255)
         Image.fromarray(picture if path.parts[-3] == "cutouts" else picture[..., :3]).save(path)
-    asked = MixturesOptions(out=tmp_path / "out", count=1, data="scenes", assets=tmp_path)
-    before = MakeMixtures(asked).manifest()["inputs"]
-    assert MakeMixtures(asked).manifest()["inputs"] == before
+    options = MixturesOptions(out=tmp_path / "out", count=1, data="scenes", assets=tmp_path)
+    before = MakeMixtures(options).manifest()["inputs"]
+    assert MakeMixtures(options).manifest()["inputs"] == before
     pictures[0].write_bytes(pictures[1].read_bytes() + b"more")
-    assert MakeMixtures(asked).manifest()["inputs"] != before
+    assert MakeMixtures(options).manifest()["inputs"] != before
 
 
 def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
-    own = replace(ASSETS, own_voices=True)
+    own_assets = replace(ASSETS, own_voices=True)
     with pytest.raises(UsageError, match="calibration"):
-        SceneMixtures(own, MixtureOptions(split="calibration"))
+        SceneMixtures(own_assets, MixtureOptions(split="calibration"))
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("options", "message"),
     [
         ({}, "--count"),
         ({"count": 1, "mixture": MixtureOptions(seconds=(1, 3))}, "--seconds"),
@@ -246,8 +249,8 @@ def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
         ({"plans": Path("missing.jsonl"), "data": "scenes"}, "does not exist"),
     ],
 )
-def test_options_out_of_range_are_refused(tmp_path: Path, more: dict[str, Any], told: str) -> None:
+def test_options_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
-        make(tmp_path / "out", **more)
-    assert told in str(error.value)
+        make(tmp_path / "out", **options)
+    assert message in str(error.value)
     assert not (tmp_path / "out").exists()

@@ -23,11 +23,11 @@ from small_records import DOT, record, verdict
 AUCS = ("auc_judge", "auc_model_score", "auc_combined")
 
 
-def made(out: Path, *, n: int = 120, true: int = 120, alike: float = 0.0) -> Summary:
+def scored_record(out: Path, *, n: int = 120, true: int = 120, shared_share: float = 0.0) -> Summary:
     """Masks whose estimate and score each know half of the truth; ``alike`` makes the score follow the estimate."""
     rng = np.random.default_rng(8)
     first, second = rng.random(n), rng.random(n)
-    scores = alike * first + (1 - alike) * second
+    scores = shared_share * first + (1 - shared_share) * second
     ious = np.clip(0.3 + 0.5 * (first + second), 0, 1)
     lines = [
         (
@@ -46,30 +46,30 @@ def made(out: Path, *, n: int = 120, true: int = 120, alike: float = 0.0) -> Sum
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("scores")
-    made(place / "out")
+    scored_record(place / "out")
     return place / "out"
 
 
 def metrics(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())["metrics"]
-    return found
+    stored_metrics: dict[str, Any] = json.loads((folder / "summary.json").read_text())["metrics"]
+    return stored_metrics
 
 
 def test_agreement_is_told_with_its_interval(kept: Path, tmp_path: Path) -> None:
-    apart = metrics(kept)["agreement_with_model_score"]
-    assert apart["n"] == 120
-    assert -1 <= apart["low"] < apart["value"] < apart["high"] < 0.5
-    assert "metric:spearman" in apart["signature"]
-    alike = made(tmp_path / "alike", alike=0.9).metrics["agreement_with_model_score"]
-    assert alike["low"] > 0.9
+    agreement = metrics(kept)["agreement_with_model_score"]
+    assert agreement["n"] == 120
+    assert -1 <= agreement["low"] < agreement["value"] < agreement["high"] < 0.5
+    assert "metric:spearman" in agreement["signature"]
+    high_agreement = scored_record(tmp_path / "alike", shared_share=0.9).metrics["agreement_with_model_score"]
+    assert high_agreement["low"] > 0.9
     assert "agreement with the model's own score" in auscult("report", kept).out
 
 
 def test_both_together_are_worth_more_out_of_fold_where_each_knows_half(kept: Path) -> None:
-    found = metrics(kept)
-    judge, score, both = (found[name] for name in AUCS)
-    assert both["low"] > max(judge["value"], score["value"])
-    assert both["n"] == 120
+    metrics_ = metrics(kept)
+    judge, score, combined = (metrics_[name] for name in AUCS)
+    assert combined["low"] > max(judge["value"], score["value"])
+    assert combined["n"] == 120
     order = rows(kept / "combined.jsonl")
     assert sorted(row["id"] for row in order) == [f"m{place:03}" for place in range(120)]
     assert [row["combined"] for row in order] == sorted(row["combined"] for row in order)
@@ -91,9 +91,9 @@ def test_the_page_shows_the_strongest_disagreements_with_their_ranks(kept: Path)
     page = (kept / "report.html").read_text()
     table = json.loads((kept / "tables" / "model_score_2_disagreements.json").read_text())
     assert len(table["rows"]) == 12
-    apart = [abs(int(row[2]) - int(row[4])) for row in table["rows"]]
-    assert apart == sorted(apart, reverse=True)
-    assert apart[0] > 90
+    rank_gaps = [abs(int(row[2]) - int(row[4])) for row in table["rows"]]
+    assert rank_gaps == sorted(rank_gaps, reverse=True)
+    assert rank_gaps[0] > 90
     assert 'data-view="score"' in page
     section = page[page.index('<section id="score"') :]
     section = section[: section.index("</section>")]
@@ -106,13 +106,13 @@ def test_the_page_shows_the_strongest_disagreements_with_their_ranks(kept: Path)
 
 
 def test_without_enough_truth_one_sentence_says_what_is_missing(tmp_path: Path) -> None:
-    few = made(tmp_path / "few", true=59)
+    few = scored_record(tmp_path / "few", true=59)
     assert "agreement_with_model_score" in few.metrics
     assert not set(AUCS) & set(few.metrics)
     assert not (tmp_path / "few" / "combined.jsonl").exists()
     page = (tmp_path / "few" / "report.html").read_text()
     assert "Where the true IoU of 60 of these masks is known, both are combined; it is of 59." in page
-    made(tmp_path / "none", true=0)
+    scored_record(tmp_path / "none", true=0)
     assert "both are combined" not in (tmp_path / "none" / "report.html").read_text()
 
 
@@ -150,9 +150,9 @@ def test_a_score_that_is_none_and_one_mask_alone_say_nothing(tmp_path: Path) -> 
 # --- from the command to the record ---
 
 
-def _audited(source: Path, out: Path, scores: Path, **more: Any) -> Summary:
+def _audit_with_scores(source: Path, out: Path, scores: Path, **options: Any) -> Summary:
     return audit_folder(
-        AuditOptions(source=source, out=out, judge="cues", listing=ListOptions(scores=scores), workers=0, **more)
+        AuditOptions(source=source, out=out, judge="cues", listing=ListOptions(scores=scores), workers=0, **options)
     )
 
 
@@ -161,24 +161,26 @@ def test_scores_beside_the_input_stand_in_the_verdicts_and_are_never_judged_by(t
     (tmp_path / "s.csv").write_text("id,score\na,0.9\nb,0.1\nzz,3\n")
     plain = tmp_path / "plain"
     audit_folder(AuditOptions(source=source, out=plain, judge="cues", workers=0))
-    ran = auscult(
+    result = auscult(
         "audit", source, "--scores", tmp_path / "s.csv", "--judge", "cues", "--out", tmp_path / "out", "--workers", 1,
         "--quiet",
     )  # fmt: skip
-    assert ran.code == 0, ran
-    assert "note: 1 score is of an id that is none of the input's: 'zz'" in ran.err
-    assert "note: 1 mask without a score of the model's own" in ran.err
-    told = {row["id"]: row for row in rows(tmp_path / "out" / "verdicts.jsonl")}
-    assert {name: row.get("model_score") for name, row in told.items()} == {"a": 0.9, "b": 0.1, "c": None}
+    assert result.code == 0, result
+    assert "note: 1 score is of an id that is none of the input's: 'zz'" in result.err
+    assert "note: 1 mask without a score of the model's own" in result.err
+    verdict_of = {row["id"]: row for row in rows(tmp_path / "out" / "verdicts.jsonl")}
+    assert {name: row.get("model_score") for name, row in verdict_of.items()} == {"a": 0.9, "b": 0.1, "c": None}
     for row in rows(plain / "verdicts.jsonl"):
-        same = {key: value for key, value in told[row["id"]].items() if key not in {"model_score", "seconds"}}
-        assert same == {key: value for key, value in row.items() if key != "seconds"}
+        without_score = {
+            key: value for key, value in verdict_of[row["id"]].items() if key not in {"model_score", "seconds"}
+        }
+        assert without_score == {key: value for key, value in row.items() if key != "seconds"}
     assert read_manifest(tmp_path / "out")["arguments"]["given"]["scores"] == str(tmp_path / "s.csv")
     bad = tmp_path / "bad.csv"
     bad.write_text("id,score\na,0.9\nb,good\n")
-    ran = auscult("audit", source, "--scores", bad, "--out", tmp_path / "none", "--quiet")
-    assert (ran.code, ran.out) == (2, "")
-    assert f"{bad}:3" in ran.err
+    result = auscult("audit", source, "--scores", bad, "--out", tmp_path / "none", "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert f"{bad}:3" in result.err
     assert not (tmp_path / "none").exists()
 
 
@@ -186,10 +188,10 @@ def test_scores_that_changed_are_not_mixed_with_those_on_record(tmp_path: Path) 
     source = folder_input(tmp_path / "in", ("a", "b"))
     scores = tmp_path / "s.csv"
     scores.write_text("id,score\na,0.9\nb,0.1\n")
-    first = _audited(source, tmp_path / "out", scores)
-    assert _audited(source, tmp_path / "out", scores) == first
+    first = _audit_with_scores(source, tmp_path / "out", scores)
+    assert _audit_with_scores(source, tmp_path / "out", scores) == first
     for content in ("id,score\na,0.9\nb,0.2\n", "id,score\na,0.9\n"):
         scores.write_text(content)
         with pytest.raises(Mismatch, match=r"the model's own score of it was 0\.1"):
-            _audited(source, tmp_path / "out", scores)
-    assert _audited(source, tmp_path / "out", scores, overwrite=True).ok == 2
+            _audit_with_scores(source, tmp_path / "out", scores)
+    assert _audit_with_scores(source, tmp_path / "out", scores, overwrite=True).ok == 2

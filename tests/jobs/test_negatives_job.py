@@ -31,24 +31,26 @@ COCO = coco_categories()
 SIZE = (60, 80)
 
 
-def polygon(left: int, top: int, right: int, bottom: int) -> list[list[int]]:
-    return [[left, top, right, top, right, bottom, left, bottom]]
+def polygon(left_px: int, top: int, right: int, bottom: int) -> list[list[int]]:
+    return [[left_px, top, right, top, right, bottom, left_px, bottom]]
 
 
-def annotation(number: int, image: int, category: int, box: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
-    left, top, right, bottom = box
+def annotation(number: int, image: int, category: int, box: tuple[int, int, int, int], **fields: Any) -> dict[str, Any]:
+    left_px, top, right, bottom = box
     row = {"id": number, "image_id": image, "category_id": category, "iscrowd": 0, "segmentation": polygon(*box)}
-    return {**row, "bbox": [left, top, right - left, bottom - top], **more}
+    return {**row, "bbox": [left_px, top, right - left_px, bottom - top], **fields}
 
 
-CATEGORIES = [{"id": at, "name": name} for at, name in enumerate(COCO.names, start=1)]
+CATEGORIES = [{"id": index, "name": name} for index, name in enumerate(COCO.names, start=1)]
 NUMBER = {row["name"]: row["id"] for row in CATEGORIES}
 
 
-def instances(**more: Any) -> dict[str, Any]:
+def instances(**fields: Any) -> dict[str, Any]:
     crowd = annotation(5, 2, NUMBER["person"], (0, 0, 80, 20), iscrowd=1)
     return {
-        "images": [{"id": at, "file_name": f"{at}.jpg", "height": SIZE[0], "width": SIZE[1]} for at in (1, 2, 3)],
+        "images": [
+            {"id": index, "file_name": f"{index}.jpg", "height": SIZE[0], "width": SIZE[1]} for index in (1, 2, 3)
+        ],
         "annotations": [
             annotation(1, 1, NUMBER["dog"], (2, 10, 30, 50)),
             annotation(2, 1, NUMBER["couch"], (10, 5, 78, 58)),
@@ -57,12 +59,12 @@ def instances(**more: Any) -> dict[str, Any]:
             crowd,
         ],
         "categories": CATEGORIES,
-        **more,
+        **fields,
     }
 
 
-def sentence(number: int, text: str, **more: Any) -> dict[str, Any]:
-    return {"sent_id": number, "raw": text, "sent": text.lower(), "tokens": text.lower().split(), **more}
+def sentence(number: int, text: str, **fields: Any) -> dict[str, Any]:
+    return {"sent_id": number, "raw": text, "sent": text.lower(), "tokens": text.lower().split(), **fields}
 
 
 REFS = [
@@ -87,10 +89,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(source: Path, out: Path, **more: Any) -> Path:
+def run(source: Path, out: Path, **options: Any) -> Path:
     listing = ListOptions(images=source.parent / "images" if source.name != "images" else None)
-    listing = more.pop("listing", listing)
-    stress_negatives(NegativesOptions(**{"source": source, "out": out, "workers": 0, "listing": listing, **more}))
+    listing = options.pop("listing", listing)
+    stress_negatives(NegativesOptions(**{"source": source, "out": out, "workers": 0, "listing": listing, **options}))
     return out
 
 
@@ -104,12 +106,12 @@ def test_every_negative_has_kind_origin_edits_and_proof(made: Path) -> None:
     negatives = [item for item in items if not item["exists"] and "proof" in item["negative"]]
     assert len(negatives) >= 15
     for item in negatives:
-        told = item["negative"]
-        assert {"kind", "of", "edits", "proof"} <= told.keys()
-        assert told["proof"]["says"]
+        negative = item["negative"]
+        assert {"kind", "of", "edits", "proof"} <= negative.keys()
+        assert negative["proof"]["says"]
         present = {"dog", "couch"} if item["frame"] == "frames/1.jpg" else {"cat", "person"}
-        if told["proof"]["claim"] == "absent":
-            assert not COCO.named(told["proof"]["word"]) & COCO.related(present)
+        if negative["proof"]["claim"] == "absent":
+            assert not COCO.named(negative["proof"]["word"]) & COCO.related(present)
 
 
 def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(made: Path) -> None:
@@ -118,9 +120,12 @@ def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(mad
     assert not listing.errors
     assert len(references) == 3
     ref = references["1/7"]
-    assert [one.text for one in ref.sentences if one.exists] == ["The dog on the left.", "a puppy next to the sofa"]
-    assert sum(not one.exists for one in ref.sentences) == 10
-    assert all(one.negative for one in ref.sentences if not one.exists)
+    assert [sentence_.text for sentence_ in ref.sentences if sentence_.exists] == [
+        "The dog on the left.",
+        "a puppy next to the sofa",
+    ]
+    assert sum(not sentence_.exists for sentence_ in ref.sentences) == 10
+    assert all(sentence_.negative for sentence_ in ref.sentences if not sentence_.exists)
     assert references["1/9"].sentences[1].kind == "given"
 
 
@@ -129,30 +134,32 @@ def test_the_train_split_gets_one_a_sentence_unless_told(source: Path, made: Pat
         return sum(not row["exists"] for row in rows(out / "items.jsonl") if row["split"] == "train")
 
     assert count(made) == 2
-    given = frozenset({"per"})
-    assert count(run(source / "refcoco", tmp_path / "four", per="4", given=given, split="train")) == 4
+    given_options = frozenset({"per"})
+    assert count(run(source / "refcoco", tmp_path / "four", per="4", given=given_options, split="train")) == 4
 
 
 def test_refer_json_is_read_as_the_pickle_is(made: Path) -> None:
     refs = json.loads((made / "refer/refs(auscult).json").read_text())
     assert len(refs[0]["sentences"]) == 12
-    assert all(one["exist"] is False for ref in refs for one in ref["sentences"] if "exist" in one)
-    assert len({one["sent_id"] for ref in refs for one in ref["sentences"]}) == sum(len(r["sentences"]) for r in refs)
-    again = list_references(made / "refer", ListOptions(images=made / "frames"))
+    assert all(sentence_["exist"] is False for ref in refs for sentence_ in ref["sentences"] if "exist" in sentence_)
+    assert len({sentence_["sent_id"] for ref in refs for sentence_ in ref["sentences"]}) == sum(
+        len(r["sentences"]) for r in refs
+    )
+    second = list_references(made / "refer", ListOptions(images=made / "frames"))
     first = list_references(made)
     texts = [
         {
-            (one.text, one.exists)
+            (sentence_.text, sentence_.exists)
             for picture in listing.pictures()
             for ref in picture.references
-            for one in ref.sentences
+            for sentence_ in ref.sentences
         }
-        for listing in (again, first)
+        for listing in (second, first)
     ]
     assert texts[0] == texts[1]
-    assert not again.errors
-    crowds = [one for picture in again.pictures() for one in picture.objects if one.crowd]
-    assert [one.category for one in crowds] == ["person"]
+    assert not second.errors
+    crowds = [annotated for picture in second.pictures() for annotated in picture.objects if annotated.crowd]
+    assert [crowd.category for crowd in crowds] == ["person"]
 
 
 @pytest.mark.peer
@@ -160,11 +167,11 @@ def test_datasets_reads_the_rows(made: Path, tmp_path: Path) -> None:
     """By the package itself, which `make test-all` installs."""
     import datasets
 
-    found = datasets.load_dataset(str(made / "dataset"), cache_dir=str(tmp_path))
+    dataset = datasets.load_dataset(str(made / "dataset"), cache_dir=str(tmp_path))
     items = {item["id"]: item for item in rows(made / "items.jsonl")}
-    assert set(found) == {"val", "train"}
-    assert sum(map(len, found.values())) == len(items)
-    for row in found["val"]:
+    assert set(dataset) == {"val", "train"}
+    assert sum(map(len, dataset.values())) == len(items)
+    for row in dataset["val"]:
         item = items[row["id"]]
         assert (row["text"], row["exists"], row["mask"]) == (item["text"], item["exists"], item["mask"])
         assert (made / "dataset" / row["image"]).resolve().is_file()
@@ -178,8 +185,8 @@ def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(source: Path,
         )
     )
     assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
-    whole = (out / "pictures.jsonl").read_bytes()
-    (out / "pictures.jsonl").write_bytes(whole[: len(whole) // 2 + 40])  # as a killed run leaves it
+    whole_file = (out / "pictures.jsonl").read_bytes()
+    (out / "pictures.jsonl").write_bytes(whole_file[: len(whole_file) // 2 + 40])  # as a killed run leaves it
     run(source / "refcoco", out, seed=3)
     assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
     with pytest.raises(Mismatch):
@@ -211,7 +218,7 @@ def other(frames, query, **rest):
 """
 
 
-def painted(text: str) -> float:
+def painted_area(text: str) -> float:
     """The share of the picture that ``predict`` paints."""
     return 0.0 if "zebra" in text else len(text) / SIZE[1]
 
@@ -225,44 +232,46 @@ def model(tmp_path: Path) -> str:
     return f"{folder / 'painter.py'}:predict"
 
 
-def hard(source: Path, out: Path, model: str, **more: Any) -> list[dict[str, Any]]:
-    run(source / "refcoco", out, **{"seed": 3, "per": "3", "hard": model, **more})
+def hard(source: Path, out: Path, model: str, **options: Any) -> list[dict[str, Any]]:
+    run(source / "refcoco", out, **{"seed": 3, "per": "3", "hard": model, **options})
     return rows(out / "hard.jsonl")
 
 
 def test_of_candidates_those_that_a_model_paints_most_are_kept(source: Path, model: str, tmp_path: Path) -> None:
-    found = hard(source, tmp_path / "out", model)
+    candidates = hard(source, tmp_path / "out", model)
     outcomes: dict[str, dict[str, list[float]]] = {}
-    for row in found:
-        assert (row["model"], row["round"], row["area"]) == ("painter", 1, painted(row["text"]))
+    for row in candidates:
+        assert (row["model"], row["round"], row["area"]) == ("painter", 1, painted_area(row["text"]))
         assert len(row["revision"]) == 12
         outcomes.setdefault(row["reference"], {"kept": [], "dropped": []})[row["outcome"]].append(row["area"])
     # of the split train one a sentence; one negative of the third was given
-    counts = {name: (len(one["kept"]), len(one["dropped"])) for name, one in outcomes.items()}
+    counts = {name: (len(areas["kept"]), len(areas["dropped"])) for name, areas in outcomes.items()}
     assert counts == {"1/7": (3, 6), "1/9": (2, 4), "2/8": (2, 4)}
-    assert all(min(one["kept"]) >= max(one["dropped"]) for one in outcomes.values())
+    assert all(min(outcome["kept"]) >= max(outcome["dropped"]) for outcome in outcomes.values())
     items = {item["id"]: item for item in rows(tmp_path / "out/items.jsonl") if "proof" in item.get("negative", {})}
-    assert set(items) == {row["id"] for row in found if row["outcome"] == "kept"}
-    for row in found:
+    assert set(items) == {row["id"] for row in candidates if row["outcome"] == "kept"}
+    for row in candidates:
         if row["outcome"] == "kept":
             assert items[row["id"]]["text"] == row["text"]
             assert items[row["id"]]["negative"]["hard"] == {
                 name: row[name] for name in ("model", "revision", "round", "area")
             }
     plain = run(source / "refcoco", tmp_path / "plain", seed=3, per="3")
-    drawn = {row["text"] for row in found}
-    assert all(item["text"] in drawn for item in rows(plain / "items.jsonl") if "proof" in item.get("negative", {}))
+    candidate_texts = {row["text"] for row in candidates}
+    assert all(
+        item["text"] in candidate_texts for item in rows(plain / "items.jsonl") if "proof" in item.get("negative", {})
+    )
     table = json.loads((tmp_path / "out/tables/hard.json").read_text())["rows"]
     assert table[0][2:6] == ["21", "0", "7", "14"]
 
 
 def test_a_failure_has_no_area_and_is_asked_again(source: Path, model: str, tmp_path: Path) -> None:
     mended, calls = (Path(model).parent / name for name in ("mended", "calls"))
-    whole = hard(source, tmp_path / "whole", model)
+    all_candidates = hard(source, tmp_path / "whole", model)
     mended.unlink()
-    found = hard(source, tmp_path / "out", model)
-    failed = [row for row in found if len(row["text"]) % 4 == 0]
-    assert 0 < len(failed) < len(found)
+    candidates = hard(source, tmp_path / "out", model)
+    failed = [row for row in candidates if len(row["text"]) % 4 == 0]
+    assert 0 < len(failed) < len(candidates)
     for row in failed:
         assert (row["outcome"], row["area"]) == ("failed", None)
     assert {row["id"] for row in failed} == {row["id"] for row in rows(tmp_path / "out/errors.jsonl")}
@@ -270,20 +279,20 @@ def test_a_failure_has_no_area_and_is_asked_again(source: Path, model: str, tmp_
     assert not {row["id"] for row in failed} & {item["id"] for item in rows(tmp_path / "out/items.jsonl")}
     mended.touch()
     calls.unlink()
-    assert hard(source, tmp_path / "out", model) == whole
+    assert hard(source, tmp_path / "out", model) == all_candidates
     assert Counter(calls.read_text().splitlines()) == Counter(row["text"] for row in failed)
     assert not (tmp_path / "out/errors.jsonl").exists()
 
 
 def test_answers_are_kept_where_a_run_stopped(source: Path, model: str, tmp_path: Path) -> None:
-    whole = hard(source, tmp_path / "out", model, workers=2)
+    all_candidates = hard(source, tmp_path / "out", model, workers=2)
     files = [tmp_path / "out" / name for name in ("hard.jsonl", "items.jsonl")]
     before = [file.read_bytes() for file in files]
     files[0].write_bytes(before[0][: len(before[0]) // 2])
     (Path(model).parent / "calls").unlink()
     hard(source, tmp_path / "out", model)
     assert [file.read_bytes() for file in files] == before
-    assert len((Path(model).parent / "calls").read_text().splitlines()) < 0.6 * len(whole)
+    assert len((Path(model).parent / "calls").read_text().splitlines()) < 0.6 * len(all_candidates)
 
 
 def test_a_further_round_has_new_sentences_and_may_have_another_model(source: Path, model: str, tmp_path: Path) -> None:
@@ -300,9 +309,9 @@ def test_a_further_round_has_new_sentences_and_may_have_another_model(source: Pa
     assert Counter(row["outcome"] for row in new) == {"kept": 7, "dropped": 14}
     with pytest.raises(Mismatch, match="2 rounds"):
         hard(source, tmp_path / "out", model)
-    both = hard(source, tmp_path / "one", model, rounds=2)
-    assert both == hard(source, tmp_path / "both", model, rounds=2)
-    assert [row for row in both if row["round"] == 1] == first
+    both_rounds = hard(source, tmp_path / "one", model, rounds=2)
+    assert both_rounds == hard(source, tmp_path / "both", model, rounds=2)
+    assert [row for row in both_rounds if row["round"] == 1] == first
     lines = (tmp_path / "both/hard.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "both/hard.jsonl").write_text("".join(lines[:4]))
     with pytest.raises(Mismatch, match="round 1 is not at its end"):
@@ -356,23 +365,23 @@ def test_a_wrong_folder_of_pictures_is_a_failure(source: Path, tmp_path: Path) -
 
 
 def test_a_category_that_no_table_knows_proves_nothing_until_it_is_named(source: Path, tmp_path: Path) -> None:
-    named = [*CATEGORIES, {"id": 99, "name": "forklift"}]
-    strange = instances(categories=named, images=instances()["images"][:2])
+    categories_ = [*CATEGORIES, {"id": 99, "name": "forklift"}]
+    strange = instances(categories=categories_, images=instances()["images"][:2])
     strange["annotations"].append(annotation(9, 1, 99, (40, 40, 50, 50)))
     (tmp_path / "coco.json").write_text(json.dumps(strange))
     options: dict[str, Any] = {"listing": ListOptions(images=source / "images"), "kinds": ("category",)}
     out = run(tmp_path / "coco.json", tmp_path / "bare", **options)
     assert all(item["exists"] for item in rows(out / "items.jsonl"))
     assert "no table knows" in json.dumps(json.loads((out / "tables/reasons.json").read_text()))
-    own = tmp_path / "own.json"
-    own.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "truck"]]}))
-    out = run(tmp_path / "coco.json", tmp_path / "told", categories=own, **options)
+    categories_file = tmp_path / "own.json"
+    categories_file.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "truck"]]}))
+    out = run(tmp_path / "coco.json", tmp_path / "told", categories=categories_file, **options)
     texts = {item["text"] for item in rows(out / "items.jsonl") if not item["exists"]}
     assert len(texts) >= 20
     assert "truck" not in texts
-    own.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "nowhere"]]}))
+    categories_file.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "nowhere"]]}))
     with pytest.raises(UsageError, match="nowhere"):
-        run(tmp_path / "coco.json", tmp_path / "wrong", categories=own, **options)
+        run(tmp_path / "coco.json", tmp_path / "wrong", categories=categories_file, **options)
 
 
 @pytest.mark.parametrize(
@@ -384,7 +393,7 @@ def test_wrong_options_are_refused(wrong: dict[str, Any], source: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("references", "positive", "negative", "printed"),
+    ("references", "positive", "negative", "printed_length"),
     [
         (3811, 2.84, 10.87, "13.70"),
         (3805, 2.83, 10.21, "13.04"),
@@ -394,20 +403,22 @@ def test_wrong_options_are_refused(wrong: dict[str, Any], source: Path, tmp_path
         (42226, 1.90, 1.90, "3.81"),
     ],
 )
-def test_statistics_are_those_of_table_1(references: int, positive: float, negative: float, printed: str) -> None:
+def test_statistics_are_those_of_table_1(
+    references: int, positive: float, negative: float, printed_length: str
+) -> None:
     """Means of a reference add up; the paper's sums differ by the rounding of its parts, 13.71 and 13.70 among them."""
     row = statistics(references, round(positive * references), round(negative * references))
     assert row[2:] == (f"{positive:.2f}", f"{negative:.2f}")
     assert float(row[1]) == pytest.approx(positive + negative, abs=0.005)
-    assert float(row[1]) == pytest.approx(float(printed), abs=0.011)
+    assert float(row[1]) == pytest.approx(float(printed_length), abs=0.011)
 
 
 def test_of_annotated_photographs_no_material_and_no_action_is_said_and_the_reason_is_told(
     source: Path, tmp_path: Path
 ) -> None:
     out = run(source / "refcoco", tmp_path / "out", kinds=("scene_attribute",))
-    made = [row for row in rows(out / "items.jsonl") if not row["exists"]]
-    assert all(row["negative"]["kind"] == "given" for row in made)
+    negatives = [row for row in rows(out / "items.jsonl") if not row["exists"]]
+    assert all(row["negative"]["kind"] == "given" for row in negatives)
     reasons = json.loads((out / "tables/reasons.json").read_text())["rows"]
     assert any(kind == "scene_attribute" and "made of" in reason for kind, reason, _ in reasons)
 
@@ -417,23 +428,30 @@ def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path:
     options = NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "out", workers=0, kinds=("all",))
     stress_negatives(options)
     scenes = {row["id"]: row["facts"] for row in rows(tmp_path / "scenes/scenes.jsonl")}
-    found = Counter()
+    n_by_kind = Counter()
     for item in rows(tmp_path / "out/items.jsonl"):
         if item["exists"]:
             continue
-        found[item["negative"]["kind"]] += 1
+        n_by_kind[item["negative"]["kind"]] += 1
         facts, proof = scenes[Path(item["frame"]).stem], item["negative"].get("proof", {})
         if proof.get("claim") == "absent":
             assert not facts["unlisted"]
-            assert not {thing["category"] for thing in facts["things"]} & set(proof["word"].split(", "))
-    assert {"target", "category", "sound", "scene_attribute", "null"} <= found.keys()
+            assert not {scene_thing["category"] for scene_thing in facts["things"]} & set(proof["word"].split(", "))
+    assert {"target", "category", "sound", "scene_attribute", "null"} <= n_by_kind.keys()
 
     stress_negatives(NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "seen", workers=0))
-    told = {row["text"] for row in rows(tmp_path / "seen/items.jsonl") if row["exists"]}
+    texts = {row["text"] for row in rows(tmp_path / "seen/items.jsonl") if row["exists"]}
     hidden = unshown(tmp_path / "scenes", still=True)
-    said = [one for row in rows(tmp_path / "scenes/scenes.jsonl") for one in row["expressions"] if one["target"]]
-    assert told
-    assert told <= {one["text"] for one in said if one["uid"] not in hidden}, "a silent picture tells them all"
+    expressions = [
+        expression
+        for row in rows(tmp_path / "scenes/scenes.jsonl")
+        for expression in row["expressions"]
+        if expression["target"]
+    ]
+    assert texts
+    assert texts <= {expression["text"] for expression in expressions if expression["uid"] not in hidden}, (
+        "a silent picture tells them all"
+    )
 
 
 def test_null_expressions_of_ref_avsbench_are_negatives_on_their_own_frames(tmp_path: Path) -> None:
@@ -441,18 +459,18 @@ def test_null_expressions_of_ref_avsbench_are_negatives_on_their_own_frames(tmp_
     root = write_root(tmp_path / "ref-avs", [Clip("a", "test_s", words=("dog", "drum"))])
     for number in range(10):
         save_frame(root / f"media/null_m-a/frames/{number}.jpg", seed=number, size=SIZE)
-    said = [("a", "a_dog_1", "test_s", 0, "The dog."), ("a", "a_drum_1", "test_s", 1, "The drum on the left.")]
-    write_table(root, [*said, ("a", "null_m-a_null_1", "test_n", 0, "The piano that is heard.")])
+    positives = [("a", "a_dog_1", "test_s", 0, "The dog."), ("a", "a_drum_1", "test_s", 1, "The drum on the left.")]
+    write_table(root, [*positives, ("a", "null_m-a_null_1", "test_n", 0, "The piano that is heard.")])
     items = rows(run(root, tmp_path / "out", listing=ListOptions()) / "items.jsonl")
-    assert [(one["text"], one["exists"], one["split"]) for one in items] == [
+    assert [(item["text"], item["exists"], item["split"]) for item in items] == [
         ("The dog.", True, "test_s"),
         ("The drum on the left.", True, "test_s"),
         ("The piano that is heard.", False, "test_n"),
     ]
     assert items[2]["negative"] == {"kind": "null"}
     assert items[0]["frame"] == items[1]["frame"] != items[2]["frame"]
-    shown = [(tmp_path / "out" / one["frame"]).read_bytes() for one in items]
-    assert shown[2] == (root / "media/null_m-a/frames/5.jpg").read_bytes() != shown[0]
+    frame_bytes = [(tmp_path / "out" / item["frame"]).read_bytes() for item in items]
+    assert frame_bytes[2] == (root / "media/null_m-a/frames/5.jpg").read_bytes() != frame_bytes[0]
     reasons = json.loads((tmp_path / "out/tables/reasons.json").read_text())["rows"]
     assert any("no positive sentence" in reason for _, reason, _ in reasons)
 
@@ -467,32 +485,38 @@ SAID = {
 @pytest.mark.parametrize("kind", ["target", "attribute", "relation"])
 def test_a_sentence_without_a_head_is_undefined_with_its_reason(kind: str, text: str) -> None:
     subject = Subject(sentence=text, known=COCO, things=(Seen(category="cat"),), looked_for=frozenset(COCO.names))
-    made = perturb(kind, subject)
-    assert isinstance(made, Undefined)
-    assert SAID[text] in made.reason
+    result = perturb(kind, subject)
+    assert isinstance(result, Undefined)
+    assert SAID[text] in result.reason
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_absolute_position_is_said_where_none_may_be(kind: str) -> None:
     """On 1,000 sentences of every kind, from positive ones with and without positions."""
     boxes = ((0.0, 0.1, 0.3, 0.4), (0.6, 0.6, 0.9, 0.9))
-    things = tuple(Seen(category=name, box=box, area=0.05) for name, box in zip(("dog", "person"), boxes, strict=True))
+    seen_objects = tuple(
+        Seen(category=name, box=box, area=0.05) for name, box in zip(("dog", "person"), boxes, strict=True)
+    )
     texts = ("dog", "the dog on the left", "top man", "a dog in front of the man", "lady right of a dog", "the puppy")
     others = tuple(borrowable(text, text, known=COCO) for text in ("left bus", "the zebra", "cat at the top", "a cake"))
-    for at in range(1_000):
-        text = texts[at % len(texts)]
-        whole = frozenset(COCO.names)
-        subject = Subject(sentence=text, known=COCO, things=things, looked_for=whole, others=others, absolute=False)
-        made = perturb(kind, subject, seed=at)
-        if not isinstance(made, Undefined):
-            said = set(made.output.lower().replace("in front of", "").split())
-            assert not said & {"left", "right", "top", "bottom", "upper", "lower", "front"}
+    for seed in range(1_000):
+        text = texts[seed % len(texts)]
+        all_categories = frozenset(COCO.names)
+        subject = Subject(
+            sentence=text, known=COCO, things=seen_objects, looked_for=all_categories, others=others, absolute=False
+        )
+        result = perturb(kind, subject, seed=seed)
+        if not isinstance(result, Undefined):
+            words = set(result.output.lower().replace("in front of", "").split())
+            assert not words & {"left", "right", "top", "bottom", "upper", "lower", "front"}
 
 
 def test_an_absent_object_that_the_sentence_names_already_costs_no_reference() -> None:
     """People name what the annotation has not; drawing the same is undefined, not an error."""
-    whole = frozenset({"dog", "car"})
-    subject = Subject(sentence="dog next to the car", known=COCO, things=(Seen(category="dog"),), looked_for=whole)
+    all_categories = frozenset({"dog", "car"})
+    subject = Subject(
+        sentence="dog next to the car", known=COCO, things=(Seen(category="dog"),), looked_for=all_categories
+    )
     assert isinstance(perturb("relation", subject), Undefined)
 
 
@@ -512,30 +536,37 @@ ODD: dict[str, tuple[list[dict[str, Any]], list[Any], int, str]] = {
 def test_what_is_odd_about_annotations_and_references_proves_nothing_false(
     odd: str, source: Path, tmp_path: Path
 ) -> None:
-    added, texts, count, said = ODD[odd]
+    new_annotations, texts, count, message = ODD[odd]
     coco = instances()
-    coco["annotations"] += added
-    named = [sentence(20 + at, text) for at, text in enumerate(texts)]
-    more = {"ref_id": 10, "ann_id": 4, "image_id": 2, "category_id": NUMBER["cat"], "split": "val", "sentences": named}
+    coco["annotations"] += new_annotations
+    sentences_ = [sentence(20 + index, text) for index, text in enumerate(texts)]
+    reference = {
+        "ref_id": 10,
+        "ann_id": 4,
+        "image_id": 2,
+        "category_id": NUMBER["cat"],
+        "split": "val",
+        "sentences": sentences_,
+    }
     (tmp_path / "refs").mkdir()
     (tmp_path / "refs/instances.json").write_text(json.dumps(coco))
-    (tmp_path / "refs/refs(unc).json").write_text(json.dumps([*REFS, more]))
+    (tmp_path / "refs/refs(unc).json").write_text(json.dumps([*REFS, reference]))
     out = run(tmp_path / "refs", tmp_path / "out", listing=ListOptions(images=source / "images"))
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["n"], summary["ok"]) == (4, 4 if count else 3), "the other references lose nothing"
-    mine = [
+    negatives = [
         item["negative"] for item in rows(out / "items.jsonl") if item["reference"] == "2/10" and not item["exists"]
     ]
-    assert len(mine) == count
-    cats = 2 + len(added)
-    for proof in (one["proof"] for one in mine if one["kind"] == "attribute"):
+    assert len(negatives) == count
+    cats = 2 + len(new_annotations)
+    for proof in (negative["proof"] for negative in negatives if negative["kind"] == "attribute"):
         assert len(proof["measured"]) == cats, "every one of them was looked at"
-        assert proof["claim"] != "size" or not any(row["iscrowd"] for row in added)
+        assert proof["claim"] != "size" or not any(row["iscrowd"] for row in new_annotations)
     reasons = {reason for _, reason, _ in json.loads((out / "tables/reasons.json").read_text())["rows"]}
     errors = (
         {f"{row['error']} {row['path']} {row['line']}" for row in rows(out / "errors.jsonl")} if not count else set()
     )
-    assert any(said in one for one in reasons | errors), errors
+    assert any(message in text_ for text_ in reasons | errors), errors
 
 
 class _Hostile:
@@ -560,12 +591,12 @@ def test_real_photographs(data: Path, tmp_path: Path) -> None:
     """70 annotated COCO photographs: ten negatives of every reference, and none names what is annotated."""
     folder = data / "images/coco"
     out = run(folder / "instances.json", tmp_path / "out", listing=ListOptions(images=folder / "images"))
-    known = {picture.id: {one.category for one in picture.objects} for picture in list_references(
+    categories_of = {picture.id: {annotated.category for annotated in picture.objects} for picture in list_references(
         folder / "instances.json", ListOptions(images=folder / "images")).pictures()}  # fmt: skip
     items = [item for item in rows(out / "items.jsonl") if not item["exists"]]
     assert len(items) == 1280
     for item in items:
         proof = item["negative"]["proof"]
         if proof["claim"] == "absent":
-            assert not COCO.named(proof["word"]) & known[Path(item["frame"]).stem]
+            assert not COCO.named(proof["word"]) & categories_of[Path(item["frame"]).stem]
     assert not list_items(out).errors

@@ -37,18 +37,18 @@ def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path
     _run(*pip, "--target", str(site), str(folder), site=site, cwd=tmp_path)
     if kind == "judge":
         _run(sys.executable, str(folder / "measure.py"), site=site, cwd=tmp_path)
-    listed = _run(sys.executable, "-m", "auscult.cli", "list", kind, "--json", site=site, cwd=tmp_path)
-    found = {row["name"]: row for row in json.loads(listed.stdout)}
+    result = _run(sys.executable, "-m", "auscult.cli", "list", kind, "--json", site=site, cwd=tmp_path)
+    row_of = {row["name"]: row for row in json.loads(result.stdout)}
     name = "identity.wobble.v1" if kind == "identity" else "masks.wobble.v1"
-    assert found[name]["package"] in {"auscult-wobble", "auscult_wobble"}
-    assert found[name]["loads"]
+    assert row_of[name]["package"] in {"auscult-wobble", "auscult_wobble"}
+    assert row_of[name]["loads"]
     quick = ("-q", "-p", "no:cacheprovider", "-n", "0")
-    own = _run(sys.executable, "-m", "pytest", *quick, str(folder), site=site, cwd=folder)
-    assert " passed" in own.stdout
+    own_tests = _run(sys.executable, "-m", "pytest", *quick, str(folder), site=site, cwd=folder)
+    assert " passed" in own_tests.stdout
     file = {"stressor": "test_mask_stressors.py", "judge": "test_judges.py", "identity": "test_identities.py"}[kind]
     contract = ROOT / "tests" / "testing" / file
-    ours = _run(sys.executable, "-m", "pytest", *quick, "-k", "wobble", str(contract), site=site, cwd=ROOT)
-    assert " passed" in ours.stdout
+    contract_tests = _run(sys.executable, "-m", "pytest", *quick, "-k", "wobble", str(contract), site=site, cwd=ROOT)
+    assert " passed" in contract_tests.stdout
 
 
 PLUGINS = (
@@ -71,46 +71,56 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bare = name.rpartition(".")[2]
         write_skeleton(kind, name, folder=folder / bare)
         shutil.copytree(folder / bare / "src", folder / "site", dirs_exist_ok=True)
-        told = tomllib.loads((folder / bare / "pyproject.toml").read_text())["project"]
-        known = folder / "site" / f"{told['name']}-{told['version']}.dist-info"
-        known.mkdir()
-        version = f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n"
-        (known / "METADATA").write_text(version)
+        project = tomllib.loads((folder / bare / "pyproject.toml").read_text())["project"]
+        dist_info = folder / "site" / f"{project['name']}-{project['version']}.dist-info"
+        dist_info.mkdir()
+        version = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (dist_info / "METADATA").write_text(version)
         lines = [
             line
-            for group, points in told["entry-points"].items()
+            for group, points in project["entry-points"].items()
             for line in (f"[{group}]", *(f"{point} = {value}" for point, value in points.items()))
         ]
-        (known / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        (dist_info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 
 @pytest.mark.slow
 def test_a_plug_in_of_each_room_is_listed_and_keeps_its_contract(plugged: Path) -> None:
     site = plugged / "site"
-    named = [name if "." in name else f"models.{name}" for _, name in PLUGINS]
+    names = [name if "." in name else f"models.{name}" for _, name in PLUGINS]
     code = (
         "from auscult import registry\n"
         "for kind in ('stressor', 'judge', 'model'):\n    for entry in registry.entries(kind):\n"
         "        if entry.package != 'auscult':\n            print(entry.name, entry.load().name)"
     )
-    listed = _run(sys.executable, "-c", code, site=site, cwd=plugged)
-    assert {*listed.stdout.splitlines()} == {f"{name}.v1 {name}.v1" for name in named}
+    result = _run(sys.executable, "-c", code, site=site, cwd=plugged)
+    assert {*result.stdout.splitlines()} == {f"{name}.v1 {name}.v1" for name in names}
     _run(sys.executable, str(plugged / "wobble_judge" / "measure.py"), site=site, cwd=plugged)
     quick = ("-q", "-p", "no:cacheprovider", "-n", "0", "--import-mode=importlib", "-W", "error")
     tests = [str(plugged / name.rpartition(".")[2] / "tests") for _, name in PLUGINS]
-    own = _run(sys.executable, "-m", "pytest", *quick, *tests, site=site, cwd=plugged)
-    assert " passed" in own.stdout
+    own_tests = _run(sys.executable, "-m", "pytest", *quick, *tests, site=site, cwd=plugged)
+    assert " passed" in own_tests.stdout
 
 
 def test_what_is_written_is_formatted_and_clean(plugged: Path) -> None:
     for _, name in PLUGINS:
         folder = plugged / name.rpartition(".")[2]
-        for asked in (
+        for arguments in (
             ("format", "--check"),
             ("check", "--select", "E,F,W,I,B,C4,N,RUF,SIM,UP,PL", "--ignore", "PLR2004"),
         ):
-            command = (sys.executable, "-m", "ruff", *asked, "--isolated", "--no-cache", "--line-length", "120", ".")
+            command = (
+                sys.executable,
+                "-m",
+                "ruff",
+                *arguments,
+                "--isolated",
+                "--no-cache",
+                "--line-length",
+                "120",
+                ".",
+            )
             _run(*command, site=plugged / "site", cwd=folder)
         source = "".join(path.read_text() for path in folder.rglob("*.*") if path.is_file())
         assert not [word for word in ("TODO", "FIXME", "$", "say what", "say where") if word in source]

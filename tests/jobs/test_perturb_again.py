@@ -52,14 +52,14 @@ def test_outputs_that_are_gone_or_cut_are_made_again(tmp_path: Path) -> None:
     for number in range(2):
         save_frame(source / "frames" / f"more{number}.png", seed=number)
     lines = rows(source / "items.jsonl")
-    more = [{"id": f"m{at}", "frame": f"frames/more{at}.png", "mask": "masks/a.png"} for at in range(2)]
-    write_lines(source / "items.jsonl", *lines, *more)
+    new_lines = [{"id": f"m{index}", "frame": f"frames/more{index}.png", "mask": "masks/a.png"} for index in range(2)]
+    write_lines(source / "items.jsonl", *lines, *new_lines)
     run(source, out, "vision", "contrast", severities="1")
     before = {name: data for name, data in tree(out / "contrast_1").items() if name != "items.jsonl"}
     (out / "contrast_1" / "frames" / "f.png").unlink()
     (out / "contrast_1" / "masks" / "m0.png").unlink()
-    cut = out / "contrast_1" / "frames" / "more1.png"
-    cut.write_bytes(cut.read_bytes()[:100])
+    cut_frame = out / "contrast_1" / "frames" / "more1.png"
+    cut_frame.write_bytes(cut_frame.read_bytes()[:100])
     assert run(source, out, "vision", "contrast", severities="1").ok == 4
     assert {name: data for name, data in tree(out / "contrast_1").items() if name != "items.jsonl"} == before
 

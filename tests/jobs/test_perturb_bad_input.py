@@ -70,10 +70,10 @@ def _integers(width: int) -> Callable[[Path], Path]:
     """PCM of 1, 2, 3 or 4 bytes a sample, with both ends of the range in it."""
 
     def make(folder: Path) -> Path:
-        most = 2 ** (8 * width - 1)
-        values = np.linspace(-most, most - 1, 4000).astype(np.int64)
+        largest = 2 ** (8 * width - 1)
+        values = np.linspace(-largest, largest - 1, 4000).astype(np.int64)
         values = values + 128 if width == 1 else values
-        data = b"".join(int(one).to_bytes(width, "little", signed=width > 1) for one in values)
+        data = b"".join(int(value).to_bytes(width, "little", signed=width > 1) for value in values)
         with wave.open(str(folder / "a.wav"), "wb") as file:
             file.setparams((1, width, 8000, 0, "NONE", ""))
             file.writeframes(data)
@@ -90,14 +90,14 @@ def _picture(array: Any) -> Callable[[Path], Path]:
     return make
 
 
-def _cut(folder: Path) -> Path:
+def _truncated_video(folder: Path) -> Path:
     path = film(folder / "a.mp4", 12, sound=tone(1))
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
     return path
 
 
-def _turned(folder: Path) -> Path:
+def _rotated_video(folder: Path) -> Path:
     """A video that says it is to be shown turned by a quarter."""
     path = film(folder / "a.mp4", 4)
     data = bytearray(path.read_bytes())
@@ -123,36 +123,36 @@ def _only(out: Path) -> dict[str, Any]:
 
 def _like_python_sound(source: Path, out: Path) -> None:
     """The file holds what the Python function makes, to half a step of 16 bits, cut off at full scale."""
-    given, row = read_sound(source), _only(out)
-    made = read_sound(out / row["output"])
-    wanted = sound.apply("gain", given.samples, rate_hz=given.rate_hz, severity=3, seed=0, key=source.name)
-    assert made.rate_hz == given.rate_hz
-    assert made.samples.shape == given.samples.shape
-    assert np.abs(made.samples - np.clip(wanted, -1, 1)).max() <= 1.01 / 32768
-    assert row["clipped"] == np.count_nonzero(np.abs(wanted) > 1)
+    original, row = read_sound(source), _only(out)
+    output = read_sound(out / row["output"])
+    expected = sound.apply("gain", original.samples, rate_hz=original.rate_hz, severity=3, seed=0, key=source.name)
+    assert output.rate_hz == original.rate_hz
+    assert output.samples.shape == original.samples.shape
+    assert np.abs(output.samples - np.clip(expected, -1, 1)).max() <= 1.01 / 32768
+    assert row["clipped"] == np.count_nonzero(np.abs(expected) > 1)
 
 
 def _noise(source: Path, out: Path) -> None:
-    made = read_sound(out / _only(out)["output"]).samples
-    assert made.shape == read_sound(source).samples.shape
-    assert np.isfinite(made).all()
+    output = read_sound(out / _only(out)["output"]).samples
+    assert output.shape == read_sound(source).samples.shape
+    assert np.isfinite(output).all()
 
 
 def _like_python_picture(source: Path, out: Path) -> None:
-    given = read_frame(source)
-    made = read_frame(out / _only(out)["output"])
-    assert np.array_equal(made, vision.apply("gaussian_noise", given, severity=3, seed=0, key=source.name))
+    original = read_frame(source)
+    output = read_frame(out / _only(out)["output"])
+    assert np.array_equal(output, vision.apply("gaussian_noise", original, severity=3, seed=0, key=source.name))
 
 
 def _like_python_video(source: Path, out: Path) -> None:
     """Frame by frame what the Python function makes of the upright frames, at the same times."""
     row = _only(out)
     path = out / row["output"]
-    given, made = list(read_frames(source)), list(read_frames(path))
-    clip = vision.apply("gaussian_noise", np.stack([one.frame for one in given]), severity=3, key=source.name)
-    assert np.array_equal(np.stack([one.frame for one in made]), clip)
-    assert [one.time_s for one in made] == pytest.approx([one.time_s for one in given], abs=0.0006)
-    assert row["frames"] == len(given)
+    original, output = list(read_frames(source)), list(read_frames(path))
+    clip = vision.apply("gaussian_noise", np.stack([timed.frame for timed in original]), severity=3, key=source.name)
+    assert np.array_equal(np.stack([timed.frame for timed in output]), clip)
+    assert [timed.time_s for timed in output] == pytest.approx([timed.time_s for timed in original], abs=0.0006)
+    assert row["frames"] == len(original)
     assert row["size"] == list(clip.shape[1:3])
     assert not probe(path).turned
 
@@ -164,9 +164,9 @@ def _soundless(source: Path, out: Path) -> None:
 
 def _like_python_lines(source: Path, out: Path) -> None:
     (folder,) = [path for path in out.glob("mispunctuation*") if path.is_dir()]
-    given, made = source.read_text("utf-8").split("\n"), (folder / "a.txt").read_text("utf-8").split("\n")
-    assert len(made) == len(given)
-    for number, (before, after) in enumerate(zip(given[:-1], made[:-1], strict=True), start=1):
+    original, output = source.read_text("utf-8").split("\n"), (folder / "a.txt").read_text("utf-8").split("\n")
+    assert len(output) == len(original)
+    for number, (before, after) in enumerate(zip(original[:-1], output[:-1], strict=True), start=1):
         assert after == sentences.apply("mispunctuation", before, severity=3, key=str(number)), before
 
 
@@ -198,24 +198,26 @@ CASES = {
     "32 bits": Odd("sound", "gain", _integers(4), check=_like_python_sound),
     "no sound at all": Odd("sound", "gain", _text("hello", "a.wav"), error="no sound that"),
     "only a beginning": Odd("sound", "gain", _text("RIFF????", "a.wav"), error="no sound that|needs the extra"),
-    "video without sound": Odd("vision", "gaussian_noise", lambda at: film(at / "a.mkv", 5), check=_soundless),
-    "its sound": Odd("sound", "gain", lambda at: film(at / "a.mkv", 5), error="the video has no sound"),
-    "its offset": Odd("timing", "offset", lambda at: film(at / "a.mkv", 5), error="the video has no sound"),
+    "video without sound": Odd("vision", "gaussian_noise", lambda folder: film(folder / "a.mkv", 5), check=_soundless),
+    "its sound": Odd("sound", "gain", lambda folder: film(folder / "a.mkv", 5), error="the video has no sound"),
+    "its offset": Odd("timing", "offset", lambda folder: film(folder / "a.mkv", 5), error="the video has no sound"),
     "video of 8 channels": Odd(
-        "vision", "gaussian_noise", lambda at: film(at / "a.mkv", 5, sound=tone(8)), error="8 channels"
+        "vision", "gaussian_noise", lambda folder: film(folder / "a.mkv", 5, sound=tone(8)), error="8 channels"
     ),
     "variable rate": Odd(
         "vision",
         "gaussian_noise",
-        lambda at: film(at / "a.mkv", 5, times_s=(0, 0.04, 0.5, 0.533, 1.9)),
+        lambda folder: film(folder / "a.mkv", 5, times_s=(0, 0.04, 0.5, 0.533, 1.9)),
         check=_like_python_video,
     ),
-    "rotated": Odd("vision", "gaussian_noise", _turned, check=_like_python_video),
-    "truncated": Odd("vision", "gaussian_noise", _cut, error="truncated or damaged|no video that can be read"),
-    "odd size": Odd(
-        "vision", "gaussian_noise", lambda at: film(at / "a.mkv", 3, size=(47, 61)), check=_like_python_video
+    "rotated": Odd("vision", "gaussian_noise", _rotated_video, check=_like_python_video),
+    "truncated": Odd(
+        "vision", "gaussian_noise", _truncated_video, error="truncated or damaged|no video that can be read"
     ),
-    "one frame": Odd("vision", "gaussian_noise", lambda at: film(at / "a.mkv", 1), check=_like_python_video),
+    "odd size": Odd(
+        "vision", "gaussian_noise", lambda folder: film(folder / "a.mkv", 3, size=(47, 61)), check=_like_python_video
+    ),
+    "one frame": Odd("vision", "gaussian_noise", lambda folder: film(folder / "a.mkv", 1), check=_like_python_video),
     "grey": Odd("vision", "gaussian_noise", _picture(GREY), check=_like_python_picture),
     "RGBA": Odd("vision", "gaussian_noise", _picture(RGBA), check=_like_python_picture),
     "16 bits a channel": Odd("vision", "gaussian_noise", _picture(DEEP), check=_like_python_picture),
@@ -280,7 +282,7 @@ def test_a_loud_sound_is_cut_off_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "severities", "told"),
+    ("kinds", "severities", "message"),
     [
         ("gaussian_noise", "6", "severity"),
         ("gaussian_noise", "-1", "severity"),
@@ -292,9 +294,9 @@ def test_a_loud_sound_is_cut_off_and_counted(tmp_path: Path) -> None:
         ("", "3", "--kind"),
     ],
 )
-def test_what_cannot_be_asked_for(tmp_path: Path, kinds: str, severities: str, told: str) -> None:
+def test_what_cannot_be_asked_for(tmp_path: Path, kinds: str, severities: str, message: str) -> None:
     source = _picture(GREY)(tmp_path)
-    with pytest.raises(UsageError, match=re.escape(told)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         run(source, tmp_path / "out", "vision", kinds, severities=severities)
     assert not (tmp_path / "out").exists()
 

@@ -25,14 +25,15 @@ def _items(folder: Path, lines: list[dict[str, object]]) -> Path:
 
 @pytest.mark.parametrize("clip", [False, True])
 def test_sounds_of_loose_pictures_are_drawn_each_by_itself(tmp_path: Path, clip: bool) -> None:
-    more = {"clip": "v"} if clip else {}
+    clip_field = {"clip": "v"} if clip else {}
     lines = [
-        {"id": at, "frame": f"frames/{at}.png", "mask": "masks/m.png", "audio": f"{at}.wav", **more} for at in "abcd"
+        {"id": name, "frame": f"frames/{name}.png", "mask": "masks/m.png", "audio": f"{name}.wav", **clip_field}
+        for name in "abcd"
     ]
     run(_items(tmp_path / "in", lines), tmp_path / "out", "sound", "time_mask")
-    made = [row for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "audio"]
-    assert len(made) == 4
-    assert len({row["sha256"] for row in made}) == (1 if clip else 4)
+    outputs = [row for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "audio"]
+    assert len(outputs) == 4
+    assert len({row["sha256"] for row in outputs}) == (1 if clip else 4)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
@@ -40,42 +41,42 @@ def test_a_line_is_a_sentence_however_it_ends(tmp_path: Path, end: str) -> None:
     path = tmp_path / "s.txt"
     path.write_bytes(end.join(["the small dog barks", "the man on the left", ""]).encode())
     run(path, tmp_path / "out", "sentences", "misspelling", severities="5")
-    (made,) = tmp_path.glob("out/*/s.txt")
-    assert made.read_bytes().count(b"\n") == 2
-    assert [len(line.split()) for line in made.read_text().splitlines()] == [4, 5]
+    (output,) = tmp_path.glob("out/*/s.txt")
+    assert output.read_bytes().count(b"\n") == 2
+    assert [len(line.split()) for line in output.read_text().splitlines()] == [4, 5]
 
 
 @pytest.mark.parametrize("timed", ["none", "all", "some"])
 def test_frames_of_a_clip_stand_in_their_order_whatever_that_of_the_lines(tmp_path: Path, timed: str) -> None:
     """By their times; by their names where not all have one."""
     lines: list[dict[str, object]] = [
-        {"id": f"v/{at}", "frame": f"frames/f{at}.png", "mask": "masks/m.png", "clip": "v", "audio": "v.wav"}
-        for at in (11, 2, 9, 10)
+        {"id": f"v/{number}", "frame": f"frames/f{number}.png", "mask": "masks/m.png", "clip": "v", "audio": "v.wav"}
+        for number in (11, 2, 9, 10)
     ]
     for line, time_s in zip(lines, (0.0, 1.5, 1.0, 0.5), strict=True):
         if timed == "all" or (timed == "some" and line["id"] == "v/11"):
             line["time_s"] = time_s
     run(_items(tmp_path / "in", lines), tmp_path / "out", "vision", "brightness", schedule="ramp", severities="5")
-    made = {row["part"]: row["index"] for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "frame"}
+    index_of = {row["part"]: row["index"] for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "frame"}
     order = ["f11", "f10", "f9", "f2"] if timed == "all" else ["f2", "f9", "f10", "f11"]
-    assert made == {f"{name}.png": place for place, name in enumerate(order)}
+    assert index_of == {f"{name}.png": place for place, name in enumerate(order)}
 
 
 def test_a_folder_of_frames_is_a_clip_whose_timing_is_perturbed(tmp_path: Path) -> None:
     for clip in ("v1", "v2"):
-        for at in range(12):
-            path = tmp_path / "in" / clip / f"{at}.png"  # natural order: 2 before 10
+        for index in range(12):
+            path = tmp_path / "in" / clip / f"{index}.png"  # natural order: 2 before 10
             path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(scene(at)).save(path)
+            Image.fromarray(scene(index)).save(path)
     summary = run(tmp_path / "in", tmp_path / "out", "timing", "repeated_frames", severities="5")
     assert (summary.ok, summary.failed) == (24, 0)
-    made = {row["part"]: row for row in rows(tmp_path / "out" / "outputs.jsonl")}
+    row_of = {row["part"]: row for row in rows(tmp_path / "out" / "outputs.jsonl")}
     for clip in ("v1", "v2"):
-        shown = [made[f"{clip}/{at}.png"]["shown"] for at in range(12)]
-        assert shown == sorted(shown)
-        assert shown != list(range(12))
-        for at, number in enumerate(shown):
-            picture = np.asarray(Image.open(tmp_path / "out" / made[f"{clip}/{at}.png"]["output"]))
+        shown_frames = [row_of[f"{clip}/{index}.png"]["shown"] for index in range(12)]
+        assert shown_frames == sorted(shown_frames)
+        assert shown_frames != list(range(12))
+        for index, number in enumerate(shown_frames):
+            picture = np.asarray(Image.open(tmp_path / "out" / row_of[f"{clip}/{index}.png"]["output"]))
             assert np.array_equal(picture, scene(number))
     with pytest.raises(NothingToDo, match="nothing that timing can perturb"):
         run(tmp_path / "in", tmp_path / "silent", "timing", "offset")

@@ -29,9 +29,9 @@ WORDS = "the small dog that barks on the left"
 
 
 def _outputs(out: Path) -> dict[str, dict[str, Any]]:
-    found = {row["id"]: row for row in rows(out / "outputs.jsonl")}
-    assert len(found) == len(rows(out / "outputs.jsonl")), "an output stands twice"
-    return found
+    row_of = {row["id"]: row for row in rows(out / "outputs.jsonl")}
+    assert len(row_of) == len(rows(out / "outputs.jsonl")), "an output stands twice"
+    return row_of
 
 
 def _pictures(folder: Path, count: int = 5) -> Path:
@@ -70,32 +70,34 @@ def test_a_sweep_has_a_folder_for_each_recipe_and_a_hash_for_each_output(tmp_pat
     assert sorted(path.name for path in out.iterdir() if path.is_dir()) == sorted([*names, "tables"])
     assert (summary.n, summary.ok, summary.failed) == (8, 8, 0)
     for row in _outputs(out).values():
-        made = read_frame(out / row["output"])
-        assert _frames_hash([made]) == row["sha256"]
+        output = read_frame(out / row["output"])
+        assert _frames_hash([output]) == row["sha256"]
         plan = Plan.from_json(json.loads(json.dumps(row["plan"])))
-        assert np.array_equal(plan.frame(read_frame(source / row["part"]), 0), made)
+        assert np.array_equal(plan.frame(read_frame(source / row["part"]), 0), output)
     assert "1 file" in json.loads((out / "manifest.json").read_text())["inputs"]["notes"][0]
 
 
 @pytest.mark.slow
 def test_two_people_build_the_same_whoever_works(tmp_path: Path) -> None:
     source = _film_items(tmp_path / "in")
-    told = []
+    built = []
     for workers in (0, 2):
         out = tmp_path / f"out{workers}"
         run(source, out, "recipe", "fog+gain+mispunctuation", workers=workers, seed=3)
-        told.append({name: data for name, data in tree(out).items() if name.startswith("fog")})
+        built.append({name: data for name, data in tree(out).items() if name.startswith("fog")})
         hashes = {name: (row.get("sha256"), row["plan"]) for name, row in _outputs(out).items()}
-        told.append(dict(sorted(hashes.items())))
-    assert told[0] == told[2]
-    assert told[1] == told[3]
+        built.append(dict(sorted(hashes.items())))
+    assert built[0] == built[2]
+    assert built[1] == built[3]
     contents = [
         json.loads((tmp_path / f"out{workers}" / "manifest.json").read_text())["content_sha256"] for workers in (0, 2)
     ]
     assert contents[0] == contents[1]
     other = tmp_path / "other"
     run(source, other, "recipe", "fog+gain+mispunctuation", seed=4)
-    assert {row.get("sha256") for row in _outputs(other).values()}.isdisjoint(one[0] for one in told[1].values())
+    assert {row.get("sha256") for row in _outputs(other).values()}.isdisjoint(
+        hash_and_part[0] for hash_and_part in built[1].values()
+    )
 
 
 def test_items_stay_an_input_with_truth_sound_and_unknown_keys(tmp_path: Path) -> None:
@@ -130,13 +132,13 @@ def test_masks_move_with_their_pixels_and_their_overlap_is_counted_anew(tmp_path
     for number, line in enumerate(rows(folder / "items.jsonl")):
         plan = Plan.from_json(line["stress"]["plans"]["picture"])
         assert line["stress"]["moved"]
-        listed = next(item for item in list_items(folder).items if item.id == line["id"])
-        assert listed.truth is not None
-        assert listed.truth.mask is not None
-        mask, true = (read_mask(ref, size=LEFT.shape).mask for ref in (listed.mask, listed.truth.mask))
+        item_ = next(item for item in list_items(folder).items if item.id == line["id"])
+        assert item_.truth is not None
+        assert item_.truth.mask is not None
+        mask, true = (read_mask(ref, size=LEFT.shape).mask for ref in (item_.mask, item_.truth.mask))
         assert np.array_equal(mask, plan.mask(np.roll(LEFT, number, 1), number))
         assert np.array_equal(true, plan.mask(LEFT, number))
-        assert listed.truth.iou == pytest.approx((mask & true).sum() / (mask | true).sum())
+        assert item_.truth.iou == pytest.approx((mask & true).sum() / (mask | true).sum())
 
 
 def test_a_folder_of_masks_with_several_objects_goes_along(tmp_path: Path) -> None:
@@ -147,11 +149,11 @@ def test_a_folder_of_masks_with_several_objects_goes_along(tmp_path: Path) -> No
         run(source, out / kind, "vision", kind, severities="1")
         (folder,) = (out / kind).glob(f"{kind}*")
         plan = Plan.from_json(rows(folder / "items.jsonl")[0]["stress"]["plans"]["picture"])
-        found = [read_mask(item.mask, size=LEFT.shape).mask for item in list_items(folder).items]
-        assert len(found) == 2
-        for mask, was in zip(found, (LEFT, RIGHT), strict=True):
-            assert np.array_equal(mask, plan.mask(was, 0))
-            assert np.array_equal(mask, was) == (kind == "gaussian_noise")
+        masks = [read_mask(item.mask, size=LEFT.shape).mask for item in list_items(folder).items]
+        assert len(masks) == 2
+        for mask, original in zip(masks, (LEFT, RIGHT), strict=True):
+            assert np.array_equal(mask, plan.mask(original, 0))
+            assert np.array_equal(mask, original) == (kind == "gaussian_noise")
 
 
 def test_an_item_whose_mask_or_sentence_fails_is_left_out_and_told(tmp_path: Path) -> None:
@@ -163,8 +165,8 @@ def test_an_item_whose_mask_or_sentence_fails_is_left_out_and_told(tmp_path: Pat
     assert [row["id"] for row in rows(out / "gaussian_noise_1" / "items.jsonl")] == ["v/f0", "v/f3"]
     assert {row["id"] for row in rows(out / "errors.jsonl")} == {"gaussian_noise_1/v/f1", "gaussian_noise_1/v/f2"}
     save_mask(source / "masks" / "f1.png", LEFT)
-    again = run(source, out, "vision", "gaussian_noise", severities="1")
-    assert (again.ok, again.failed) == (3, 1)
+    second = run(source, out, "vision", "gaussian_noise", severities="1")
+    assert (second.ok, second.failed) == (3, 1)
 
 
 def test_sentences_of_items_and_of_tables(tmp_path: Path) -> None:
@@ -179,29 +181,29 @@ def test_sentences_of_items_and_of_tables(tmp_path: Path) -> None:
     table = tmp_path / "a.csv"
     table.write_text('id,text,who\nx,"the dog, the cat",me\ny,the man,you\n', encoding="utf-8")
     run(table, tmp_path / "table", "sentences", "mispunctuation", severities="5")
-    made = (tmp_path / "table" / "mispunctuation_5" / "a.csv").read_text(encoding="utf-8").splitlines()
+    csv_lines = (tmp_path / "table" / "mispunctuation_5" / "a.csv").read_text(encoding="utf-8").splitlines()
     outputs = _outputs(tmp_path / "table")
-    assert made[0] == "id,text,who"
-    assert [line.rsplit(",", 1)[1] for line in made[1:]] == ["me", "you"]
+    assert csv_lines[0] == "id,text,who"
+    assert [line.rsplit(",", 1)[1] for line in csv_lines[1:]] == ["me", "you"]
     for row in outputs.values():
         assert row["sha256"] == hashlib.sha256(row["text"].encode()).hexdigest()
 
 
 def test_a_video_keeps_its_sound_in_step_and_its_hash_is_of_what_comes_back(tmp_path: Path) -> None:
-    heard = tone(2, 12_345)
-    source = film(tmp_path / "in" / "a.mkv", 12, sound=heard).parent
+    sound_in = tone(2, 12_345)
+    source = film(tmp_path / "in" / "a.mkv", 12, sound=sound_in).parent
     for quality, depth in ((0, "float32"), (0, "int16"), (30, "int16")):
         out = tmp_path / f"out{quality}{depth}"
         run(source, out, "vision", "gaussian_noise", quality=quality, depth=depth)
         (row,) = _outputs(out).values()
-        made = [one.frame for one in read_frames(out / row["output"])]
-        assert _frames_hash(made) == row["sha256"]
+        frames = [timed.frame for timed in read_frames(out / row["output"])]
+        assert _frames_hash(frames) == row["sha256"]
         assert (row["sha256"] == row.get("rendered_sha256", row["sha256"])) == (quality == 0)
         sound = read_soundtrack(out / row["output"])
-        was = read_soundtrack(source / "a.mkv")
+        original = read_soundtrack(source / "a.mkv")
         assert sound is not None
-        assert was is not None
-        assert np.array_equal(sound.samples, was.samples)
+        assert original is not None
+        assert np.array_equal(sound.samples, original.samples)
         assert row["sound_sha256"] == hashlib.sha256(sound.samples.tobytes()).hexdigest()
 
 
@@ -209,13 +211,13 @@ def test_sound_of_a_video_and_of_a_file_are_perturbed_alike(tmp_path: Path) -> N
     film(tmp_path / "in" / "a.mkv", 5, sound=tone(1))
     run(tmp_path / "in", tmp_path / "video", "sound", "gain", severities="4")
     (row,) = _outputs(tmp_path / "video").values()
-    made = read_soundtrack(tmp_path / "video" / row["output"])
-    was = read_soundtrack(tmp_path / "in" / "a.mkv")
-    assert made is not None
-    assert was is not None
+    output = read_soundtrack(tmp_path / "video" / row["output"])
+    original = read_soundtrack(tmp_path / "in" / "a.mkv")
+    assert output is not None
+    assert original is not None
     plan = Plan.from_json(row["plan"])
-    assert np.abs(made.samples - np.clip(plan.sound(was.samples, 8000), -1, 1)).max() <= 1.01 / 32768
-    frames = [one.frame for one in read_frames(tmp_path / "video" / row["output"])]
+    assert np.abs(output.samples - np.clip(plan.sound(original.samples, 8000), -1, 1)).max() <= 1.01 / 32768
+    frames = [timed.frame for timed in read_frames(tmp_path / "video" / row["output"])]
     assert all(np.array_equal(frame, scene(number)) for number, frame in enumerate(frames))
     (tmp_path / "in" / "b.wav").write_bytes(encode_wav(tone(1), 8000))
     run(tmp_path / "in" / "b.wav", tmp_path / "wav", "sound", "gain", severities="0", depth="float32")
@@ -229,29 +231,31 @@ def test_dropped_frames_show_what_the_record_says(tmp_path: Path) -> None:
     source = film(tmp_path / "in" / "a.mkv", 40, sound=tone(1, 32_000), size=(48, 96)).parent
     run(source, tmp_path / "out", "timing", "dropped_frames,offset", severities="5")
     outputs = _outputs(tmp_path / "out")
-    dropped = outputs["dropped_frames_5/a.mkv"]
-    assert dropped["shown"] != list(range(40))
-    made = [one.frame for one in read_frames(tmp_path / "out" / dropped["output"])]
-    assert all(np.array_equal(frame, scene(at, (48, 96))) for frame, at in zip(made, dropped["shown"], strict=True))
-    late = outputs["offset_5/a.mkv"]
-    assert late["shown"] is None
-    assert any(abs(one) > 0.05 for one in late["offset_s"])
+    dropped_row = outputs["dropped_frames_5/a.mkv"]
+    assert dropped_row["shown"] != list(range(40))
+    frames = [timed.frame for timed in read_frames(tmp_path / "out" / dropped_row["output"])]
+    assert all(
+        np.array_equal(frame, scene(index, (48, 96))) for frame, index in zip(frames, dropped_row["shown"], strict=True)
+    )
+    offset_row = outputs["offset_5/a.mkv"]
+    assert offset_row["shown"] is None
+    assert any(abs(offset) > 0.05 for offset in offset_row["offset_s"])
 
 
 def test_a_preset_draws_one_recipe_for_each_clip(tmp_path: Path) -> None:
     source, out = _pictures(tmp_path / "in", 8), tmp_path / "out"
     summary = run(source, out, "recipe", "", preset="release")
     assert summary.ok == 8
-    drawn = {row["plan"]["steps"][0]["name"] for row in _outputs(out).values()}
-    assert len(drawn) > 3
+    stressor_names = {row["plan"]["steps"][0]["name"] for row in _outputs(out).values()}
+    assert len(stressor_names) > 3
 
 
 def test_what_a_recipe_could_not_do_to_a_file_is_said(tmp_path: Path) -> None:
     source = _pictures(tmp_path / "in", 1)
     (source / "a.wav").write_bytes(encode_wav(tone(1), 8000))
     run(source, tmp_path / "out", "recipe", "contrast+gain")
-    told = {row["part"]: row["not_done"] for row in _outputs(tmp_path / "out").values()}
-    assert told == {"p0.png": ["sound.gain.v1"], "a.wav": ["vision.contrast.v1"]}
+    not_done_of = {row["part"]: row["not_done"] for row in _outputs(tmp_path / "out").values()}
+    assert not_done_of == {"p0.png": ["sound.gain.v1"], "a.wav": ["vision.contrast.v1"]}
     items = tmp_path / "items"
     save_frame(items / "frames" / "a.png")
     save_mask(items / "masks" / "a.png")
@@ -272,8 +276,12 @@ def test_again_makes_nothing_twice_and_other_arguments_are_refused(tmp_path: Pat
     before = {name: data for name, data in tree(out).items() if name != "manifest.json"}
     run(source, out, "vision", "gaussian_noise", seed=1)
     assert {name: data for name, data in tree(out).items() if name != "manifest.json"} == before
-    for other, told in (({"seed": 2}, "seed"), ({"severities": "2"}, "severity"), ({"schedule": "r2bench"}, "dynamic")):
-        with pytest.raises(Mismatch, match=told):
+    for other, message in (
+        ({"seed": 2}, "seed"),
+        ({"severities": "2"}, "severity"),
+        ({"schedule": "r2bench"}, "dynamic"),
+    ):
+        with pytest.raises(Mismatch, match=message):
             run(source, out, "vision", "gaussian_noise", **{"seed": 1, **other})
     save_frame(source / "p9.png", seed=9)
     assert run(source, out, "vision", "gaussian_noise", seed=1).ok == 6
@@ -289,9 +297,9 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> No
     source = film(tmp_path / "in" / "a.mkv", 60, size=(120, 160)).parent
     _pictures(source, 40)
     run(source, tmp_path / "whole", "vision", "gaussian_noise,contrast")
-    out, killed = tmp_path / "out", 0
-    what = ["stress", "vision", str(source), "--kind", "gaussian_noise,contrast", "--out", str(out)]
-    command = [sys.executable, "-m", "auscult.cli", *what, "--workers", "2", "--quiet"]
+    out, n_killed = tmp_path / "out", 0
+    arguments = ["stress", "vision", str(source), "--kind", "gaussian_noise,contrast", "--out", str(out)]
+    command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", "2", "--quiet"]
     for lines in (1, 30, 70):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 120
@@ -299,15 +307,15 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> No
             assert time.monotonic() < end
             time.sleep(0.005)
         process.kill()
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 1
+        n_killed += process.wait() == -signal.SIGKILL
+    assert n_killed >= 1
     run(source, out, "vision", "gaussian_noise,contrast", workers=2)
     assert _outputs(out) == _outputs(tmp_path / "whole")
-    mine, others = tree(out), tree(tmp_path / "whole")
-    assert {name: mine[name] for name in mine if "/p" in name} == {
+    own_tree, others = tree(out), tree(tmp_path / "whole")
+    assert {name: own_tree[name] for name in own_tree if "/p" in name} == {
         name: others[name] for name in others if "/p" in name
     }
-    assert not [name for name in mine if name.endswith(".part")]
+    assert not [name for name in own_tree if name.endswith(".part")]
 
 
 @pytest.mark.slow
@@ -320,10 +328,10 @@ def test_memory_does_not_grow_with_length(tmp_path: Path) -> None:
             "from pathlib import Path; run(Path(sys.argv[3]), Path(sys.argv[4]), 'vision', 'contrast')\n"
             "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
         )
-        here = Path(__file__).parent
-        arguments = [str(here), str(here.parent), str(source), str(tmp_path / f"out{frames}")]
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-        peaks.append(int(done.stdout))
+        test_folder = Path(__file__).parent
+        arguments = [str(test_folder), str(test_folder.parent), str(source), str(tmp_path / f"out{frames}")]
+        completed = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        peaks.append(int(completed.stdout))
     assert peaks[1] - peaks[0] < 60 * 1024, f"{peaks} KiB; the longer film has 200 MB more of frames"
 
 
@@ -333,8 +341,8 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(tmp_path: Path) 
     for folder in ("frames", "images"):
         save_frame(twins / "clip" / folder / "a.png")
     save_mask(twins / "masks" / "a.png")
-    named = [{"id": name, "frame": f"clip/{name}/a.png", "mask": "masks/a.png"} for name in ("frames", "images")]
-    write_lines(twins / "items.jsonl", *named)
+    twin_lines = [{"id": name, "frame": f"clip/{name}/a.png", "mask": "masks/a.png"} for name in ("frames", "images")]
+    write_lines(twins / "items.jsonl", *twin_lines)
     cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (NothingToDo, "nothing that sound can perturb", {"room": "sound", "kinds": "gain"}),
         (NothingToDo, "nothing that timing can perturb", {"room": "timing", "kinds": "offset", "source": items}),
@@ -344,9 +352,9 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(tmp_path: Path) 
         (UsageError, "both be called", {"room": "vision", "kinds": "fog", "source": twins}),
         (UsageError, "--preset", {"room": "recipe", "kinds": "fog", "preset": "release"}),
     ]
-    for error, told, more in cases:
-        options = {"source": source, **more}
-        with pytest.raises(error, match=told):
+    for error, message, options_ in cases:
+        options = {"source": source, **options_}
+        with pytest.raises(error, match=message):
             run(options.pop("source"), tmp_path / "out", options.pop("room"), options.pop("kinds"), **options)
         assert not (tmp_path / "out").exists()
     (tmp_path / "full").mkdir()

@@ -20,18 +20,18 @@ STEMS = st.sampled_from(["x", "X", "y", "x.jpg", "X.png", "x.jpg.png", "y.PNG"])
 
 def _as_recorded(out: Path) -> set[str]:
     """The files of outputs in lower case, each checked against its hash."""
-    found = set()
+    names_ = set()
     for row in rows(out / "outputs.jsonl"):
         assert hashlib.sha256(read_frame(out / row["output"]).tobytes()).hexdigest() == row["sha256"], row["id"]
-        found.add(row["output"].casefold())
-    return found
+        names_.add(row["output"].casefold())
+    return names_
 
 
 @given(st.lists(st.tuples(STEMS, STEMS), max_size=8))
 def test_no_two_parts_share_a_file_and_a_name_of_ones_own_stays(names: list[tuple[str, str]]) -> None:
     parts = [
-        PerturbedPart(id=str(at), medium="picture", key="", name=f"f/{a}", carried=f"f/{b}")
-        for at, (a, b) in enumerate(names)
+        PerturbedPart(id=str(index), medium="picture", key="", name=f"f/{a}", carried=f"f/{b}")
+        for index, (a, b) in enumerate(names)
     ]
     files = [{part.name.casefold(), part.carried.casefold()} for part in named_apart(parts)]
     assert sum(map(len, files)) == len(set().union(*files))
@@ -55,8 +55,8 @@ def test_frames_of_items_whose_names_would_meet(tmp_path: Path) -> None:
     lines = [{"id": name, "frame": f"frames/{name}", "mask": "masks/m.png"} for name in names]
     write_lines(tmp_path / "in" / "items.jsonl", *lines)
     assert run(tmp_path / "in", tmp_path / "out", "vision", "gaussian_noise", severities="1").ok == 3
-    (made,) = (tmp_path / "out").glob("*/items.jsonl")
-    assert len(_as_recorded(tmp_path / "out")) == len({line["frame"] for line in rows(made)}) == 3
+    (items_file,) = (tmp_path / "out").glob("*/items.jsonl")
+    assert len(_as_recorded(tmp_path / "out")) == len({line["frame"] for line in rows(items_file)}) == 3
 
 
 @pytest.mark.parametrize("out", [".", "in"])
@@ -73,18 +73,21 @@ def test_masks_of_items_whose_ids_differ_in_case_alone_stay_apart(tmp_path: Path
     for number, name in enumerate(("a", "A", "b")):
         save_frame(tmp_path / "in" / "frames" / f"{number}.png", seed=number)
         save_mask(tmp_path / "in" / "masks" / f"{number}.png")
-        about = {
+        fields = {
             "frame": f"frames/{number}.png",
             "mask": f"masks/{number}.png",
             "truth": {"mask": f"masks/{number}.png"},
         }
-        lines.append({"id": name, **about})
+        lines.append({"id": name, **fields})
     write_lines(tmp_path / "in" / "items.jsonl", *lines)
     for kind in ("contrast", "elastic_transform"):
         assert run(tmp_path / "in", tmp_path / kind, "vision", kind).ok == 3
-        (made,) = (tmp_path / kind).glob("*/items.jsonl")
-        found = {line["id"]: line for line in rows(made)}
-        for files in ([line["mask"] for line in found.values()], [line["truth"]["mask"] for line in found.values()]):
+        (items_file,) = (tmp_path / kind).glob("*/items.jsonl")
+        line_of = {line["id"]: line for line in rows(items_file)}
+        for files in (
+            [line["mask"] for line in line_of.values()],
+            [line["truth"]["mask"] for line in line_of.values()],
+        ):
             assert len({name.casefold() for name in files}) == 3
-            assert all((made.parent / name).is_file() for name in files)
-        assert found["b"]["mask"] == "masks/b.png"
+            assert all((items_file.parent / name).is_file() for name in files)
+        assert line_of["b"]["mask"] == "masks/b.png"

@@ -23,11 +23,11 @@ def _input(folder: Path, names: str = NAMES, *, clips: bool = False, ending: str
     folder.joinpath(f"v{ending}").write_bytes(encode_wav(tone(1, 900), 8000))
     lines: list[dict[str, Any]] = []
     for number, name in enumerate(names):
-        for at in range(2 if clips else 1):
-            save_frame(folder / "frames" / f"{name}{at}.png", seed=number)
-            more = {"clip": name, "time_s": at / 2} if clips else {}
-            about = {"frame": f"frames/{name}{at}.png", "mask": "masks/m.png", "audio": f"v{ending}"}
-            lines.append({"id": f"{name}/{at}", **about, **more})
+        for index in range(2 if clips else 1):
+            save_frame(folder / "frames" / f"{name}{index}.png", seed=number)
+            clip_fields = {"clip": name, "time_s": index / 2} if clips else {}
+            fields = {"frame": f"frames/{name}{index}.png", "mask": "masks/m.png", "audio": f"v{ending}"}
+            lines.append({"id": f"{name}/{index}", **fields, **clip_fields})
     write_lines(folder / "items.jsonl", *lines)
     return folder
 
@@ -37,7 +37,7 @@ def _lines(out: Path) -> dict[str, dict[str, Any]]:
     return {line["id"]: line for line in rows(path)}
 
 
-def _heard(out: Path, line: dict[str, Any]) -> str:
+def _sound_hash(out: Path, line: dict[str, Any]) -> str:
     """The hash of what the file of a line's sound decodes to."""
     (folder,) = {path.parent for path in out.glob("*/items.jsonl")}
     return sound_digest(read_sound(folder / line["audio"]).samples)
@@ -58,15 +58,17 @@ def test_each_picture_or_clip_has_the_recipe_that_the_preset_draws_for_it(
     lines = _lines(out)
     for line in lines.values():
         key = line["clip"] if clips else Path(line["frame"]).name
-        drawn = preset(name).recipe(seed=0, key=key, guidance="sound")
-        assert _steps(line) == sorted(step.name for step in drawn.steps)
-    told = {row["id"]: row for row in rows(out / "outputs.jsonl") if row["kind"] == "audio"}
-    assert len(told) == len(NAMES)
-    given = read_sound(source / "v.wav").samples
+        recipe = preset(name).recipe(seed=0, key=key, guidance="sound")
+        assert _steps(line) == sorted(step.name for step in recipe.steps)
+    audio_rows = {row["id"]: row for row in rows(out / "outputs.jsonl") if row["kind"] == "audio"}
+    assert len(audio_rows) == len(NAMES)
+    original = read_sound(source / "v.wav").samples
     for line in lines.values():
         plan = line["stress"]["plans"].get("sound")
-        (own,) = [row for row in told.values() if row["output"].endswith(line["audio"]) and row["plan"] == plan][:1]
-        assert _heard(out, line) == (own["sha256"] if plan else sound_digest(given))
+        (own_row,) = [
+            row for row in audio_rows.values() if row["output"].endswith(line["audio"]) and row["plan"] == plan
+        ][:1]
+        assert _sound_hash(out, line) == (own_row["sha256"] if plan else sound_digest(original))
     perturbed = [line["audio"] for line in lines.values() if "sound" in line["stress"]["plans"]]
     assert 0 < len(set(perturbed)) == len(perturbed) // (2 if clips else 1)
     copies = {line["audio"] for line in lines.values()} - set(perturbed)
@@ -75,12 +77,12 @@ def test_each_picture_or_clip_has_the_recipe_that_the_preset_draws_for_it(
 
 def test_what_a_preset_draws_for_an_item_does_not_depend_on_who_shares_its_sound(tmp_path: Path) -> None:
     run(_input(tmp_path / "in"), tmp_path / "out", "recipe", "", preset="release")
-    together = _lines(tmp_path / "out")
-    name = next(name for name in NAMES if "sound" in together[f"{name}/0"]["stress"]["plans"])
+    together_lines = _lines(tmp_path / "out")
+    name = next(name for name in NAMES if "sound" in together_lines[f"{name}/0"]["stress"]["plans"])
     run(_input(tmp_path / "one", name), tmp_path / "alone", "recipe", "", preset="release")
     (alone,) = _lines(tmp_path / "alone").values()
-    assert _heard(tmp_path / "alone", alone) == _heard(tmp_path / "out", together[f"{name}/0"])
-    assert alone["stress"]["plans"] == together[f"{name}/0"]["stress"]["plans"]
+    assert _sound_hash(tmp_path / "alone", alone) == _sound_hash(tmp_path / "out", together_lines[f"{name}/0"])
+    assert alone["stress"]["plans"] == together_lines[f"{name}/0"]["stress"]["plans"]
 
 
 def test_under_one_recipe_a_file_is_one_sound_whatever_the_order_of_lines(tmp_path: Path) -> None:
@@ -91,9 +93,9 @@ def test_under_one_recipe_a_file_is_one_sound_whatever_the_order_of_lines(tmp_pa
             write_lines(source / "items.jsonl", *lines[::turn])
             out = tmp_path / f"out{clips}{turn}"
             run(source, out, "sound", "time_mask")
-            made = _lines(out)
-            assert {line["audio"] for line in made.values()} == {"audio/v.wav"}
-            hashes |= {_heard(out, line) for line in made.values()}
+            lines_ = _lines(out)
+            assert {line["audio"] for line in lines_.values()} == {"audio/v.wav"}
+            hashes |= {_sound_hash(out, line) for line in lines_.values()}
         assert len(hashes) == 1
 
 
@@ -101,13 +103,13 @@ def test_clips_on_the_same_frames_have_one_recipe(tmp_path: Path) -> None:
     """One clip an expression, as some lists have it: picture, sound and sentence of an item are of one draw."""
     source = _input(tmp_path / "in", "abcdef", clips=True)
     lines = [{**line, "text": "the dog that barks"} for line in rows(source / "items.jsonl")]
-    again = [{**line, "id": f"{line['id']}-2", "clip": f"{line['clip']}-2"} for line in lines]
-    write_lines(source / "items.jsonl", *lines, *again)
+    copies = [{**line, "id": f"{line['id']}-2", "clip": f"{line['clip']}-2"} for line in lines]
+    write_lines(source / "items.jsonl", *lines, *copies)
     assert run(source, tmp_path / "out", "recipe", "", preset="release").ok == 24
     for line in _lines(tmp_path / "out").values():
         key = line["clip"].removesuffix("-2")
-        drawn = preset("release").recipe(seed=0, key=key, guidance="sentences")
-        assert _steps(line) == sorted(step.name for step in drawn.steps)
+        recipe = preset("release").recipe(seed=0, key=key, guidance="sentences")
+        assert _steps(line) == sorted(step.name for step in recipe.steps)
 
 
 def test_again_makes_nothing_twice_and_a_new_item_that_shares_is_not_mixed_in(tmp_path: Path) -> None:
@@ -130,12 +132,12 @@ def test_two_files_of_one_name_that_are_both_shared_stay_apart(tmp_path: Path) -
     (source / "sub").mkdir()
     (source / "sub" / "v.wav").write_bytes(encode_wav(tone(1, 500), 8000))
     lines = rows(source / "items.jsonl")
-    more = [{**line, "id": f"{line['id']}-s", "audio": "sub/v.wav"} for line in lines]
-    write_lines(source / "items.jsonl", *lines, *more)
+    more_lines = [{**line, "id": f"{line['id']}-s", "audio": "sub/v.wav"} for line in lines]
+    write_lines(source / "items.jsonl", *lines, *more_lines)
     assert run(source, tmp_path / "out", "recipe", "", preset="release").ok == 8
     for name, line in _lines(tmp_path / "out").items():
-        (made,) = (tmp_path / "out").glob(f"*/{line['audio']}")
-        assert read_sound(made).samples.shape[1] == (500 if name.endswith("-s") else 900)
+        (output,) = (tmp_path / "out").glob(f"*/{line['audio']}")
+        assert read_sound(output).samples.shape[1] == (500 if name.endswith("-s") else 900)
 
 
 @pytest.mark.parametrize("name", ["", "release"], ids=["one recipe", "preset"])
@@ -148,6 +150,6 @@ def test_each_item_that_is_lost_with_a_sound_is_named(tmp_path: Path, name: str)
     summary = run(source, out, "recipe", "" if name else "gain", preset=name)
     assert (summary.ok, summary.failed) == (1, 2)
     assert set(_lines(out)) == {"c/0"}
-    told = rows(out / "errors.jsonl")
-    assert {row["path"] for row in told} == {str(source / "v.wav")}
-    assert [row["id"] for row in told] == [f"{name or 'gain_3'}/{item}/0" for item in "ab"]
+    error_rows = rows(out / "errors.jsonl")
+    assert {row["path"] for row in error_rows} == {str(source / "v.wav")}
+    assert [row["id"] for row in error_rows] == [f"{name or 'gain_3'}/{item}/0" for item in "ab"]

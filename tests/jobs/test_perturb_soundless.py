@@ -13,7 +13,7 @@ pytestmark = pytest.mark.extra_video
 
 
 @pytest.mark.parametrize(
-    ("room", "kinds", "needs", "rest"),
+    ("room", "kinds", "needs", "hint"),
     [
         ("recipe", "fog+gain", "gain", "--kind vision.fog"),
         ("recipe", "gain+low_pass+fog+contrast", "gain and low_pass", "--kind vision.fog+vision.contrast"),
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.extra_video
     ids=["fog+gain", "two of sound", "offset+fog", "dropped_frames+offset", "drift"],
 )
 def test_no_step_is_left_out_of_a_recipe_and_the_other_files_go_on(
-    tmp_path: Path, room: str, kinds: str, needs: str, rest: str
+    tmp_path: Path, room: str, kinds: str, needs: str, hint: str
 ) -> None:
     film(tmp_path / "in" / "mute.mkv", 8)
     film(tmp_path / "in" / "heard.mkv", 8, sound=tone(1, 6400))
@@ -34,9 +34,9 @@ def test_no_step_is_left_out_of_a_recipe_and_the_other_files_go_on(
     assert row["path"].endswith("mute.mkv")
     assert f"the video has no sound, and {needs} needs one" in row["error"]
     assert f"without {needs}" in row["hint"]
-    assert row["hint"].endswith(rest)
+    assert row["hint"].endswith(hint)
     assert not list((tmp_path / "out").glob("*/mute*"))
-    assert [one["part"] for one in rows(tmp_path / "out" / "outputs.jsonl")] == ["heard.mkv"]
+    assert [row_["part"] for row_ in rows(tmp_path / "out" / "outputs.jsonl")] == ["heard.mkv"]
 
 
 def test_what_needs_no_sound_is_done_without_it(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ WORDS = "the small dog that barks on the left"
 
 
 def _notes(out: Path) -> list[str]:
-    found: list[str] = json.loads((out / "manifest.json").read_text())["inputs"]["notes"]
-    return found
+    notes: list[str] = json.loads((out / "manifest.json").read_text())["inputs"]["notes"]
+    return notes
 
 
 def _lines(out: Path) -> list[dict[str, Any]]:
@@ -31,14 +31,17 @@ def _lines(out: Path) -> list[dict[str, Any]]:
     return rows(path)
 
 
-def _clip(folder: Path, **more: Any) -> Path:
+def _clip(folder: Path, **fields: Any) -> Path:
     """A clip of four frames, with one item on each."""
     save_mask(folder / "masks" / "m.png")
     (folder / "v.wav").write_bytes(encode_wav(tone(1), 8000))
     for number in range(4):
         save_frame(folder / "frames" / f"f{number}.png", seed=number)
-    about = {"mask": "masks/m.png", "text": WORDS, "clip": "v", "audio": "v.wav", **more}
-    lines = [{"id": f"v/{at}", "frame": f"frames/f{at}.png", "time_s": at / 2, **about} for at in range(4)]
+    shared_fields = {"mask": "masks/m.png", "text": WORDS, "clip": "v", "audio": "v.wav", **fields}
+    lines = [
+        {"id": f"v/{index}", "frame": f"frames/f{index}.png", "time_s": index / 2, **shared_fields}
+        for index in range(4)
+    ]
     write_lines(folder / "items.jsonl", *lines)
     return folder
 
@@ -50,10 +53,12 @@ def test_the_sentence_of_a_clip_is_perturbed_once_and_others_each_by_themselves(
     assert (
         len({json.dumps(row["plan"]) for row in rows(tmp_path / "a" / "outputs.jsonl") if row["kind"] == "text"}) == 1
     )
-    (made,) = {line["text"] for line in _lines(tmp_path / "a")}
-    assert made != WORDS
+    (sentence,) = {line["text"] for line in _lines(tmp_path / "a")}
+    assert sentence != WORDS
     loose = folder_input(tmp_path / "loose")
-    lines = [{"id": at, "frame": f"frames/{at}.png", "mask": f"masks/{at}.png", "text": WORDS} for at in "abc"]
+    lines = [
+        {"id": index, "frame": f"frames/{index}.png", "mask": f"masks/{index}.png", "text": WORDS} for index in "abc"
+    ]
     write_lines(loose / "items.jsonl", *lines)
     run(loose, tmp_path / "b", "sentences", "misspelling", severities="5")
     assert len({line["text"] for line in _lines(tmp_path / "b")}) == 3
@@ -61,7 +66,9 @@ def test_the_sentence_of_a_clip_is_perturbed_once_and_others_each_by_themselves(
 
 def test_two_sentences_of_a_clip_are_drawn_apart(tmp_path: Path) -> None:
     source = _clip(tmp_path / "in")
-    lines = [{**line, "text": WORDS + " again" * (at % 2)} for at, line in enumerate(rows(source / "items.jsonl"))]
+    lines = [
+        {**line, "text": WORDS + " again" * (index % 2)} for index, line in enumerate(rows(source / "items.jsonl"))
+    ]
     write_lines(source / "items.jsonl", *lines)
     run(source, tmp_path / "out", "sentences", "misspelling")
     keys = [row["key"] for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "text"]
@@ -72,12 +79,12 @@ def test_two_sentences_of_a_clip_are_drawn_apart(tmp_path: Path) -> None:
 def test_the_head_noun_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
     source = tmp_path / "a.txt"
     source.write_text(f"{WORDS}\n" * 20)
-    kept = {}
+    n_kept = {}
     for keep_head in (False, True):
         out = tmp_path / f"out{keep_head}"
         run(source, out, "sentences", "misspelling", severities="5", keep_head=keep_head)
-        kept[keep_head] = sum(" dog " in line for line in (out / "misspelling_5" / "a.txt").read_text().splitlines())
-    assert kept[True] == 20 > kept[False]
+        n_kept[keep_head] = sum(" dog " in line for line in (out / "misspelling_5" / "a.txt").read_text().splitlines())
+    assert n_kept[True] == 20 > n_kept[False]
 
 
 def test_the_offset_of_a_video_of_variable_rate_is_by_its_own_times(tmp_path: Path) -> None:
@@ -87,8 +94,8 @@ def test_the_offset_of_a_video_of_variable_rate_is_by_its_own_times(tmp_path: Pa
     for row in rows(tmp_path / "out" / "outputs.jsonl"):
         if row["shown"] is not None:
             assert row["shown"] != list(range(10))
-            told = [times[shown] - time for shown, time in zip(row["shown"], times, strict=True)]
-            assert row["offset_s"] == pytest.approx(told, abs=0.002)
+            offsets_s = [times[shown_index] - time for shown_index, time in zip(row["shown"], times, strict=True)]
+            assert row["offset_s"] == pytest.approx(offsets_s, abs=0.002)
         else:
             assert np.ptp(row["offset_s"]) < 1e-6  # the whole sound is as late everywhere
 
@@ -126,13 +133,17 @@ def test_a_schedule_through_a_clip_is_refused_where_there_is_none(tmp_path: Path
 
 def test_boxes_and_spans_that_are_true_no_more_are_left_out(tmp_path: Path) -> None:
     source = _clip(tmp_path / "in", box=[1, 2, 9, 9], bbox=[1, 2, 8, 7], spans_s=[[0, 1]], mine=[3])
-    for kinds, left in (("elastic_transform", ["box", "bbox"]), ("time_mask", ["spans_s"]), ("contrast+gain", None)):
+    for kinds, left_out in (
+        ("elastic_transform", ["box", "bbox"]),
+        ("time_mask", ["spans_s"]),
+        ("contrast+gain", None),
+    ):
         out = tmp_path / kinds
         run(source, out, "recipe", kinds, severities="5")
         for line in _lines(out):
-            assert line["stress"].get("left_out") == left
+            assert line["stress"].get("left_out") == left_out
             assert line["mine"] == [3]
-            assert {"box", "bbox", "spans_s"} - line.keys() == set(left or ())
+            assert {"box", "bbox", "spans_s"} - line.keys() == set(left_out or ())
 
 
 def test_what_reading_a_picture_changed_is_in_its_row(tmp_path: Path) -> None:
@@ -144,8 +155,8 @@ def test_what_reading_a_picture_changed_is_in_its_row(tmp_path: Path) -> None:
     colour.convert("LAB").save(folder / "lab.tiff")
     colour.save(folder / "pages.tiff", save_all=True, append_images=[Image.fromarray(scene(2))])
     run(folder, tmp_path / "out", "vision", "contrast")
-    told = {row["part"]: row.get("converted") for row in rows(tmp_path / "out" / "outputs.jsonl")}
-    assert told == {
+    converted_of = {row["part"]: row.get("converted") for row in rows(tmp_path / "out" / "outputs.jsonl")}
+    assert converted_of == {
         "RGB.png": None,
         "L.png": ["grey to RGB"],
         "RGBA.png": ["alpha over black"],
@@ -158,37 +169,37 @@ def test_what_reading_a_picture_changed_is_in_its_row(tmp_path: Path) -> None:
 
 def test_masks_that_nobody_opened_are_told(tmp_path: Path) -> None:
     save_frame(tmp_path / "one" / "a.png")
-    told = []
+    has_note = []
     for source in (_clip(tmp_path / "in"), tmp_path / "one"):
-        wanted = Wanted(room="vision", kinds="contrast")
-        options = PerturbOptions(source=source, out=tmp_path / f"out{len(told)}", wanted=wanted, workers=0)
-        told.append("copied unopened" in perturb(options)[1][0].note)
-    assert told == [True, False]
+        wishes = Wanted(room="vision", kinds="contrast")
+        options = PerturbOptions(source=source, out=tmp_path / f"out{len(has_note)}", wanted=wishes, workers=0)
+        has_note.append("copied unopened" in perturb(options)[1][0].note)
+    assert has_note == [True, False]
 
 
 def test_where_severities_are_drawn_the_manifest_names_none(tmp_path: Path) -> None:
-    source, told = save_frame(tmp_path / "a.png"), []
+    source, severities = save_frame(tmp_path / "a.png"), []
     for schedule in ("r2bench", "static"):
         run(source, tmp_path / schedule, "vision", "contrast", schedule=schedule)
-        told.append(
+        severities.append(
             json.loads((tmp_path / schedule / "manifest.json").read_text())["arguments"]["defaulted"]["severity"]
         )
-    assert told == ["", "3"]
+    assert severities == ["", "3"]
 
 
 def test_what_an_input_without_sentences_holds_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,text\n")
-    with pytest.raises(NothingToDo) as found:
+    with pytest.raises(NothingToDo) as error:
         run(tmp_path / "a.csv", tmp_path / "out", "sentences", "misspelling")
-    assert found.value.hint == "it holds no sentence"
+    assert error.value.hint == "it holds no sentence"
 
 
 def test_what_says_how_items_are_read_is_refused_beside_one_file(tmp_path: Path) -> None:
     source = save_frame(tmp_path / "a.png")
-    wanted = Wanted(room="vision", kinds="contrast")
+    wishes = Wanted(room="vision", kinds="contrast")
     listing = ListOptions(text="the dog", labels=True)
     with pytest.raises(UsageError, match="--text and --labels had no effect: the input is one file"):
-        perturb(PerturbOptions(source=source, out=tmp_path / "out", wanted=wanted, listing=listing, workers=0))
+        perturb(PerturbOptions(source=source, out=tmp_path / "out", wanted=wishes, listing=listing, workers=0))
     assert not (tmp_path / "out").exists()
 
 

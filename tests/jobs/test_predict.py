@@ -57,7 +57,7 @@ def soft(frames, query):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCase:
     """A question about one file of one colour."""
 
     file: Path
@@ -88,7 +88,7 @@ class Counting(Silent):
 
 
 @dataclass
-class Told:
+class Answers:
     """What came of it."""
 
     kept: dict[str, Mapping[str, Any]]
@@ -96,7 +96,7 @@ class Told:
     steps: int
 
 
-def asked(folder: Path, function: str, texts: Mapping[str, str | None], **options: Any) -> Told:
+def ask_model(folder: Path, function: str, texts: Mapping[str, str | None], **options: Any) -> Answers:
     """Request a function about one picture for each text, by key."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "model.py"
@@ -107,35 +107,35 @@ def asked(folder: Path, function: str, texts: Mapping[str, str | None], **option
     for key, text in texts.items():
         path = folder / f"{key}.png"
         write_frame(path, frame)
-        requests.append(QueuedRequest(key=key, id=key, condition="clean", source=path, prepared=Asked(path, text)))
-    told, counting = Told({}, {}, 0), Counting()
+        requests.append(QueuedRequest(key=key, id=key, condition="clean", source=path, prepared=AskedCase(path, text)))
+    answers, counting = Answers({}, {}, 0), Counting()
     listener: Progress = counting
     predict(
         requests,
         model_spec(f"{file}:{function}"),
         options=PredictOptions(**{"workers": 0, "timeout_s": 60.0, "memory_mb": None, **options}),
-        keep=lambda row: told.kept.update({row["key"]: row}),
-        fail=lambda request, error: told.failed.update({request.key: error}),
+        keep=lambda row: answers.kept.update({row["key"]: row}),
+        fail=lambda request, error: answers.failed.update({request.key: error}),
         progress=listener,
     )
-    told.steps = counting.steps
-    return told
+    answers.steps = counting.steps
+    return answers
 
 
 def test_what_is_kept_of_an_answer(tmp_path: Path) -> None:
-    told = asked(tmp_path, "bright", {"a": None, "b": None})
-    assert (set(told.kept), told.failed, told.steps) == ({"a", "b"}, {}, 2)
-    row = told.kept["a"]
+    answers = ask_model(tmp_path, "bright", {"a": None, "b": None})
+    assert (set(answers.kept), answers.failed, answers.steps) == ({"a", "b"}, {}, 2)
+    row = answers.kept["a"]
     assert (row["id"], row["condition"], row["model"], row["size"]) == ("a", "clean", "model.bright", list(SIZE))
     assert row["revision"] == model_spec(f"{tmp_path / 'model.py'}:bright").revision
     assert row["threshold"] is None
     mask = decode({"size": row["size"], "counts": row["counts"][0]})
     assert (int(mask.sum()), bool(mask[2, 2])) == (8, True)
-    assert told.kept["a"]["counts"] == told.kept["b"]["counts"]
+    assert answers.kept["a"]["counts"] == answers.kept["b"]["counts"]
 
 
 def test_times_are_told_apart(tmp_path: Path) -> None:
-    row = asked(tmp_path, "soft", {"a": None}).kept["a"]
+    row = ask_model(tmp_path, "soft", {"a": None}).kept["a"]
     assert row["threshold"] == 0.5
     assert decode({"size": row["size"], "counts": row["counts"][0]}).all()
     assert row["seconds"] >= 0.05
@@ -145,9 +145,9 @@ def test_times_are_told_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", ["raise", "exit", "type"])
 def test_a_bad_answer_costs_its_case(tmp_path: Path, bad: str) -> None:
-    told = asked(tmp_path, "by_text", {"a": None, "b": bad, "c": None})
-    assert (set(told.kept), set(told.failed), told.steps) == ({"a", "c"}, {"b"}, 3)
-    error = told.failed["b"]
+    answers = ask_model(tmp_path, "by_text", {"a": None, "b": bad, "c": None})
+    assert (set(answers.kept), set(answers.failed), answers.steps) == ({"a", "c"}, {"b"}, 3)
+    error = answers.failed["b"]
     assert error.stage == "predict"
     assert {"raise": "not this one", "exit": "SystemExit", "type": "the model gave str"}[bad] in error.error
     assert "auscult or in a plug-in" not in error.hint
@@ -155,24 +155,24 @@ def test_a_bad_answer_costs_its_case(tmp_path: Path, bad: str) -> None:
 
 @pytest.mark.slow  # waits for limits of time; one hang each stands in tests/models/adapters
 def test_a_crash_and_a_hang_cost_their_cases(tmp_path: Path) -> None:
-    told = asked(tmp_path, "by_text", {"a": None, "b": "die", "c": "hang", "d": None}, workers=1, timeout_s=8.0)
-    assert (set(told.kept), set(told.failed), told.steps) == ({"a", "d"}, {"b", "c"}, 4)
-    assert "exit status 3" in told.failed["b"].error
-    assert "longer than the limit of 8 s" in told.failed["c"].error
+    answers = ask_model(tmp_path, "by_text", {"a": None, "b": "die", "c": "hang", "d": None}, workers=1, timeout_s=8.0)
+    assert (set(answers.kept), set(answers.failed), answers.steps) == ({"a", "d"}, {"b", "c"}, 4)
+    assert "exit status 3" in answers.failed["b"].error
+    assert "longer than the limit of 8 s" in answers.failed["c"].error
 
 
 @pytest.mark.slow
 def test_a_leak_costs_its_case(tmp_path: Path) -> None:
     texts = {"a": None, "b": "leak", "c": None}
-    told = asked(tmp_path, "by_text", texts, workers=1, memory_mb=600)
-    assert (set(told.kept), set(told.failed)) == ({"a", "c"}, {"b"})
-    assert "600 MB" in told.failed["b"].error
+    answers = ask_model(tmp_path, "by_text", texts, workers=1, memory_mb=600)
+    assert (set(answers.kept), set(answers.failed)) == ({"a", "c"}, {"b"})
+    assert "600 MB" in answers.failed["b"].error
 
 
 def test_a_model_that_does_not_load_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no 'nobody'"):
-        asked(tmp_path, "nobody", {"a": None})
-    assert asked(tmp_path / "none", "bright", {}).steps == 0
+        ask_model(tmp_path, "nobody", {"a": None})
+    assert ask_model(tmp_path / "none", "bright", {}).steps == 0
 
 
 class TestReader:
@@ -197,9 +197,9 @@ class TestReader:
 
     def test_frames_of_several_sizes(self, tmp_path: Path) -> None:
         paths = self.pictures(tmp_path, SIZE, (6, 9))
-        with pytest.raises(InputError, match="the frame is 6 x 9") as told:
+        with pytest.raises(InputError, match="the frame is 6 x 9") as error:
             MediaReader().frames(paths, SIZE)
-        assert told.value.path == str(paths[1])
+        assert error.value.path == str(paths[1])
 
     def test_a_clip_that_is_too_much(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="too much at once"):
@@ -225,20 +225,20 @@ def test_a_file_that_cannot_be_read_is_no_fault_of_the_model(tmp_path: Path, wor
     write_frame(good, np.zeros((*SIZE, 3), np.uint8))
     bad.write_bytes(good.read_bytes()[:40])
     requests = [
-        QueuedRequest(key=name, id=name, condition="clean", source=file, prepared=Asked(file, text))
+        QueuedRequest(key=name, id=name, condition="clean", source=file, prepared=AskedCase(file, text))
         for name, file, text in (("good", good, None), ("bad", bad, None), ("wrong", good, "type"), ("again", bad, ""))
     ]
-    kept: list[str] = []
+    kept_keys: list[str] = []
     failed: dict[str, ErrorRecord] = {}
     predict(
         requests,
         model_spec(f"{model}:by_text"),
         options=PredictOptions(workers=workers, timeout_s=60.0, memory_mb=None),
-        keep=lambda row: kept.append(row["key"]),
+        keep=lambda row: kept_keys.append(row["key"]),
         fail=lambda request, error: failed.update({request.key: error}),
         progress=Silent(),
     )
-    assert kept == ["good"]
+    assert kept_keys == ["good"]
     assert {name: error.stage for name, error in failed.items()} == {"bad": READ, "again": READ, "wrong": "predict"}
     assert failed["bad"] == failed["again"]
     assert failed["bad"].path == str(bad)

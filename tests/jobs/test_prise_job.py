@@ -25,9 +25,9 @@ pytestmark = pytest.mark.extra_video
 pytest.importorskip("av", reason="the extra `video` is not installed")
 
 
-def make(out: Path, **more: Any) -> None:
-    summary, _ = make_prise(PriseOptions(**{"out": out, "count": 2, "seed": 7, "workers": 0, **more}))
-    assert summary.ok == summary.n == len(KINDS) * (more.get("count") or 2)
+def make(out: Path, **options: Any) -> None:
+    summary, _ = make_prise(PriseOptions(**{"out": out, "count": 2, "seed": 7, "workers": 0, **options}))
+    assert summary.ok == summary.n == len(KINDS) * (options.get("count") or 2)
 
 
 def material(out: Path) -> dict[str, bytes | str]:
@@ -52,8 +52,8 @@ def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None
 def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> None:
     for data in (made / "levels" / "sensation").glob("*/data.json"):
         entries = read_data(data)
-        half = len(entries) // 2
-        for formal, pre in zip(entries[:half], entries[half:], strict=True):
+        n_half = len(entries) // 2
+        for formal, pre in zip(entries[:n_half], entries[n_half:], strict=True):
             assert pre.id == f"pre_{formal.id}"
             assert formal.confirmation == (pre.text, pre.answer)
             assert formal.folder == pre.folder == data.parent.name
@@ -65,29 +65,31 @@ def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> N
 
 
 def test_only_the_stimulus_tells_the_questions_of_a_type_apart(made: Path) -> None:
-    asked: dict[str, set[object]] = {}
+    questions: dict[str, set[object]] = {}
     for data in (made / "levels" / "sensation").glob("*/data.json"):
         for entry in read_data(data):
             kind = ("pre", entry.folder) if entry.id.startswith("pre_") else entry.subtask
-            asked.setdefault(str(kind), set()).add(
+            questions.setdefault(str(kind), set()).add(
                 (entry.prompt, entry.text, entry.options, entry.confirmation is None)
             )
-    assert len(asked) == len(KINDS) + 4
-    assert all(len(words) == 1 for words in asked.values())
+    assert len(questions) == len(KINDS) + 4
+    assert all(len(words) == 1 for words in questions.values())
 
 
 def test_a_reply_with_the_true_option_scores_full(made: Path) -> None:
     """Options, answers and confirmations have the form in which replies are read and scored."""
     for task in (task for task in TASKS.values() if task.confirmed):
-        entries = [one for name in task.folders for one in read_data(made / "levels/sensation" / name / "data.json")]
+        entries = [
+            entry_ for name in task.folders for entry_ in read_data(made / "levels/sensation" / name / "data.json")
+        ]
         truths, replies = {}, {}
         for entry in entries:
-            listed = task.answer == "option list"
+            is_list = task.answer == "option list"
             words = [word for option in entry.options for word in option.strip("#").split(";")]
-            found = read_reply(f"#{entry.answer}#" if listed else entry.answer, task.answer, words=words)
-            assert isinstance(found, Read)
-            assert found.path == "strict"
-            truths[entry.id], replies[entry.id] = entry.answer.split(";") if listed else entry.answer, found.answer
+            reply = read_reply(f"#{entry.answer}#" if is_list else entry.answer, task.answer, words=words)
+            assert isinstance(reply, Read)
+            assert reply.path == "strict"
+            truths[entry.id], replies[entry.id] = entry.answer.split(";") if is_list else entry.answer, reply.answer
         formal = [name for name in truths if not name.startswith("pre_")]
         score = double_confirmation(
             [(replies[name], replies[f"pre_{name}"]) for name in formal],

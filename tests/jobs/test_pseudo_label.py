@@ -21,29 +21,29 @@ TEXTS = {"a": "dog barking", "b": "../../etc/x", "c": "rain", "d": "music", "e":
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("labels")
     source = sound_input(place / "in", {name: [4.6, 4.4] for name in TEXTS}, texts=TEXTS)
-    said: dict[str, float | None] = {f"{name}/{at}": 4.8 - 0.3 * at for name in TEXTS for at in (0, 1)}
-    return sound_record(place / "rec", source, {**said, "c/0": 2.0, "c/1": None, "e/0": 3.9})
+    scores: dict[str, float | None] = {f"{name}/{index}": 4.8 - 0.3 * index for name in TEXTS for index in (0, 1)}
+    return sound_record(place / "rec", source, {**scores, "c/0": 2.0, "c/1": None, "e/0": 3.9})
 
 
 def test_the_best_that_passes_becomes_a_stem_of_its_class(record: Path, tmp_path: Path) -> None:
-    made = pseudo_label(PseudoLabelOptions(folder=record, out=tmp_path / "out"))
-    written = {row["id"]: row for row in rows(tmp_path / "out" / "items.jsonl")}
-    assert {name: row["label"] for name, row in written.items()} == {
+    labelled = pseudo_label(PseudoLabelOptions(folder=record, out=tmp_path / "out"))
+    written_rows = {row["id"]: row for row in rows(tmp_path / "out" / "items.jsonl")}
+    assert {name: row["label"] for name, row in written_rows.items()} == {
         "a/0": "dog", "b/0": "etc x", "e/1": "dog", "f/0": "\u72ac"
     }  # fmt: skip
-    assert made.said["left_out"] == {"it does not pass": 1, SEVERAL: 1}
+    assert labelled.said["left_out"] == {"it does not pass": 1, SEVERAL: 1}
     items = read_sounds(tmp_path / "out")
     assert not items.problems
     assert all(item.truth is None and item.separated and item.separated.is_file() for item in items.items)
-    assert written["a/0"]["confidence"] == pytest.approx((4.3 - 1) / 4)
-    assert written["b/0"]["separated"].startswith("sounds/etc_x/")
+    assert written_rows["a/0"]["confidence"] == pytest.approx((4.3 - 1) / 4)
+    assert written_rows["b/0"]["separated"].startswith("sounds/etc_x/")
     assert {path.parent.name for path in (tmp_path / "out" / "sounds").rglob("*.wav")} == {"dog", "etc_x", "\u72ac"}
     assert not (tmp_path / "etc").exists()
 
 
 def test_mixtures_can_be_made_of_it(record: Path, tmp_path: Path) -> None:
-    made = pseudo_label(PseudoLabelOptions(folder=record, min_overall_low=4.1, out=tmp_path / "out"))
-    assert made.said["kept"] == 3
+    labelled = pseudo_label(PseudoLabelOptions(folder=record, min_overall_low=4.1, out=tmp_path / "out"))
+    assert labelled.said["kept"] == 3
     assert {row["id"] for row in rows(tmp_path / "out" / "items.jsonl")} == {"a/0", "b/0", "f/0"}
     catalogue, errors = open_recorded(tmp_path / "out")
     assert not errors
@@ -58,9 +58,9 @@ def test_labels_are_safe_names_of_folders(record: Path, tmp_path: Path) -> None:
     long = label_of("zither " * 5000)
     assert long.startswith("zither zither")
     assert len(long) <= 60
-    shown = json.loads(auscult("act", "pseudo-label", record, "--json", "--out", tmp_path / "out").out)
-    assert shown["labels"] == {"dog": 2, "etc x": 1, "\u72ac": 1}
+    json_result = json.loads(auscult("act", "pseudo-label", record, "--json", "--out", tmp_path / "out").out)
+    assert json_result["labels"] == {"dog": 2, "etc x": 1, "\u72ac": 1}
     assert "labelled stems" in auscult("act", "pseudo-label", record, "--out", tmp_path / "again").out
-    again = auscult("act", "pseudo-label", record, "--out", tmp_path / "out")
-    assert again.code == 2  # old stems would stay
-    assert "earlier" not in again.err
+    second = auscult("act", "pseudo-label", record, "--out", tmp_path / "out")
+    assert second.code == 2  # old stems would stay
+    assert "earlier" not in second.err

@@ -100,9 +100,9 @@ ONE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("given", ONE.values(), ids=ONE)
-def test_one_mask_may_be_given_so(given: Any) -> None:
-    assert (given_mask(given, SIZE) == LEFT).all()
+@pytest.mark.parametrize("mask_input", ONE.values(), ids=ONE)
+def test_one_mask_may_be_given_so(mask_input: Any) -> None:
+    assert (given_mask(mask_input, SIZE) == LEFT).all()
 
 
 def test_a_mask_and_a_frame_may_be_files(tmp_path: Path) -> None:
@@ -110,16 +110,16 @@ def test_a_mask_and_a_frame_may_be_files(tmp_path: Path) -> None:
     assert (given_mask(str(path), SIZE) == LEFT).all()
     assert (given_frame(save_frame(tmp_path / "f.png")) == picture()).all()
     assert (given_frame(Image.fromarray(picture())) == picture()).all()
-    found = given_masks(save_palette(tmp_path / "p.png", {1: LEFT, 2: RIGHT}), SIZE)
-    assert [(mask == true).all() for mask, true in zip(found, (LEFT, RIGHT), strict=True)] == [True, True]
+    masks = given_masks(save_palette(tmp_path / "p.png", {1: LEFT, 2: RIGHT}), SIZE)
+    assert [(mask == true).all() for mask, true in zip(masks, (LEFT, RIGHT), strict=True)] == [True, True]
 
 
 def test_logits_need_a_threshold() -> None:
     logits = np.where(LEFT, 3.0, -4.0)
     assert (given_mask(logits, SIZE, threshold=0) == LEFT).all()
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         given_mask(logits, SIZE)
-    assert "threshold=0" in caught.value.hint
+    assert "threshold=0" in error.value.hint
     for threshold in (float("nan"), float("inf"), "0.5"):
         with pytest.raises(InputError, match="finite number"):
             given_mask(logits, SIZE, threshold=threshold)
@@ -129,25 +129,28 @@ BOTH = np.stack([LEFT, RIGHT])
 
 
 @pytest.mark.parametrize(
-    "given",
+    "masks_input",
     [
         BOTH, BOTH[:, None], [LEFT, RIGHT.astype(np.uint8)], (mask for mask in BOTH), Tensor(BOTH),
         [Tensor(LEFT), Image.fromarray(RIGHT)], Detections(BOTH), Detections([LEFT, RIGHT]),
     ],
     ids=["(N, H, W)", "(N, 1, H, W)", "list", "iterator", "tensor", "mixed", "detections", "detections of a list"],
 )  # fmt: skip
-def test_several_masks_may_be_given_so(given: Any) -> None:
-    assert [(mask == true).all() for mask, true in zip(given_masks(given, SIZE), BOTH, strict=True)] == [True, True]
+def test_several_masks_may_be_given_so(masks_input: Any) -> None:
+    assert [(mask == true).all() for mask, true in zip(given_masks(masks_input, SIZE), BOTH, strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def test_no_mask_is_no_error() -> None:
-    for given in ([], np.zeros((0, *SIZE), bool), Detections(None, count=0)):
-        assert given_masks(given, SIZE) == []
+    for masks_input in ([], np.zeros((0, *SIZE), bool), Detections(None, count=0)):
+        assert given_masks(masks_input, SIZE) == []
     assert auscult.audit_masks(picture(), []) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("mask_input", "message"),
     [
         (None, "NoneType"),
         (3, "int"),
@@ -161,11 +164,11 @@ def test_no_mask_is_no_error() -> None:
         (Image.fromarray(picture()), "mode RGB"),
     ],
 )
-def test_anything_else_is_refused_by_what_it_is(given: Any, says: str) -> None:
-    with pytest.raises(InputError) as caught:
-        given_masks(given, SIZE)
-    assert says in caught.value.message
-    assert caught.value.expected
+def test_anything_else_is_refused_by_what_it_is(mask_input: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        given_masks(mask_input, SIZE)
+    assert message in error.value.message
+    assert error.value.expected
 
 
 @pytest.mark.parametrize(
@@ -179,9 +182,9 @@ def test_anything_else_is_refused_by_what_it_is(given: Any, says: str) -> None:
     ],
 )
 def test_a_frame_of_another_kind_is_told_the_way(frame: Any, hint: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         auscult.audit_masks(frame, [LEFT])
-    assert hint in caught.value.hint
+    assert hint in error.value.hint
 
 
 def test_masks_of_a_frame_are_judged_together_as_in_a_folder() -> None:
@@ -189,9 +192,9 @@ def test_masks_of_a_frame_are_judged_together_as_in_a_folder() -> None:
     first, second = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=judge)
     assert (first.id, second.id, judge.shown) == ("0", "1", (1, 1))
     alone = auscult.audit_mask(picture(), LEFT, others=[RIGHT])
-    together = auscult.audit_masks(picture(), [LEFT, RIGHT])[0]
-    assert together.iou == pytest.approx(alone.iou, abs=1e-6)
-    assert together.action == alone.action
+    judged_together = auscult.audit_masks(picture(), [LEFT, RIGHT])[0]
+    assert judged_together.iou == pytest.approx(alone.iou, abs=1e-6)
+    assert judged_together.action == alone.action
 
 
 class _Texts(HTMLParser):
@@ -214,9 +217,9 @@ def test_a_verdict_is_short_in_words_and_has_a_picture_in_a_notebook() -> None:
     page.feed(verdict._repr_html_())
     assert page.tags.count("img") == 1
     assert "script" not in page.tags
-    drawn = Image.open(io.BytesIO(base64.b64decode(page.source.partition(",")[2])))
-    assert drawn.format == "JPEG"
-    assert max(drawn.size) == 320
+    thumbnail = Image.open(io.BytesIO(base64.b64decode(page.source.partition(",")[2])))
+    assert thumbnail.format == "JPEG"
+    assert max(thumbnail.size) == 320
     unknown = replace(verdict, iou=0.5, iou_low=0.0, iou_high=1.0)
     assert "0.50 [not known]" in repr(unknown)
     assert "0.50 [not known]" in unknown._repr_html_()
@@ -227,10 +230,14 @@ def test_a_verdict_is_short_in_words_and_has_a_picture_in_a_notebook() -> None:
 
 def test_a_verdict_becomes_json_whatever_its_judge_computed_with() -> None:
     verdict = auscult.audit_mask(picture(), LEFT, judge=Area())
-    read = json.loads(json.dumps(verdict.to_dict()))
-    assert (read["region"], read["evidence"]["shape"], read["defect_probs"]) == ([1, 2, 3, 4], True, {"erode": 1.0})
-    assert read["iou"] == pytest.approx(float(LEFT.mean()))
-    assert not {"picture", "error_map"} & read.keys()
+    fields = json.loads(json.dumps(verdict.to_dict()))
+    assert (fields["region"], fields["evidence"]["shape"], fields["defect_probs"]) == (
+        [1, 2, 3, 4],
+        True,
+        {"erode": 1.0},
+    )
+    assert fields["iou"] == pytest.approx(float(LEFT.mean()))
+    assert not {"picture", "error_map"} & fields.keys()
 
 
 def test_items_of_a_folder_show_their_picture_too(tmp_path: Path) -> None:
@@ -269,29 +276,29 @@ def test_a_metric_of_an_evaluation_loop() -> None:
     assert (empty["n"], empty["iou"], empty["good"], empty["accept"]) == (0, None, None, None)
     metric.update(picture(), [LEFT, RIGHT])
     assert metric(picture(), LEFT[None])["n"] == 1
-    found = metric.compute()
-    assert (found["n"], found["frames"]) == (3, 2)
-    assert found["iou"] == pytest.approx((2 * LEFT.mean() + RIGHT.mean()) / 3)
-    assert 0 <= found["good_low"] <= found["good"] <= found["good_high"] <= 1
-    assert sum(found[action] for action in auscult.types.ACTIONS) == pytest.approx(1)
+    result = metric.compute()
+    assert (result["n"], result["frames"]) == (3, 2)
+    assert result["iou"] == pytest.approx((2 * LEFT.mean() + RIGHT.mean()) / 3)
+    assert 0 <= result["good_low"] <= result["good"] <= result["good_high"] <= 1
+    assert sum(result[action] for action in auscult.types.ACTIONS) == pytest.approx(1)
     metric.reset()
     assert metric.compute() == empty
 
 
 def test_metrics_of_several_processes_merge_in_any_order() -> None:
-    whole, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(3)]
+    all_masks, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(3)]
     for number, part in enumerate(parts):
         for mask in (LEFT, RIGHT)[: 1 + number % 2]:
-            whole.update(picture(), [mask], clip=f"v{number}" if number else None)
+            all_masks.update(picture(), [mask], clip=f"v{number}" if number else None)
             part.update(picture(), [mask], clip=f"v{number}" if number else None)
     first, second, third = (pickle.loads(pickle.dumps(part)) for part in parts)  # noqa: S301 - our own
     third.merge_state(first)
     third.merge_state(second)
-    assert third.compute() == whole.compute()
+    assert third.compute() == all_masks.compute()
     third.update(picture(), [RIGHT])
     assert third.compute()["n"] == 5
     with pytest.raises(UsageError, match="different settings"):
-        whole.merge_state(auscult.MaskQuality(judge="cues"))
+        all_masks.merge_state(auscult.MaskQuality(judge="cues"))
 
 
 def test_real_masks_of_a_model_from_a_palette(data: Path) -> None:
@@ -299,6 +306,6 @@ def test_real_masks_of_a_model_from_a_palette(data: Path) -> None:
     mask = next((folder / "pred_osvos").glob("*.png"))
     frame = next(path for path in (folder / "frames").glob(f"{mask.stem}.*"))
     (verdict,) = auscult.audit_masks(Image.open(frame), mask)
-    again = auscult.audit_mask(frame, np.asarray(Image.open(mask)) > 0)
-    assert verdict.iou == pytest.approx(again.iou, abs=1e-6)
+    second = auscult.audit_mask(frame, np.asarray(Image.open(mask)) > 0)
+    assert verdict.iou == pytest.approx(second.iou, abs=1e-6)
     assert len(repr(verdict)) < 300

@@ -31,21 +31,21 @@ def separated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, rng = tmp_path_factory.mktemp("judged"), generator(8, "separated")
     time_s = np.arange(2 * RATE_HZ) / RATE_HZ
     lines = []
-    for at in range(OUTPUTS):
-        tone = 0.3 * np.sin(2 * np.pi * (300 + 40 * at) * time_s) * (np.sin(4 * np.pi * time_s) > 0)
+    for index in range(OUTPUTS):
+        tone = 0.3 * np.sin(2 * np.pi * (300 + 40 * index) * time_s) * (np.sin(4 * np.pi * time_s) > 0)
         noise = 0.2 * rng.normal(size=time_s.size).clip(-2, 2)
-        left = 1.0 if at % 4 else 0.02 * 4 ** (at % 3)
-        sounds = {"mix": tone + noise, "stem": tone, "out": (0.3 if at % 4 else 1.0) * tone + left * noise}
+        noise_gain = 1.0 if index % 4 else 0.02 * 4 ** (index % 3)
+        sounds = {"mix": tone + noise, "stem": tone, "out": (0.3 if index % 4 else 1.0) * tone + noise_gain * noise}
         for name, sound in sounds.items():
-            (folder / f"{name}{at}.wav").write_bytes(encode_wav(sound.clip(-1, 1).astype(np.float32), RATE_HZ))
+            (folder / f"{name}{index}.wav").write_bytes(encode_wav(sound.clip(-1, 1).astype(np.float32), RATE_HZ))
         spans = [["+", start, start + 0.25] for start in np.arange(0, 2, 0.5).tolist()]
-        line = {"id": f"o{at}", "mixture": f"mix{at}.wav", "separated": f"out{at}.wav", "text": "beep"}
-        lines.append({**line, "spans_s": spans, "domain": "sound", "truth": {"stem": f"stem{at}.wav"}})
+        line = {"id": f"o{index}", "mixture": f"mix{index}.wav", "separated": f"out{index}.wav", "text": "beep"}
+        lines.append({**line, "spans_s": spans, "domain": "sound", "truth": {"stem": f"stem{index}.wav"}})
     (folder / "items.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return folder
 
 
-def _drawn(folder: Path) -> list[str]:
+def _ids_of_batch(folder: Path) -> list[str]:
     with (folder / "batch.csv").open(newline="") as file:
         return [row["id"] for row in csv.DictReader(file)]
 
@@ -54,11 +54,11 @@ def _rate(pool: Pool, truths: dict[str, float], path: Path, *, ids: list[str]) -
     """What the pool's people say of sounds: as each said of a golden item that is as good."""
     lines = ["item,rater,recall,precision,faithfulness,overall"]
     for number, name in enumerate(ids):
-        alike = np.flatnonzero(pool.truth == round(truths[name]))
-        item = int(alike[number % alike.size])
+        equal_scores = np.flatnonzero(pool.truth == round(truths[name]))
+        item = int(equal_scores[number % equal_scores.size])
         for rater, kind in enumerate(pool.kinds):
-            said = int(pool.ratings[rater, item])
-            lines.append(f"{name},{kind}{rater},{said},{said},{said},{said}")
+            rating = int(pool.ratings[rater, item])
+            lines.append(f"{name},{kind}{rater},{rating},{rating},{rating},{rating}")
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -68,32 +68,32 @@ def test_a_judge_chooses_what_people_rate_next(separated: Path, tmp_path: Path) 
     truths = {item.id: true_scores(item)["overall"] for item in read_sounds(separated).items}
     pool = simulate_pool(PoolPlan(good=6, bad=2, items=60), generator(9, "pool"))
     golden = ["item,rater,overall"]
-    for person, said in zip(
-        ["expert", *(f"{kind}{at}" for at, kind in enumerate(pool.kinds))],
+    for person, ratings in zip(
+        ["expert", *(f"{kind}{index}" for index, kind in enumerate(pool.kinds))],
         [pool.experts[0], *pool.ratings],
         strict=True,
     ):
-        golden += [f"g{item},{person},{value}" for item, value in enumerate(said)]
+        golden += [f"g{item},{person},{value}" for item, value in enumerate(ratings)]
     (tmp_path / "golden.csv").write_text("\n".join(golden) + "\n")
     qualify(QualifyOptions(source=tmp_path / "golden.csv", out=tmp_path / "raters", draws=150))
 
     draw_batch(BatchOptions(number=2, source=tmp_path / "rec", count=12, out=tmp_path / "second"))
-    second = _drawn(tmp_path / "second")
+    second = _ids_of_batch(tmp_path / "second")
     assert len(second) == len(set(second)) == 12
     _rate(pool, truths, tmp_path / "ratings.csv", ids=second)
     import_ratings(ImportOptions(source=tmp_path / "ratings.csv", raters=tmp_path / "raters", out=tmp_path / "rated"))
-    rated = tmp_path / "rated" / "scores.jsonl"
-    assert {row["id"] for row in rows(rated)} == set(second)
+    rated_file = tmp_path / "rated" / "scores.jsonl"
+    assert {row["id"] for row in rows(rated_file)} == set(second)
 
-    third = BatchOptions(number=3, source=tmp_path / "rec", rated=rated, count=8, out=tmp_path / "third")
+    third = BatchOptions(number=3, source=tmp_path / "rec", rated=rated_file, count=8, out=tmp_path / "third")
     draw_batch(third)
-    assert len(_drawn(tmp_path / "third")) == 8
-    assert not set(_drawn(tmp_path / "third")) & set(second)
+    assert len(_ids_of_batch(tmp_path / "third")) == 8
+    assert not set(_ids_of_batch(tmp_path / "third")) & set(second)
 
     def bits(ids: list[str]) -> float:
         return entropy_bits(np.bincount(np.rint([truths[name] for name in ids]).astype(int), minlength=6))
 
-    chosen = second + _drawn(tmp_path / "third")
-    assert bits(chosen) > bits(list(truths))  # truer scores are spread more evenly than those of all outputs
+    drawn_ids = second + _ids_of_batch(tmp_path / "third")
+    assert bits(drawn_ids) > bits(list(truths))  # truer scores are spread more evenly than those of all outputs
     verdicts = rows(tmp_path / "rec" / "verdicts.jsonl")
     assert all(row[axis] is not None for row in verdicts for axis in PERFORMANCE)

@@ -77,9 +77,9 @@ def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
             0.1 * rng.normal(size=time_s.size).clip(-3, 3),
             0.2 * np.sign(np.sin(2 * np.pi * 90 * time_s)),
         ]
-        named = {f"{number}-{place}.wav": stem for place, stem in enumerate(stems)}
-        named |= {f"{number}-mix.wav": np.sum(stems, axis=0), f"{number}-out.wav": (0.2 + number / 10) * stems[0]}
-        for name, sound in named.items():
+        sound_of = {f"{number}-{place}.wav": stem for place, stem in enumerate(stems)}
+        sound_of |= {f"{number}-mix.wav": np.sum(stems, axis=0), f"{number}-out.wav": (0.2 + number / 10) * stems[0]}
+        for name, sound in sound_of.items():
             (folder / name).write_bytes(encode_wav(sound.clip(-1, 1).astype(np.float32), RATE_HZ))
         truth = {"stem": f"{number}-0.wav", "others": {"noise": f"{number}-1.wav", "hum": f"{number}-2.wav"}}
         paths = {"mixture": f"{number}-mix.wav", "separated": f"{number}-out.wav"}
@@ -101,8 +101,8 @@ def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Pat
     assert not any(word == "yes" for name, word in trust.items() if name.startswith(("lazy", "adversarial")))
     assert all(float(row["low"]) <= float(row["mad"]) <= float(row["high"]) for row in rows.values() if row["mad"])
     assert summary.metrics["trusted"]["value"] == sum(word == "yes" for word in trust.values())
-    chosen, everybody, constant = (float(row[2].split()[0]) for row in tables[1].rows)
-    assert chosen <= everybody < constant
+    chosen_rmse, everybody, constant = (float(row[2].split()[0]) for row in tables[1].rows)
+    assert chosen_rmse <= everybody < constant
 
 
 @pytest.mark.slow
@@ -130,20 +130,26 @@ def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, 
     deal_tasks(TasksOptions(source=sounds, golden=sounds / "golden.jsonl", people=people, out=out, golden_each=1))
     tasks = {person: json.loads((out / "tasks" / f"{person}.json").read_text()) for person in people}
     key = {row["item"]: row for row in rows_of_csv(out / "key.csv")}
-    given = [key[task["data"]["item"]] for own in tasks.values() for task in own]
-    counts = {row["id"]: sum(one["id"] == row["id"] for one in given) for row in key.values() if row["golden"] == "no"}
+    dealt_rows = [key[task["data"]["item"]] for own_tasks in tasks.values() for task in own_tasks]
+    counts = {
+        row["id"]: sum(dealt_row["id"] == row["id"] for dealt_row in dealt_rows)
+        for row in key.values()
+        if row["golden"] == "no"
+    }
     assert set(counts.values()) == {3}
-    assert [sum(key[task["data"]["item"]]["golden"] == "yes" for task in own) for own in tasks.values()] == [1] * 4
+    assert [
+        sum(key[task["data"]["item"]]["golden"] == "yes" for task in own_tasks) for own_tasks in tasks.values()
+    ] == [1] * 4
     assert max(map(len, tasks.values())) - min(map(len, tasks.values())) <= 1
     assert not any(row["id"] in json.dumps(tasks) for row in key.values())
     for name in key:
         for ending in ("", "-mixture"):
             sound = read_sound(out / "sounds" / f"{name}{ending}.wav")
             assert integrated_lufs(sound.samples, rate_hz=sound.rate_hz) == pytest.approx(-23, abs=0.1)
-    rated = {one.get("name") for one in ET.parse(out / "config.xml").iter("Rating")}  # noqa: S314 - our own file
-    assert rated == set(RATED_AXES)
-    again = deal_tasks(TasksOptions(source=sounds, people=people, out=tmp_path / "again"))
-    assert again[0].ok == 6
+    rated_axes = {rating.get("name") for rating in ET.parse(out / "config.xml").iter("Rating")}  # noqa: S314 - our own file
+    assert rated_axes == set(RATED_AXES)
+    second = deal_tasks(TasksOptions(source=sounds, people=people, out=tmp_path / "again"))
+    assert second[0].ok == 6
     with pytest.raises(UsageError, match="2 raters for 3"):
         deal_tasks(TasksOptions(source=sounds, people=("a", "b"), out=tmp_path / "few"))
 
@@ -153,8 +159,8 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     deal_tasks(TasksOptions(source=sounds, golden=sounds / "golden.jsonl", people=people, out=out))
     lines = ["item,rater,overall,recall"]
     for row in rows_of_csv(out / "key.csv"):
-        apart = 2 if row["id"] == "m3" else 0
-        lines += [f"{row['item']},a,3,5", f"{row['item']},b,4,5", f"{row['item']},c,{3 + apart},5"]
+        disagreement = 2 if row["id"] == "m3" else 0
+        lines += [f"{row['item']},a,3,5", f"{row['item']},b,4,5", f"{row['item']},c,{3 + disagreement},5"]
     lines += ["unheard,a,3,3", f"{row['item']},stranger,1,1", f"{row['item']},bad,1,1"]
     (tmp_path / "said.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "raters.csv").write_text("rater,trust\na,yes\nb,yes\nc,yes\nbad,no\n")
@@ -187,15 +193,15 @@ def test_ratings_on_other_scales_are_not_averaged(data: Path, tmp_path: Path) ->
 def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_path: Path) -> None:
     make_guide(GuideOptions(source=sounds, out=tmp_path / "guide"))
     text = (tmp_path / "guide" / "guide.md").read_text()
-    named = {name for name in text.replace(")", "(").split("(") if name.endswith(".wav")}
-    assert named == {f"sounds/{path.name}" for path in (tmp_path / "guide" / "sounds").iterdir()}
-    assert len(named) == 20
+    named_files = {name for name in text.replace(")", "(").split("(") if name.endswith(".wav")}
+    assert named_files == {f"sounds/{path.name}" for path in (tmp_path / "guide" / "sounds").iterdir()}
+    assert len(named_files) == 20
     target, mixture, loud, low = (
         read_sound(tmp_path / "guide" / "sounds" / f"{name}.wav").samples[0]
         for name in ("target", "mixture", "loudness-low", "recall-low")
     )
-    heard = read_sounds(sounds).items[0]
-    assert np.abs(mixture - read_sound(heard.mixture).samples[0]).max() < 1e-3
+    first_item = read_sounds(sounds).items[0]
+    assert np.abs(mixture - read_sound(first_item.mixture).samples[0]).max() < 1e-3
     assert np.corrcoef(loud, target)[0, 1] > 0.9
     assert np.sum(low**2) < 0.6 * np.sum(target**2)
 
@@ -203,19 +209,19 @@ def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_
 def test_export_reads_back_the_same_in_every_format(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("item,rater,domain,overall,recall\na/1,x,speech,1,5\na/1,y,speech,2,\n'-6 dB,x,music,,3\n")
-    want = {(one.item, one.rater, one.axis, one.value) for one in read_ratings(source).ratings}
+    want = {(rating.item, rating.rater, rating.axis, rating.value) for rating in read_ratings(source).ratings}
     export_ratings(RatingsOptions(source=source, out=tmp_path / "out"))
     for name in ("ratings.csv", "ratings.jsonl"):
-        found = read_ratings(tmp_path / "out" / name)
-        assert {(one.item, one.rater, one.axis, one.value) for one in found.ratings} == want
+        reread = read_ratings(tmp_path / "out" / name)
+        assert {(rating.item, rating.rater, rating.axis, rating.value) for rating in reread.ratings} == want
 
 
 def test_a_balanced_draw_fills_what_is_empty() -> None:
     bins = np.array([[0]] * 90 + [[1]] * 6 + [[2]] * 4)
-    drawn = balanced_draw(bins, 12, before=np.zeros((1, 3)), rng=generator(1, "draw"))
-    assert np.bincount(bins[drawn, 0]).tolist() == [4, 4, 4]
-    later = balanced_draw(bins, 6, before=np.array([[0.0, 5.0, 5.0]]), rng=generator(1, "draw"))
-    assert np.bincount(bins[later, 0]).tolist()[0] >= 5
+    drawn_indices = balanced_draw(bins, 12, before=np.zeros((1, 3)), rng=generator(1, "draw"))
+    assert np.bincount(bins[drawn_indices, 0]).tolist() == [4, 4, 4]
+    next_indices = balanced_draw(bins, 6, before=np.array([[0.0, 5.0, 5.0]]), rng=generator(1, "draw"))
+    assert np.bincount(bins[next_indices, 0]).tolist()[0] >= 5
     assert len(balanced_draw(bins, 500, before=np.zeros((1, 3)), rng=generator(1, "draw"))) == 100
 
 
@@ -224,10 +230,10 @@ def test_complexity_rises_with_what_sounds_at_once() -> None:
     tone = np.sin(2 * np.pi * 440 * time_s).astype(np.float32)
     chord = sum(np.sin(2 * np.pi * pitch * time_s) for pitch in (440, 700, 1100, 1900)).astype(np.float32)
     noise = rng.normal(size=RATE_HZ).astype(np.float32)
-    found = [spectral_complexity(one, rate_hz=RATE_HZ) for one in (0 * tone, tone, chord, noise)]
-    assert found == sorted(found)
-    assert found[0] == 0
-    assert found[-1] > 25
+    complexities = [spectral_complexity(sound, rate_hz=RATE_HZ) for sound in (0 * tone, tone, chord, noise)]
+    assert complexities == sorted(complexities)
+    assert complexities[0] == 0
+    assert complexities[-1] > 25
 
 
 def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path) -> None:
@@ -237,8 +243,10 @@ def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path
     assert all(float(row["complexity_residual"]) < 0 for row in rows)  # a tone is simpler than its mixture
     assert (tmp_path / "batch" / "figures" / "composite.svg").is_file()
     assert [row[0] for row in tables[0].rows] == ["candidates", "batch", "rated and batch"]
-    dropped = '{"id": "=m4", "dropped": {"overall": "raters disagree"}}'
-    (tmp_path / "part.jsonl").write_text(f'{{"id": "m1", "recall": 3}}\n{{"id": "x", "overall": "high"}}\n{dropped}\n')
+    dropped_line = '{"id": "=m4", "dropped": {"overall": "raters disagree"}}'
+    (tmp_path / "part.jsonl").write_text(
+        f'{{"id": "m1", "recall": 3}}\n{{"id": "x", "overall": "high"}}\n{dropped_line}\n'
+    )
     (tmp_path / "all.csv").write_text("id,overall\nm1,3\nm2,4\nm2,4\nm3,none\n'=m4,1\n")
     options = BatchOptions(
         number=3, source=tmp_path / "all.csv", rated=tmp_path / "part.jsonl", count=9, out=tmp_path / "third"
@@ -251,11 +259,11 @@ def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path
 
 def test_enriched_outputs_are_an_input_of_sounds_that_differ(sounds: Path, tmp_path: Path) -> None:
     draw_batch(BatchOptions(number=2, source=sounds, enrich=True, out=tmp_path / "enriched"))
-    made = read_sounds(tmp_path / "enriched")
-    assert not made.problems
-    assert len({item.extra["enriched"] for item in made.items}) > 1
+    enriched = read_sounds(tmp_path / "enriched")
+    assert not enriched.problems
+    assert len({item.extra["enriched"] for item in enriched.items}) > 1
     changes = []
-    for item, before in zip(made.items, read_sounds(sounds).items, strict=True):
+    for item, before in zip(enriched.items, read_sounds(sounds).items, strict=True):
         assert item.truth is None
         assert item.separated is not None
         assert before.separated is not None
@@ -266,39 +274,47 @@ def test_enriched_outputs_are_an_input_of_sounds_that_differ(sounds: Path, tmp_p
 
 def test_entropy_of_overall_rises_from_batch_to_batch_with_simulated_raters(tmp_path: Path) -> None:
     rng = generator(11, "batches")
-    many = 3000
-    truth = np.clip(rng.choice([1.0, 1.4, 2.5, 3.5, 4.6, 5.0], many, p=[0.45, 0.2, 0.06, 0.05, 0.04, 0.2]), 1, 5)
-    noisy = {name: truth + rng.normal(0, spread, many) for name, spread in (("clap", 1.2), ("clap_residual", 1.5))}
-    noisy |= {"complexity": 10 - truth + rng.normal(0, 2, many), "complexity_residual": -truth + rng.normal(0, 2, many)}
-    judged = {axis: np.clip(truth + rng.normal(0, 0.5, many), 1, 5) for axis in ("recall", "precision", "faithfulness")}
-    judged["overall"] = np.clip(truth + rng.normal(0, 0.4, many), 1, 5)
+    n_outputs = 3000
+    truth = np.clip(rng.choice([1.0, 1.4, 2.5, 3.5, 4.6, 5.0], n_outputs, p=[0.45, 0.2, 0.06, 0.05, 0.04, 0.2]), 1, 5)
+    noisy = {name: truth + rng.normal(0, spread, n_outputs) for name, spread in (("clap", 1.2), ("clap_residual", 1.5))}
+    noisy |= {
+        "complexity": 10 - truth + rng.normal(0, 2, n_outputs),
+        "complexity_residual": -truth + rng.normal(0, 2, n_outputs),
+    }
+    judge_scores = {
+        axis: np.clip(truth + rng.normal(0, 0.5, n_outputs), 1, 5) for axis in ("recall", "precision", "faithfulness")
+    }
+    judge_scores["overall"] = np.clip(truth + rng.normal(0, 0.4, n_outputs), 1, 5)
     source = tmp_path / "candidates.csv"
-    header = ["id", *noisy, *judged]
-    rows = [[f"c{at}", *(f"{column[at]:.4f}" for column in (*noisy.values(), *judged.values()))] for at in range(many)]
+    header = ["id", *noisy, *judge_scores]
+    rows = [
+        [f"c{index}", *(f"{column[index]:.4f}" for column in (*noisy.values(), *judge_scores.values()))]
+        for index in range(n_outputs)
+    ]
     source.write_text("\n".join(",".join(row) for row in (header, *rows)) + "\n")
     scores: list[dict[str, object]] = []
     bits = []
     for number, count in ((1, 150), (2, 300), (3, 240)):
-        rated = tmp_path / f"rated{number}.jsonl"
-        rated.write_text("".join(f"{json.dumps(row)}\n" for row in scores))
+        rated_file = tmp_path / f"rated{number}.jsonl"
+        rated_file.write_text("".join(f"{json.dumps(row)}\n" for row in scores))
         options = BatchOptions(
-            number=number, source=source, count=count, rated=rated if scores else None, out=tmp_path / f"b{number}"
+            number=number, source=source, count=count, rated=rated_file if scores else None, out=tmp_path / f"b{number}"
         )
         draw_batch(options)
         for row in rows_of_csv(tmp_path / f"b{number}" / "batch.csv"):
-            at = int(row["id"][1:])
-            said = np.clip(np.rint(truth[at] + rng.normal(0, 0.5, 3)), 1, 5)
-            if isinstance(outcome := settled(list(said)), Scored):
-                scores.append({"id": row["id"], **dict.fromkeys(judged, outcome.value)})
+            index = int(row["id"][1:])
+            ratings = np.clip(np.rint(truth[index] + rng.normal(0, 0.5, 3)), 1, 5)
+            if isinstance(outcome := settled(list(ratings)), Scored):
+                scores.append({"id": row["id"], **dict.fromkeys(judge_scores, outcome.value)})
         bits.append(entropy_bits(np.bincount(np.rint([float(str(row["overall"])) for row in scores]).astype(int))))
-    plain = entropy_bits(np.bincount(np.rint(truth[rng.permutation(many)[: len(scores)]]).astype(int)))
+    plain = entropy_bits(np.bincount(np.rint(truth[rng.permutation(n_outputs)[: len(scores)]]).astype(int)))
     assert plain < bits[0] < bits[1] < bits[2]
     assert len({row["id"] for row in scores}) == len(scores)
     assert read_manifest(tmp_path / "b3")["command"] == "ratings batch"
 
 
 def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> None:
-    rows = [{"id": str(at), "clap": at, "complexity": -at} for at in range(30)]
+    rows = [{"id": str(index), "clap": index, "complexity": -index} for index in range(30)]
     values = composite(rows)
     assert values.argsort().tolist() == list(range(30))
     assert np.bincount(thirds(values)).tolist() == [10, 10, 10]
@@ -309,18 +325,21 @@ def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> 
 def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) -> None:
     """Of 1 2 3 4 and 1 3 2 4 the coefficients are .8, .8 and 2/3; a column of words, and cells that lack, are left."""
     rng = np.random.default_rng(3)
-    rows = [("speech", at, at + 1, [1, 3, 2, 4][at], "word", "") for at in range(4)]
+    rows = [("speech", index, index + 1, [1, 3, 2, 4][index], "word", "") for index in range(4)]
     overall = rng.normal(3, 1, 60)
-    rows += [("music", 4 + at // 3, one, -one + 0.1 * rng.normal(), "word", at) for at, one in enumerate(overall)]
+    rows += [
+        ("music", 4 + value_index // 3, score, -score + 0.1 * rng.normal(), "word", value_index)
+        for value_index, score in enumerate(overall)
+    ]
     table = tmp_path / "scores.csv"
     lines = [",".join(map(str, row)) for row in rows]
     table.write_text("\n".join(["domain,song,overall,counting,name,loudness", *lines]))
     options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="song", by="domain")
-    summary, (found,) = correlate(options)
-    cells = {row[:2]: row[2:] for row in found.rows}
+    summary, (correlations,) = correlate(options)
+    cells = {row[:2]: row[2:] for row in correlations.rows}
     assert {name for _, name in cells} == {"counting", "loudness"}  # no words, and not the numbers of clusters
-    assert [one.partition(" ")[0] for one in cells["speech", "counting"]] == ["0.800", "0.800", "0.667"]
-    assert all(one.startswith("-0.9") and "[" in one for one in cells["music", "counting"][:2])
+    assert [cell_text.partition(" ")[0] for cell_text in cells["speech", "counting"]] == ["0.800", "0.800", "0.667"]
+    assert all(cell_text.startswith("-0.9") and "[" in cell_text for cell_text in cells["music", "counting"][:2])
     assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 60)
     with pytest.raises(UsageError, match="name is no column of numbers"):
         correlate(dataclasses.replace(options, out=tmp_path / "other", against="name"))
@@ -329,15 +348,15 @@ def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
 def test_columns_are_named_as_they_stand_in_the_file(tmp_path: Path, name: str) -> None:
     table = tmp_path / name
-    cells = [(f"c{at // 2}", at % 5, at * 3 % 17) for at in range(12)]
+    cells = [(f"c{index // 2}", index % 5, index * 3 % 17) for index in range(12)]
     if table.suffix == ".csv":
         table.write_text("\n".join(["Clip,Overall,SI-SDR", *(",".join(map(str, row)) for row in cells)]))
     else:
         rows = [dict(zip(("Clip", "Overall", "SI-SDR"), row, strict=True)) for row in cells]
         table.write_text("\n".join(json.dumps(row) for row in rows))
     options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="Clip", against="Overall")
-    _, (found,) = correlate(options)
-    assert [row[1] for row in found.rows] == ["si-sdr"]
-    with pytest.raises(AuscultError) as caught:
+    _, (correlations,) = correlate(options)
+    assert [row[1] for row in correlations.rows] == ["si-sdr"]
+    with pytest.raises(AuscultError) as error:
         correlate(dataclasses.replace(options, out=tmp_path / "other", against="Quality"))
-    assert "quality" in str(caught.value) + str(caught.value.hint)
+    assert "quality" in str(error.value) + str(error.value.hint)

@@ -57,8 +57,8 @@ def masks_of(record: Path) -> dict[str, np.ndarray]:
     return {row["id"]: decode(row["segmentation"]) for row in rows(record / "masks.jsonl")}
 
 
-def repaired(record: Path, out: Path, **more: object) -> Path:
-    repair_record(RepairOptions(folder=record, out=out, workers=0, **more))
+def repaired(record: Path, out: Path, **options: object) -> Path:
+    repair_record(RepairOptions(folder=record, out=out, workers=0, **options))
     return out
 
 
@@ -70,17 +70,17 @@ def done(audited: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_accepted_masks_stay_and_every_other_one_is_tried_once(audited: Path, done: Path) -> None:
     before, after = masks_of(audited), masks_of(done)
     verdicts = {row["id"]: row for row in rows(audited / "verdicts.jsonl")}
-    tried = {row["id"]: row for row in rows(done / REPAIRS)}
-    assert tried.keys() == {name for name, row in verdicts.items() if row["action"] not in {"accept", "unjudged"}}
-    kept = {name: row for name, row in tried.items() if row["kept"] is not None}
-    assert kept, "nothing was repaired, so that this test shows nothing"
+    repair_of = {row["id"]: row for row in rows(done / REPAIRS)}
+    assert repair_of.keys() == {name for name, row in verdicts.items() if row["action"] not in {"accept", "unjudged"}}
+    kept_rows = {name: row for name, row in repair_of.items() if row["kept"] is not None}
+    assert kept_rows, "nothing was repaired, so that this test shows nothing"
     assert before.keys() == after.keys()
     for name, mask in before.items():
-        same = np.array_equal(mask, after[name])
-        assert same != (name in kept)
+        unchanged = np.array_equal(mask, after[name])
+        assert unchanged != (name in kept_rows)
     new = {row["id"]: row for row in rows(done / "verdicts.jsonl")}
     for name, row in verdicts.items():
-        if name not in kept:
+        if name not in kept_rows:
             assert new[name] == row
 
 
@@ -90,16 +90,16 @@ def test_every_attempt_is_on_record_with_reason_mask_and_verdict(audited: Path, 
     after = masks_of(done)
     for row in rows(done / REPAIRS):
         assert row["before"]["iou_low"] == pytest.approx(before[row["id"]]["iou_low"], abs=1e-6)
-        for one in row["attempts"]:
-            assert one["reason"]
-            assert decode(one["segmentation"]).any()
-            assert one["verdict"]["judge"] == "masks.cues.v1"
+        for attempt in row["attempts"]:
+            assert attempt["reason"]
+            assert decode(attempt["segmentation"]).any()
+            assert attempt["verdict"]["judge"] == "masks.cues.v1"
         if row["kept"] is not None:
-            (kept,) = [one for one in row["attempts"] if one["kept"]]
-            assert kept["attempt"] == row["kept"]
-            assert np.array_equal(decode(kept["segmentation"]), after[row["id"]])
-            assert kept["verdict"]["iou_low"] > row["before"]["iou_low"]
-            assert new[row["id"]]["iou"] == kept["verdict"]["iou"]
+            (kept_attempt,) = [attempt for attempt in row["attempts"] if attempt["kept"]]
+            assert kept_attempt["attempt"] == row["kept"]
+            assert np.array_equal(decode(kept_attempt["segmentation"]), after[row["id"]])
+            assert kept_attempt["verdict"]["iou_low"] > row["before"]["iou_low"]
+            assert new[row["id"]]["iou"] == kept_attempt["verdict"]["iou"]
             assert new[row["id"]]["repair"]["attempt"] == row["kept"]
 
 
@@ -109,19 +109,19 @@ def test_what_comes_out_is_a_record_an_input_and_coco(done: Path, tmp_path: Path
     after = masks_of(done)
     assert {item.id for item in listing.items} == after.keys()
     audit_folder(AuditOptions(source=done, out=tmp_path / "again", judge="cues", alone=True, workers=0))
-    again = {row["id"]: row for row in rows(tmp_path / "again" / "verdicts.jsonl")}
+    second_verdicts = {row["id"]: row for row in rows(tmp_path / "again" / "verdicts.jsonl")}
     for row in rows(done / REPAIRS):
         if row["kept"] is not None:
-            (kept,) = [one["verdict"] for one in row["attempts"] if one["kept"]]
-            assert {key: again[row["id"]][key] for key in ("iou", "defect", "action")} == {
-                key: kept[key] for key in ("iou", "defect", "action")
+            (kept_verdict,) = [attempt["verdict"] for attempt in row["attempts"] if attempt["kept"]]
+            assert {key: second_verdicts[row["id"]][key] for key in ("iou", "defect", "action")} == {
+                key: kept_verdict[key] for key in ("iou", "defect", "action")
             }
     coco = json.loads((done / "repaired.coco.json").read_text())
     assert len(coco["annotations"]) == len(after)
     assert filter_record(FilterOptions(folder=done, out=tmp_path / "kept")).total == len(after)
     assert (done / "report.html").stat().st_size > 10_000
-    drawn = {path.name for path in (done / "pictures").iterdir()}
-    assert {Path(picture_name(row["id"])).name for row in rows(done / REPAIRS)} <= drawn
+    picture_names = {path.name for path in (done / "pictures").iterdir()}
+    assert {Path(picture_name(row["id"])).name for row in rows(done / REPAIRS)} <= picture_names
 
 
 def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> None:
@@ -136,13 +136,13 @@ def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> N
     shutil.rmtree(hidden / "truth")
     text = (blind / "manifest.json").read_text()
     (blind / "manifest.json").write_text(text.replace(str(audited.parent / "stressed"), str(hidden)))
-    found = repaired(blind, tmp_path / "out")
+    repaired_folder = repaired(blind, tmp_path / "out")
 
     def timeless(record: Path) -> list[dict[str, object]]:
         return json.loads(json.dumps(rows(record / REPAIRS)), object_hook=lambda row: row | {"seconds": 0})
 
-    assert timeless(found) == timeless(done)
-    assert not (found / "before_after.jsonl").exists()
+    assert timeless(repaired_folder) == timeless(done)
+    assert not (repaired_folder / "before_after.jsonl").exists()
     assert (done / "before_after.jsonl").exists()
 
 
@@ -178,9 +178,9 @@ def wrong(tmp_path: Path) -> Path:
     write_lines(tmp_path / "in" / "items.jsonl", *lines)
     audit_folder(AuditOptions(source=tmp_path / "in", out=tmp_path / "out", judge="cues", workers=0))
     path = tmp_path / "out" / "verdicts.jsonl"
-    changed = {"defect": "full_neg", "action": "reject", "iou": 0.02, "iou_low": 0.0, "target": "the left ellipse"}
-    found = rows(path)
-    write_lines(path, *(row if row["id"] == "d" else row | changed | {"target": row["text"]} for row in found))
+    changes = {"defect": "full_neg", "action": "reject", "iou": 0.02, "iou_low": 0.0, "target": "the left ellipse"}
+    verdict_rows = rows(path)
+    write_lines(path, *(row if row["id"] == "d" else row | changes | {"target": row["text"]} for row in verdict_rows))
     (tmp_path / "model.py").write_text(MODEL)
     return tmp_path
 
@@ -188,8 +188,8 @@ def wrong(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_model_that_takes_its_process_along_costs_its_item(wrong: Path) -> None:
     options = ("--model", f"{wrong / 'model.py'}:predict", "--workers", "1", "--max-failed", "2")
-    ran = auscult("act", "repair", wrong / "out", *options)
-    assert ran.code == 0, ran.err
+    result = auscult("act", "repair", wrong / "out", *options)
+    assert result.code == 0, result.err
     check_anew(wrong / "out-repaired")
 
 
@@ -218,8 +218,8 @@ def check_anew(out: Path, policy: str | None = None) -> None:
 
 def test_as_in_the_paper_what_is_kept_may_be_worse(wrong: Path) -> None:
     before = rows(wrong / "out" / "verdicts.jsonl")
-    raised = [row | {"iou_low": 0.9, "iou": 0.95, "iou_high": 0.97} if row["id"] == "a" else row for row in before]
-    write_lines(wrong / "out" / "verdicts.jsonl", *(row for row in raised if row["id"] in {"a", "d"}))
+    raised_rows = [row | {"iou_low": 0.9, "iou": 0.95, "iou_high": 0.97} if row["id"] == "a" else row for row in before]
+    write_lines(wrong / "out" / "verdicts.jsonl", *(row for row in raised_rows if row["id"] in {"a", "d"}))
     manifest = wrong / "out" / "summary.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"ok": 2}))
     model = f"{wrong / 'model.py'}:predict"
@@ -230,9 +230,9 @@ def test_as_in_the_paper_what_is_kept_may_be_worse(wrong: Path) -> None:
 
 
 def test_as_in_the_paper_a_clip_is_segmented_anew_as_a_whole(wrong: Path) -> None:
-    whole = {"frames": ["a", "d"], "defect": "full_neg"}  # of which "d" is not called so as a frame
+    clip_row = {"frames": ["a", "d"], "defect": "full_neg"}  # of which "d" is not called so as a frame
     spared = {"frames": ["b", "c"], "defect": "cutout"}  # though both are called so as frames
-    write_lines(wrong / "out" / "clips.jsonl", whole, spared)
+    write_lines(wrong / "out" / "clips.jsonl", clip_row, spared)
     out = repaired(wrong / "out", wrong / "repaired", model=f"{wrong / 'model.py'}:predict", policy="paper")
     assert {row["id"] for row in rows(out / REPAIRS)} == {"a", "d"}
 
@@ -283,21 +283,21 @@ def test_a_cascade_judges_attempts_as_it_judged_masks(audited: Path, tmp_path: P
     path = record / "verdicts.jsonl"
     doubted = {"defect": "cutout", "action": "major_revision", "iou_low": 0.05}
     write_lines(path, *(row | doubted if "cutout" in row["id"] else row for row in rows(path)))
-    with pytest.raises(Mismatch, match="its name alone is not that judge") as refused:
+    with pytest.raises(Mismatch, match="its name alone is not that judge") as error:
         repaired(record, tmp_path / "x")
-    assert "cascade:CHEAP,DEAR" in refused.value.hint
-    found = rows(repaired(record, tmp_path / "repaired", judge=judge) / REPAIRS)
-    verdicts = [one["verdict"] for row in found for one in row["attempts"]]
+    assert "cascade:CHEAP,DEAR" in error.value.hint
+    repairs = rows(repaired(record, tmp_path / "repaired", judge=judge) / REPAIRS)
+    verdicts = [attempt["verdict"] for row in repairs for attempt in row["attempts"]]
     assert {verdict["judge"] for verdict in verdicts} == {"cascade.masks.cues.v1+command.judge"}
-    dear = [verdict["iou"] for verdict in verdicts if verdict["judged_by"] == "command.judge"]
-    assert dear, "every attempt was clear to the first judge, so that this test shows nothing"
-    assert set(dear) == {0.99}
+    second_judge_ious = [verdict["iou"] for verdict in verdicts if verdict["judged_by"] == "command.judge"]
+    assert second_judge_ious, "every attempt was clear to the first judge, so that this test shows nothing"
+    assert set(second_judge_ious) == {0.99}
 
 
 def test_replies_in_files_are_refused_before_anything_is_tried(audited: Path, tmp_path: Path) -> None:
-    said = {"iou": 0.5, "mask_type": "cutout", "action": "major_revision"}
+    reply = {"iou": 0.5, "mask_type": "cutout", "action": "major_revision"}
     names = [row["id"] for row in rows(audited / "verdicts.jsonl")]
-    judge = f"replies:{write_lines(tmp_path / 'sheet.jsonl', *({'id': name, **said} for name in names))}"
+    judge = f"replies:{write_lines(tmp_path / 'sheet.jsonl', *({'id': name, **reply} for name in names))}"
     audit_folder(AuditOptions(source=audited.parent / "stressed", out=tmp_path / "out", judge=judge, workers=0))
     with pytest.raises(UsageError, match="know no attempt"):
         repaired(tmp_path / "out", tmp_path / "x", judge=judge)
@@ -320,9 +320,9 @@ def test_a_mask_with_a_separated_sound_is_still_audited_with_it(tmp_path: Path) 
     out = repaired(tmp_path / "out", tmp_path / "repaired")
     (row,) = rows(out / REPAIRS)
     assert row["kept"] == "fill"
-    assert all(one["verdict"]["joint"]["wrong"] for one in row["attempts"])
+    assert all(attempt["verdict"]["joint"]["wrong"] for attempt in row["attempts"])
     (verdict,) = rows(out / "verdicts.jsonl")
-    assert verdict["joint"] == next(one for one in row["attempts"] if one["kept"])["verdict"]["joint"]
+    assert verdict["joint"] == next(attempt for attempt in row["attempts"] if attempt["kept"])["verdict"]["joint"]
 
 
 @pytest.mark.extra_clip
@@ -333,9 +333,11 @@ def test_a_segmenter_of_the_user_s_draws_what_the_error_map_doubts(audited: Path
 
     folder = tiny_hf.write_sam2(tmp_path / "weights")
     out = repaired(audited, tmp_path / "repaired", segmenter=f"hf:{folder}")
-    tried = [one for row in rows(out / REPAIRS) for one in row["attempts"] if one["attempt"] == "prompted"]
-    assert tried
-    assert all(one["verdict"]["judge"] == "masks.cues.v1" for one in tried)
+    attempts_ = [
+        attempt for row in rows(out / REPAIRS) for attempt in row["attempts"] if attempt["attempt"] == "prompted"
+    ]
+    assert attempts_
+    assert all(attempt["verdict"]["judge"] == "masks.cues.v1" for attempt in attempts_)
     assert set(argument(read_manifest(out), "segmenter")) >= {"config.json", "model.safetensors"}
     with pytest.raises(UsageError, match="no segmenter"):
         repaired(audited, tmp_path / "x", segmenter="sam2")

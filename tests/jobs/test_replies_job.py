@@ -37,25 +37,34 @@ def test_replies_in_files_are_a_judge_and_what_cannot_be_read_has_no_score(tmp_p
     source = folder_input(tmp_path / "in", ("a", "b", "c", "d"))
     save_mask(source / "masks" / "d.png", np.zeros(SIZE, np.bool_))
     replies = _replies(tmp_path / "mine")
-    judged = ["audit", str(source), "--judge", f"replies:{replies}", "--out", str(tmp_path / "out"), "--workers", "1"]
-    told = command(*judged, "--json")
-    assert told.code == 1
-    found = {row["id"]: row for row in rows(tmp_path / "out" / "verdicts.jsonl")}
-    assert {name: (row["iou"], row["defect"], row["action"]) for name, row in found.items()} == {
+    command_line = [
+        "audit",
+        str(source),
+        "--judge",
+        f"replies:{replies}",
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "1",
+    ]
+    result = command(*command_line, "--json")
+    assert result.code == 1
+    verdict_of = {row["id"]: row for row in rows(tmp_path / "out" / "verdicts.jsonl")}
+    assert {name: (row["iou"], row["defect"], row["action"]) for name, row in verdict_of.items()} == {
         "a": (0.91, "perfect", "minor_revision"),
         "b": (0.8, "erode", "major_revision"),
         "d": (None, "empty", "reject"),  # by rule
     }
-    assert {name: row.get("own_action") for name, row in found.items()} == {"a": "reject", "b": None, "d": None}
-    assert {row["judge"] for row in found.values()} == {"replies.mine"}
-    assert found["a"]["iou_low"] is None
-    assert not any(found["a"]["evidence"].values())
+    assert {name: row.get("own_action") for name, row in verdict_of.items()} == {"a": "reject", "b": None, "d": None}
+    assert {row["judge"] for row in verdict_of.values()} == {"replies.mine"}
+    assert verdict_of["a"]["iou_low"] is None
+    assert not any(verdict_of["a"]["evidence"].values())
     [failed] = rows(tmp_path / "out" / "errors.jsonl")
     assert (failed["id"], failed["error"]) == ("c", "the reply names no IoU")
     assert "<script>too" not in (tmp_path / "out" / "report.html").read_text()
     (replies / "a.txt").write_text("<iou> 0.2 </iou> <mask_type> perfect </mask_type>")
-    assert command(*judged).code == 2  # the record holds another reply
-    assert command(*judged, "--overwrite").code == 1
+    assert command(*command_line).code == 2  # the record holds another reply
+    assert command(*command_line, "--overwrite").code == 1
     assert {row["iou"] for row in rows(tmp_path / "out" / "verdicts.jsonl")} == {0.2, 0.8, None}
 
 
@@ -67,8 +76,8 @@ def test_a_program_is_a_judge_and_its_errors_cost_their_items(tmp_path: Path) ->
     judge = "command:" + shlex.join([sys.executable, "-I", "-S", str(script)])
     out = tmp_path / "out"
     texts = ["--texts", str(tmp_path / "texts.csv")]
-    told = command("audit", str(source), "--judge", judge, *texts, "--out", str(out), "--workers", "1")
-    assert told.code == 1
+    result = command("audit", str(source), "--judge", judge, *texts, "--out", str(out), "--workers", "1")
+    assert result.code == 1
     [verdict] = rows(out / "verdicts.jsonl")
     assert (verdict["id"], verdict["iou"], verdict["defect"]) == ("a", 0.7, "erode")
     assert verdict["judge"].startswith("command.my_judge")
@@ -83,11 +92,11 @@ def test_a_judge_by_file_judges_from_python_too(tmp_path: Path) -> None:
     replies = tmp_path / "mine.jsonl"
     replies.write_text("".join(json.dumps({"id": name, "iou": 0.5, "mask_type": "merge"}) + "\n" for name in "ab"))
     items = list_items(source).items
-    assert [found.iou for found in auscult.audit(items, judge=f"replies:{replies}")] == [0.5, 0.5]
+    assert [verdict.iou for verdict in auscult.audit(items, judge=f"replies:{replies}")] == [0.5, 0.5]
 
 
 def test_replies_that_are_not_there_are_refused(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a",))
-    told = command("audit", str(source), "--judge", f"replies:{tmp_path / 'none'}", "--out", str(tmp_path / "out"))
-    assert told.code == 2
-    assert "no such replies" in told.err
+    result = command("audit", str(source), "--judge", f"replies:{tmp_path / 'none'}", "--out", str(tmp_path / "out"))
+    assert result.code == 2
+    assert "no such replies" in result.err

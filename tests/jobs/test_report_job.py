@@ -38,8 +38,8 @@ def copy(record: Path, tmp_path: Path) -> Path:
     return shutil.copytree(record, tmp_path / "copy")
 
 
-def _without_times(found: dict[str, bytes | str]) -> dict[str, bytes | str]:
-    return {name: data for name, data in found.items() if name not in {"manifest.json", "report.html", ".written"}}
+def _without_times(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
+    return {name: data for name, data in files.items() if name not in {"manifest.json", "report.html", ".written"}}
 
 
 def test_everything_derived_is_made_again_from_the_lines(record: Path, copy: Path) -> None:
@@ -58,7 +58,7 @@ def test_everything_derived_is_made_again_from_the_lines(record: Path, copy: Pat
 def test_an_unfinished_record_can_be_looked_at_and_gone_on_with(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a", "b", "c"))
     options = AuditOptions(source=source, out=tmp_path / "out", workers=0)
-    whole = audit_folder(options)
+    full_summary = audit_folder(options)
     lines = rows(tmp_path / "out" / "verdicts.jsonl")
     write_lines(tmp_path / "out" / "verdicts.jsonl", *lines[:2], b'{"id": "c", "iou": 0.')
     manifest = {key: value for key, value in read_manifest(tmp_path / "out").items() if key != "finished"}
@@ -67,7 +67,7 @@ def test_an_unfinished_record_can_be_looked_at_and_gone_on_with(tmp_path: Path) 
     assert (partly.n, partly.ok) == (2, 2)
     assert "finished" not in read_manifest(tmp_path / "out")  # whether it ended is not for a report to say
     assert report_folder(tmp_path / "out") == partly
-    assert audit_folder(options) == whole
+    assert audit_folder(options) == full_summary
     assert [row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")] == ["a", "b", "c"]
 
 
@@ -78,30 +78,30 @@ CUTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut_name", CUTS)
 @pytest.mark.parametrize("damage", ["", "no summary", "no masks"])
-def test_verdicts_that_a_finished_record_lost_are_no_smaller_number(copy: Path, cut: str, damage: str) -> None:
-    whole = len(rows(copy / "verdicts.jsonl"))
-    CUTS[cut](copy / "verdicts.jsonl")
+def test_verdicts_that_a_finished_record_lost_are_no_smaller_number(copy: Path, cut_name: str, damage: str) -> None:
+    n_before = len(rows(copy / "verdicts.jsonl"))
+    CUTS[cut_name](copy / "verdicts.jsonl")
     if damage:
         (copy / ("summary.json" if damage == "no summary" else "masks.jsonl")).unlink()
-    left = sum(1 for _ in read_lines(copy / "verdicts.jsonl"))
+    n_left = sum(1 for _ in read_lines(copy / "verdicts.jsonl"))
     before = tree(copy)
     for job in (report_folder, score_record, lambda folder: filter_record(FilterOptions(folder=folder))):
-        with pytest.raises(RecordError, match=f"{whole - left} of {whole} verdicts") as caught:
+        with pytest.raises(RecordError, match=f"{n_before - n_left} of {n_before} verdicts") as error:
             job(copy)
-        assert caught.value.path == str(copy / "verdicts.jsonl")
+        assert error.value.path == str(copy / "verdicts.jsonl")
     assert tree(copy) == before
 
 
 def test_the_same_audit_again_judges_the_verdicts_that_were_lost(tmp_path: Path) -> None:
     options = AuditOptions(source=folder_input(tmp_path / "in"), out=tmp_path / "out", workers=0)
-    whole = audit_folder(options)
+    full_summary = audit_folder(options)
     write_lines(tmp_path / "out" / "verdicts.jsonl", *rows(tmp_path / "out" / "verdicts.jsonl")[:1])
     with pytest.raises(RecordError, match="2 of 3 verdicts"):
         report_folder(tmp_path / "out")
-    assert audit_folder(options) == whole
-    assert report_folder(tmp_path / "out") == whole
+    assert audit_folder(options) == full_summary
+    assert report_folder(tmp_path / "out") == full_summary
 
 
 def test_records_of_other_commands_are_refused_by_name(tmp_path: Path) -> None:
@@ -121,23 +121,23 @@ def _edited(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[
     return lambda folder: write_lines(folder / name, *(change(row) for row in rows(folder / name)))
 
 
-def _without(key: str) -> Callable[[dict[str, Any]], object]:
+def _without_key(key: str) -> Callable[[dict[str, Any]], object]:
     return lambda row: {name: value for name, value in row.items() if name != key}
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "no masks": lambda folder: (folder / "masks.jsonl").unlink(),
     "a mask of garbage": _edited("masks.jsonl", lambda row: {**row, "segmentation": {"size": [1, 1], "counts": "z"}}),
-    "a mask without itself": _edited("masks.jsonl", _without("segmentation")),
-    "a mask without id": _edited("masks.jsonl", _without("id")),
+    "a mask without itself": _edited("masks.jsonl", _without_key("segmentation")),
+    "a mask without id": _edited("masks.jsonl", _without_key("id")),
     "a picture of garbage": _edited("thumbnails.jsonl", lambda row: {**row, "jpeg": "\u00e9"}),
-    "a picture without itself": _edited("thumbnails.jsonl", _without("jpeg")),
+    "a picture without itself": _edited("thumbnails.jsonl", _without_key("jpeg")),
     "a truth of text": _edited("truth.jsonl", lambda row: {**row, "iou": "high"}),
-    "a truth without id": _edited("truth.jsonl", _without("id")),
+    "a truth without id": _edited("truth.jsonl", _without_key("id")),
     "a truth of an unknown defect": _edited("truth.jsonl", lambda row: {**row, "defect": "ugly"}),
-    "a verdict without frame": _edited("verdicts.jsonl", _without("frame")),
-    "a verdict without defect": _edited("verdicts.jsonl", _without("defect")),
-    "a verdict without id": _edited("verdicts.jsonl", _without("id")),
+    "a verdict without frame": _edited("verdicts.jsonl", _without_key("frame")),
+    "a verdict without defect": _edited("verdicts.jsonl", _without_key("defect")),
+    "a verdict without id": _edited("verdicts.jsonl", _without_key("id")),
     "a broken line": lambda folder: write_lines(folder / "verdicts.jsonl", b"{", b"{}"),
     "a list for a line": lambda folder: write_lines(folder / "errors.jsonl", [1], {"id": "x"}),
     "an empty manifest": lambda folder: (folder / "manifest.json").write_text("{}"),
@@ -149,9 +149,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_record_is_refused_in_plain_words(copy: Path, damage: str) -> None:
     DAMAGE[damage](copy)
-    with pytest.raises(AuscultError) as caught:
+    with pytest.raises(AuscultError) as error:
         report_folder(copy)
-    assert caught.value.expected or caught.value.hint
+    assert error.value.expected or error.value.hint
     for job in (score_record, lambda folder: filter_record(FilterOptions(folder=folder, out=copy.parent / "kept"))):
         with suppress(AuscultError):  # either it can do without the damaged part, or it says so: never another error
             job(copy)

@@ -42,13 +42,13 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_best_of_each_mixture_is_an_input_and_the_record_stays(record: Path, tmp_path: Path) -> None:
     before = tree(record.parent)
-    made = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
+    reranked = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
     assert tree(record.parent) == before
-    chosen = read_sounds(tmp_path / "out")
-    assert not chosen.problems
-    assert [item.id for item in chosen.items] == ["a/2", "b/0", "c/0"]  # a/1 ties, and its weakest axis is lower
+    best_of_each = read_sounds(tmp_path / "out")
+    assert not best_of_each.problems
+    assert [item.id for item in best_of_each.items] == ["a/2", "b/0", "c/0"]  # a/1 ties, and its weakest axis is lower
     source = {item.id: item for item in read_sounds(record.parent / "in").items}
-    for item in chosen.items:
+    for item in best_of_each.items:
         assert item.mixture.read_bytes() == source[item.id].mixture.read_bytes()
         assert item.separated is not None
         assert item.separated.read_bytes() == (source[item.id].separated or Path()).read_bytes()
@@ -57,13 +57,13 @@ def test_the_best_of_each_mixture_is_an_input_and_the_record_stays(record: Path,
     assert {row["id"]: row["margin"] for row in ranking}["b/0"] == 3.0
     assert {row["id"]: row["margin"] for row in ranking}["b/1"] == -3.0
     assert next(row for row in ranking if row["id"] == "c/1")["rank"] == 3  # unjudged ones stand last
-    again = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
-    assert again.said == made.said
+    second = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
+    assert second.said == reranked.said
 
 
 def test_what_the_best_of_k_is_worth_is_that_of_all_draws(record: Path, tmp_path: Path) -> None:
-    made = rerank_record(RerankOptions(folder=record, ks=(1, 2, 3), out=tmp_path / "out"))
-    worth = {(row["k"], row["way"]): row for row in made.said["best_of"]}
+    reranked = rerank_record(RerankOptions(folder=record, ks=(1, 2, 3), out=tmp_path / "out"))
+    worth = {(row["k"], row["way"]): row for row in reranked.said["best_of"]}
     by_hand = np.mean([np.mean([4.0, 3.0, 3.0]), 5.0, 3.0])  # a/2 beats a/1; c/1 is not judged
     assert worth[2, JUDGE]["quality"] == pytest.approx(by_hand)
     assert worth[2, RANDOM]["quality"] == pytest.approx(np.mean([3.0, 3.0, 2.25]))
@@ -81,40 +81,43 @@ def test_the_exact_expectation_is_the_mean_over_all_subsets() -> None:
     for _ in range(20):
         size = int(rng.integers(1, 7))
         places = [
-            None if rng.random() < 0.2 else (float(one), float(two)) for one, two in rng.integers(0, 3, (size, 2))
+            None if rng.random() < 0.2 else (float(first), float(second))
+            for first, second in rng.integers(0, 3, (size, 2))
         ]
         truths = rng.normal(size=size)
         for k in range(1, size + 1):
             means = []
-            for drawn in combinations(range(size), k):
-                known = {at: places[at] or (-np.inf, -np.inf) for at in drawn}
-                means.append(np.mean([truths[at] for at in drawn if known[at] == max(known.values())]))
+            for combination in combinations(range(size), k):
+                place_of = {index: places[index] or (-np.inf, -np.inf) for index in combination}
+                means.append(
+                    np.mean([truths[index] for index in combination if place_of[index] == max(place_of.values())])
+                )
             assert best_of(places, truths, k) == pytest.approx(np.mean(means))
 
 
 def test_other_prompts_of_a_mixture_are_chosen_apart_and_by_another_axis() -> None:
-    rest = {"mixture": "m", "precision": 3.0, "faithfulness": 3.0}
-    made: list[dict[str, Any]] = [
-        {"id": "1", **rest, "text": "dog", "overall": 2.0, "recall": 5.0},
-        {"id": "2", **rest, "text": "dog", "overall": 3.0, "recall": 4.0},
-        {"id": "3", **rest, "text": "rain", "overall": 1.0, "recall": 1.0},
+    fields = {"mixture": "m", "precision": 3.0, "faithfulness": 3.0}
+    candidates: list[dict[str, Any]] = [
+        {"id": "1", **fields, "text": "dog", "overall": 2.0, "recall": 5.0},
+        {"id": "2", **fields, "text": "dog", "overall": 3.0, "recall": 4.0},
+        {"id": "3", **fields, "text": "rain", "overall": 1.0, "recall": 1.0},
     ]
-    assert [[row["id"] for row in group] for group in grouped(made)] == [["1", "2"], ["3"]]
-    assert ranked(made[:2], "overall")[0]["id"] == "2"
-    assert ranked(made[:2], "recall")[0]["id"] == "1"
+    assert [[row["id"] for row in group] for group in grouped(candidates)] == [["1", "2"], ["3"]]
+    assert ranked(candidates[:2], "overall")[0]["id"] == "2"
+    assert ranked(candidates[:2], "recall")[0]["id"] == "1"
 
 
 def test_the_command_prints_both_tables_and_refuses_what_it_cannot_do(record: Path, tmp_path: Path) -> None:
-    done = auscult("act", "rerank", record, "--k", "2", "--out", tmp_path / "out", "--json")
-    assert json.loads(done.out)["ids"] == ["a/2", "b/0", "c/0"]
-    printed = auscult("act", "rerank", record, "--out", tmp_path / "out").out
-    assert "oracle" in printed
-    assert "a/2" in printed
+    result = auscult("act", "rerank", record, "--k", "2", "--out", tmp_path / "out", "--json")
+    assert json.loads(result.out)["ids"] == ["a/2", "b/0", "c/0"]
+    table = auscult("act", "rerank", record, "--out", tmp_path / "out").out
+    assert "oracle" in table
+    assert "a/2" in table
     with pytest.raises(UsageError):
         rerank_record(RerankOptions(folder=record, by="loudness", out=tmp_path / "none"))
     with pytest.raises(RecordError, match="other files"):  # an INPUT of one's own
         rerank_record(RerankOptions(folder=record, out=record.parent / "in"))
-    gone = sound_record(tmp_path / "gone", sound_input(tmp_path / "in", {"a": [2.0]}), {"a/0": 2.0})
+    gone_record = sound_record(tmp_path / "gone", sound_input(tmp_path / "in", {"a": [2.0]}), {"a/0": 2.0})
     shutil.rmtree(tmp_path / "in")
     with pytest.raises(RecordError, match="INPUT"):
-        rerank_record(RerankOptions(folder=gone, out=tmp_path / "none"))
+        rerank_record(RerankOptions(folder=gone_record, out=tmp_path / "none"))

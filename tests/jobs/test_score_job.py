@@ -44,15 +44,15 @@ def test_j_of_each_protocol_is_what_a_hand_computes(tmp_path: Path) -> None:
     assert [float(cells[clip][1]) for clip in ("cat", "dog", "fox")] == pytest.approx(
         [100 * value for value in union], abs=0.006
     )
-    each, cells = _score(tmp_path, protocol="davis2017")
+    each_object, cells = _score(tmp_path, protocol="davis2017")
     # where the shifted object runs into the other one, the palette gives the pixel to the later index
     objects = [_iou(np.roll(LEFT, 3 * n, 1) & ~RIGHT, LEFT) for n in range(3)] + [1.0] * 3
-    assert each.metrics["J"]["value"] == pytest.approx(np.mean(objects), abs=1e-6)
+    assert each_object.metrics["J"]["value"] == pytest.approx(np.mean(objects), abs=1e-6)
     assert cells["all"][0] == "6"
-    for metrics in (summary.metrics, each.metrics):
+    for metrics in (summary.metrics, each_object.metrics):
         assert metrics["J&F"]["value"] == pytest.approx((metrics["J"]["value"] + metrics["F"]["value"]) / 2, abs=1e-6)
     assert "davis2016" in summary.metrics["J"]["signature"]
-    assert "davis2017" in each.metrics["J"]["signature"]
+    assert "davis2017" in each_object.metrics["J"]["signature"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -107,12 +107,12 @@ def test_a_clip_without_a_scored_frame_is_undefined(tmp_path: Path) -> None:
 def test_missing_predictions_are_counted_and_those_of_frames_left_out_are_not_asked_for(tmp_path: Path) -> None:
     _clips(tmp_path / "truth", clips=("cat", "dog"))
     _clips(tmp_path / "pred", clips=("cat", "dog"))
-    whole, _ = _score(tmp_path, protocol="davis2017")
+    all_scored, _ = _score(tmp_path, protocol="davis2017")
     for name in ("cat/0.png", "cat/3.png", "dog/1.png", "dog/2.png"):
         (tmp_path / "pred" / name).unlink()
     summary, cells = _score(tmp_path, protocol="davis2017")
     assert (summary.ok, summary.failed) == (1, 1)
-    assert summary.metrics["J&F"]["value"] == whole.metrics["J&F"]["value"]
+    assert summary.metrics["J&F"]["value"] == all_scored.metrics["J&F"]["value"]
     assert "1.png: the file does not exist; missing are 2 of the clip's 4 predictions" in cells["dog"][-1]
     assert _score(tmp_path)[0].failed == 2  # davis2016 scores every frame
 
@@ -129,10 +129,10 @@ def test_predictions_without_a_true_mask_are_told(tmp_path: Path) -> None:
 def test_a_record_of_scores_follows_the_files(tmp_path: Path) -> None:
     _clips(tmp_path / "truth", clips=("cat", "dog"))
     _clips(tmp_path / "pred", clips=("cat", "dog"))
-    kept = (tmp_path / "pred" / "dog" / "1.png").rename(tmp_path / "kept.png")
+    kept_mask = (tmp_path / "pred" / "dog" / "1.png").rename(tmp_path / "kept.png")
     summary, _ = _score(tmp_path, out=tmp_path / "out")
     assert summary.failed == 1
-    kept.rename(tmp_path / "pred" / "dog" / "1.png")
+    kept_mask.rename(tmp_path / "pred" / "dog" / "1.png")
     summary, _ = _score(tmp_path, out=tmp_path / "out")
     assert (summary.ok, summary.failed) == (2, 0)
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summary.as_json()
@@ -172,10 +172,10 @@ def test_a_record_is_scored_from_itself_when_its_input_is_gone(tmp_path: Path) -
     summary = audit_folder(AuditOptions(source=tmp_path / "made", out=tmp_path / "out", workers=0))
     (tmp_path / "made").rename(tmp_path / "elsewhere")
     before = tree(tmp_path / "out")
-    scored, tables = score_record(tmp_path / "out")
-    assert scored.command == "score"
+    rescored, tables = score_record(tmp_path / "out")
+    assert rescored.command == "score"
     for name in ("rmse", "spearman", "f2_tables_defect", "f2_confusion_action"):
-        assert scored.metrics[name] == summary.metrics[name]
+        assert rescored.metrics[name] == summary.metrics[name]
     assert any("estimated against true IoU" in table.title for table in tables)
     assert tree(tmp_path / "out") == before
 
@@ -191,9 +191,9 @@ def test_a_truth_without_masks_gives_what_it_can(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a",))
     write_lines(source / "items.jsonl", item("one", truth={"action": "accept"}), item("two"))
     audit_folder(AuditOptions(source=source / "items.jsonl", out=tmp_path / "out", workers=0))
-    scored, _ = score_record(tmp_path / "out")
-    assert "rmse" not in scored.metrics
-    assert scored.metrics["f2_confusion_action"]["n"] == 1
+    rescored, _ = score_record(tmp_path / "out")
+    assert "rmse" not in rescored.metrics
+    assert rescored.metrics["f2_confusion_action"]["n"] == 1
 
 
 def test_grey_label_maps_are_not_taken_for_empty_masks(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_grey_label_maps_are_not_taken_for_empty_masks(tmp_path: Path) -> None:
         labels[4:12, columns], labels[14:20, columns] = 1, 2
         (tmp_path / name).mkdir()
         Image.fromarray(labels).save(tmp_path / name / "0.png")
-    asked = ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", workers=0)
-    summary, _, _ = score_folders(asked)
+    options = ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", workers=0)
+    summary, _, _ = score_folders(options)
     assert (summary.ok, summary.failed) == (0, 1)
-    summary, _, _ = score_folders(replace(asked, labels=True))
+    summary, _, _ = score_folders(replace(options, labels=True))
     assert summary.metrics["J"]["value"] == 0.0
     assert "prediction:index|truth:index" in summary.metrics["J"]["signature"]

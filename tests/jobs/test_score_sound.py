@@ -51,31 +51,31 @@ def rows(result):
 def test_all_outputs_are_scored_with_means_and_intervals(folders, protocol):
     summary, tables, errors = score_sounds(replace(folders, protocol=protocol, workers=1))
     assert (summary.n, summary.ok, summary.failed, errors) == (6, 6, 0, [])
-    found = rows((summary, tables, errors))
-    assert list(found) == [f"mix{number}/{name}" for number in range(3) for name in ("dog", "rain")] + ["mean"]
+    row_of = rows((summary, tables, errors))
+    assert list(row_of) == [f"mix{number}/{name}" for number in range(3) for name in ("dog", "rain")] + ["mean"]
     first = next(iter(summary.metrics))
     assert summary.metrics[first]["n"] == 6
     assert protocol in summary.metrics[first]["signature"]
 
 
 def test_the_numbers_are_those_of_the_function(folders, sounds):
-    wanted = si_sdr(sounds[1][0].astype(np.float32), sounds[0][0].astype(np.float32)).value
-    assert float(rows(score_sounds(folders))["mix2/dog"]["si_sdr"]) == pytest.approx(wanted, abs=0.02)
+    expected = si_sdr(sounds[1][0].astype(np.float32), sounds[0][0].astype(np.float32)).value
+    assert float(rows(score_sounds(folders))["mix2/dog"]["si_sdr"]) == pytest.approx(expected, abs=0.02)
 
 
 def test_a_record_is_written_and_failures_cost_their_output_alone(folders, tmp_path):
     outputs = folders.prediction
     write(outputs / "mix0" / "dog.wav", np.zeros((1, RATE_HZ + 400)))
-    whole = (outputs / "mix1" / "dog.wav").read_bytes()
-    (outputs / "mix1" / "dog.wav").write_bytes(whole[:-900])
+    whole_file = (outputs / "mix1" / "dog.wav").read_bytes()
+    (outputs / "mix1" / "dog.wav").write_bytes(whole_file[:-900])
     write(outputs / "mix2" / "dog.wav", np.zeros((2, RATE_HZ + 400)))
     write(outputs / "mix2" / "cat.wav", np.zeros((1, RATE_HZ + 400)))
     summary, tables, errors = score_sounds(replace(folders, out=tmp_path / "record"))
     assert (summary.ok, summary.undefined, summary.failed) == (3, 1, 2)
-    found = rows((summary, tables, errors))
-    assert "silent" in found["mix0/dog"]["remarks"]
-    assert "truncated" in found["mix1/dog"]["remarks"]
-    assert "2 channels, its stem 8400 samples at 8000 Hz in 1 channel" in found["mix2/dog"]["remarks"]
+    row_of = rows((summary, tables, errors))
+    assert "silent" in row_of["mix0/dog"]["remarks"]
+    assert "truncated" in row_of["mix1/dog"]["remarks"]
+    assert "2 channels, its stem 8400 samples at 8000 Hz in 1 channel" in row_of["mix2/dog"]["remarks"]
     assert "1 output without a stem, such as 'cat.wav'" in tables[0].note
     lines = [json.loads(line) for line in (tmp_path / "record" / "scores.jsonl").read_text().splitlines()]
     assert [line["outcome"] for line in lines].count("scored") == 3
@@ -86,20 +86,25 @@ def test_other_rates_and_lengths_are_errors_that_say_both_and_resampled_where_as
     fast = resampled(sounds[1][:1].astype(np.float32), rate_hz=RATE_HZ, wanted_hz=11_025)
     write(folders.prediction / "mix0" / "dog.wav", fast, 11_025)
     write(folders.prediction / "mix1" / "dog.wav", sounds[1][0, :-5])
-    refused = rows(score_sounds(folders))
-    assert "11577 samples at 11025 Hz in 1 channel, its stem 8400 samples at 8000 Hz" in refused["mix0/dog"]["remarks"]
-    assert "8395 samples at 8000 Hz" in refused["mix1/dog"]["remarks"]
+    refused_rows = rows(score_sounds(folders))
+    assert (
+        "11577 samples at 11025 Hz in 1 channel, its stem 8400 samples at 8000 Hz"
+        in refused_rows["mix0/dog"]["remarks"]
+    )
+    assert "8395 samples at 8000 Hz" in refused_rows["mix1/dog"]["remarks"]
     summary, tables, errors = score_sounds(replace(folders, resample=True))
-    done = rows((summary, tables, errors))
+    resampled_rows = rows((summary, tables, errors))
     assert summary.failed == 0
-    assert "11025 Hz and 8401 samples brought to 8000 and 8400" in done["mix0/dog"]["remarks"]
-    assert float(done["mix0/dog"]["si_sdr"]) == pytest.approx(float(done["mix2/dog"]["si_sdr"]), abs=3)
+    assert "11025 Hz and 8401 samples brought to 8000 and 8400" in resampled_rows["mix0/dog"]["remarks"]
+    assert float(resampled_rows["mix0/dog"]["si_sdr"]) == pytest.approx(
+        float(resampled_rows["mix2/dog"]["si_sdr"]), abs=3
+    )
     assert summary.metrics["si_sdr"]["signature"].startswith("resample:yes|")
 
 
 def test_a_delay_is_named_and_undone_only_where_asked(folders, sounds):
-    late = np.concatenate([np.zeros(368), sounds[1][0, :-368]])
-    write(folders.prediction / "mix0" / "dog.wav", late)
+    delayed = np.concatenate([np.zeros(368), sounds[1][0, :-368]])
+    write(folders.prediction / "mix0" / "dog.wav", delayed)
     plain, aligned = rows(score_sounds(folders)), rows(score_sounds(replace(folders, align=True)))
     assert "46.0 ms late, not aligned" in plain["mix0/dog"]["remarks"]
     assert float(plain["mix0/dog"]["si_sdr"]) < -10
@@ -111,7 +116,7 @@ def test_a_delay_is_named_and_undone_only_where_asked(folders, sounds):
 def test_the_best_order_is_found(folders, sounds):
     for name, output in zip(("rain", "dog"), sounds[1], strict=True):
         write(folders.prediction / "mix0" / f"{name}.wav", output)
-    found = rows(
+    row_of = rows(
         score_sounds(
             replace(
                 folders,
@@ -122,8 +127,8 @@ def test_the_best_order_is_found(folders, sounds):
             )
         )
     )
-    assert found["dog"]["remarks"] == "output rain"
-    assert float(found["dog"]["sir"]) > 10
+    assert row_of["dog"]["remarks"] == "output rain"
+    assert float(row_of["dog"]["sir"]) > 10
 
 
 def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_path):
@@ -137,7 +142,7 @@ def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changes", "message"),
     [
         ({"protocol": "loud"}, "no protocol 'loud'"),
         ({"truth": Path("nowhere")}, "is not a folder"),
@@ -146,9 +151,9 @@ def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_pa
         ({"model": "clap@x"}, "asks no network"),
     ],
 )
-def test_what_cannot_be_asked_is_said(folders, changed, message):
+def test_what_cannot_be_asked_is_said(folders, changes, message):
     with pytest.raises(UsageError, match=message):
-        score_sounds(replace(folders, **changed))
+        score_sounds(replace(folders, **changes))
     assert "si_sdr" in PROTOCOLS
 
 
@@ -220,9 +225,9 @@ def test_a_bad_file_costs_itself_and_says_why(tmp_path, protocol):
     write(tmp_path / "outputs" / "good" / "dog.wav", GOOD + 0.01 * np.roll(GOOD, 13))
     options = ScoreOptions(prediction=tmp_path / "outputs", truth=tmp_path / "stems", protocol=protocol, workers=0)
     result = score_sounds(options)
-    found = rows(result)
-    assert not found["good/dog"]["remarks"]
+    row_of = rows(result)
+    assert not row_of["good/dog"]["remarks"]
     for name, (_, message) in BAD.items():
         if protocol == "si_sdr" or name != "silence":  # what a listener notices of silence has numbers
-            assert re.search(message, found[f"{name}/dog"]["remarks"]), (name, found[f"{name}/dog"]["remarks"])
+            assert re.search(message, row_of[f"{name}/dog"]["remarks"]), (name, row_of[f"{name}/dog"]["remarks"])
     assert all(row["expected"] and row["path"].endswith("dog.wav") for row in result[2])

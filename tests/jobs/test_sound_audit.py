@@ -38,16 +38,18 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
     sys.modules.pop("plugged_sound_judge", None)
 
 
-def audit(source: Path, *, out: str = "out", workers: int = 0, **more: Any) -> Summary:
-    options = AuditOptions(source=source, out=source.parent / out, sound_judge="plugged", workers=workers, **more)
+def audit(source: Path, *, out: str = "out", workers: int = 0, **audit_fields: Any) -> Summary:
+    options = AuditOptions(
+        source=source, out=source.parent / out, sound_judge="plugged", workers=workers, **audit_fields
+    )
     return audit_folder(options)
 
 
 def items(source: Path, *lines: dict[str, Any]) -> Path:
     """An INPUT of these lines, each of the file mix.wav unless it says otherwise."""
-    whole = [{"mixture": "mix.wav", "separated": "out.wav", **line} for line in lines]
+    full_lines = [{"mixture": "mix.wav", "separated": "out.wav", **line} for line in lines]
     source.mkdir(exist_ok=True)
-    (source / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in whole))
+    (source / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in full_lines))
     return source
 
 
@@ -118,9 +120,9 @@ def auscult_text(text: str) -> Any:
 
 def test_a_mixture_is_shared_by_its_outputs(tmp_path: Path, plugged: Any) -> None:
     audit(sounds_input(tmp_path / "in", mixtures=2, outputs=3))
-    seen = plugged()
-    assert [row["of"] for row in seen] == [3] * 6
-    assert len({row["mixture"] for row in seen[:3]}) == len({row["mixture"] for row in seen[3:]}) == 1
+    seen_rows = plugged()
+    assert [row["of"] for row in seen_rows] == [3] * 6
+    assert len({row["mixture"] for row in seen_rows[:3]}) == len({row["mixture"] for row in seen_rows[3:]}) == 1
 
 
 # --- what does not fit: a rule and a note, or an error that says what was expected ---
@@ -176,27 +178,29 @@ def test_what_does_not_fit_has_a_rule_or_an_error(tmp_path: Path, plugged: Any) 
         if isinstance(samples, np.ndarray):
             save_sound(folder / "out.wav", samples, rate_hz=rate_hz)
         elif samples is not None:
-            whole = (folder / "mix.wav").read_bytes()
-            (folder / "out.wav").write_bytes(samples if isinstance(samples, bytes) else whole[: len(whole) // 2])
+            whole_file = (folder / "mix.wav").read_bytes()
+            (folder / "out.wav").write_bytes(
+                samples if isinstance(samples, bytes) else whole_file[: len(whole_file) // 2]
+            )
         (folder / "frames").mkdir()
         line = {"id": name, "mixture": f"{number}/mix.wav", "separated": f"{number}/out.wav"}
         changes = {key: f"{number}/{value}" if key == "video" else value for key, value in keys.items()}
         lines.append({**line, **changes})
     audit(items(tmp_path / "in", *lines))
-    found = {verdict.id: (verdict, row) for verdict, row in read_sound_verdicts(tmp_path / "out")}
+    verdict_of = {verdict.id: (verdict, row) for verdict, row in read_sound_verdicts(tmp_path / "out")}
     errors = {row["id"]: row for row in rows(tmp_path / "out" / "errors.jsonl")}
-    assert found.keys() | errors.keys() == RULES.keys()
-    assert not found.keys() & errors.keys()
-    for name, (*_, says) in RULES.items():
-        if says in {"", "unjudged"} or says.startswith("note: "):
-            verdict, row = found[name]
-            assert (verdict.action == "unjudged") == (verdict.overall is None) == (says == "unjudged"), name
-            assert row.get("notes") == ([says.removeprefix("note: ")] if says.startswith("note: ") else None), name
+    assert verdict_of.keys() | errors.keys() == RULES.keys()
+    assert not verdict_of.keys() & errors.keys()
+    for name, (*_, rule) in RULES.items():
+        if rule in {"", "unjudged"} or rule.startswith("note: "):
+            verdict, row = verdict_of[name]
+            assert (verdict.action == "unjudged") == (verdict.overall is None) == (rule == "unjudged"), name
+            assert row.get("notes") == ([rule.removeprefix("note: ")] if rule.startswith("note: ") else None), name
         else:
-            assert says in errors[name]["error"] + str(errors[name]["path"]), (name, errors[name])
+            assert rule in errors[name]["error"] + str(errors[name]["path"]), (name, errors[name])
             assert errors[name]["expected"], name
     for name in ("alike", "49 ms longer", "another rate", "stereo of mono", "stereo", "DC"):
-        assert found[name][0].overall == pytest.approx(5.0, abs=0.05), name
+        assert verdict_of[name][0].overall == pytest.approx(5.0, abs=0.05), name
     assert max(row["mean"] for row in plugged()) < 1e-6, "DC was left in"
     assert [row["spans"] for row in plugged() if row["spans"]] == [[["-", 0.5, 1.0]]]
 
@@ -231,9 +235,9 @@ def test_a_long_sound_is_judged_in_blocks(tmp_path: Path, plugged: Any) -> None:
     separated[:, 70 * RATE_HZ :] = 0
     save_sound(source / "mix.wav", mixture), save_sound(source / "out.wav", separated)
     audit(items(source, {"id": "a", "spans_s": [["+", 65.0, 75.0], ["-", 100.0, 110.0]]}))
-    seen = plugged()
-    assert [row["seconds"] for row in seen] == [70.0, 70.0]
-    assert [row["spans"] for row in seen] == [[["+", 65.0, 70.0]], [["+", 0.0, 5.0], ["-", 30.0, 40.0]]]
+    seen_rows = plugged()
+    assert [row["seconds"] for row in seen_rows] == [70.0, 70.0]
+    assert [row["spans"] for row in seen_rows] == [[["+", 65.0, 70.0]], [["+", 0.0, 5.0], ["-", 30.0, 40.0]]]
     ((verdict, row),) = read_sound_verdicts(tmp_path / "out")
     loud, quiet = 0.01**0.3, 0.0025**0.3
     assert verdict.overall == pytest.approx((5 * quiet + 1 * loud) / (quiet + loud), abs=0.01)
@@ -246,11 +250,11 @@ def test_a_long_sound_is_judged_in_blocks(tmp_path: Path, plugged: Any) -> None:
 # --- crashes, kills, and the same command again ---
 
 
-@pytest.mark.parametrize("how", ["raise", "die"])
-def test_a_judge_that_crashes_costs_its_sound(tmp_path: Path, plugged: Any, how: str) -> None:
+@pytest.mark.parametrize("fault", ["raise", "die"])
+def test_a_judge_that_crashes_costs_its_sound(tmp_path: Path, plugged: Any, fault: str) -> None:
     source = sounds_input(tmp_path / "in", mixtures=1, outputs=4)
     lines = rows(source / "items.jsonl")
-    lines[2]["text"] = how
+    lines[2]["text"] = fault
     (source / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     summary = audit(source, workers=1)
     assert (summary.ok, summary.failed) == (3, 1)
@@ -260,10 +264,10 @@ def test_a_judge_that_crashes_costs_its_sound(tmp_path: Path, plugged: Any, how:
 
 def test_the_same_command_again_judges_what_is_new_or_failed(tmp_path: Path, plugged: Any) -> None:
     source = sounds_input(tmp_path / "in")
-    gone = (source / "out1_1.wav").read_bytes()
+    output_bytes = (source / "out1_1.wav").read_bytes()
     (source / "out1_1.wav").unlink()
     assert audit(source).failed == 1
-    (source / "out1_1.wav").write_bytes(gone)
+    (source / "out1_1.wav").write_bytes(output_bytes)
     before = len(plugged())
     assert (audit(source).ok, len(plugged()) - before) == (4, 1)
     save_sound(source / "out0_0.wav", tone(hz=500.0))
@@ -282,22 +286,22 @@ def test_a_killed_run_resumes_without_judging_twice(tmp_path: Path, plugged: Any
         f"audit_folder(AuditOptions(source=Path({str(source)!r}), out=Path({str(out)!r}), sound_judge='plugged',"
         "workers=1))"
     )
-    killed = 0
+    n_killed = 0
     for _ in range(3):
         process = subprocess.Popen([sys.executable, "-c", program])
         before, deadline = _lines(out), time.monotonic() + 30
         while process.poll() is None and _lines(out) < before + 20 and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 1
-    done = {row["id"] for row in rows(out / "verdicts.jsonl")} if _lines(out) else set()
+        n_killed += process.wait() == -signal.SIGKILL
+    assert n_killed >= 1
+    judged_ids = {row["id"] for row in rows(out / "verdicts.jsonl")} if _lines(out) else set()
     before = len(plugged())
     summary = audit(source)
     assert (summary.ok, summary.failed) == (160, 0)
     names = [row["id"] for row in rows(out / "verdicts.jsonl")]
     assert len(names) == len(set(names)) == 160
-    assert len(plugged()) - before == 160 - len(done)
+    assert len(plugged()) - before == 160 - len(judged_ids)
 
 
 def _lines(out: Path) -> int:
@@ -327,7 +331,7 @@ def test_judge_sound_gives_a_decided_verdict(plugged: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"separated": tone(2.0)}, "its mixture 1.000 s"),
         ({"mixture": (tone() * 32767).astype(np.int16)}, "dtype int16"),
@@ -344,21 +348,21 @@ def test_judge_sound_gives_a_decided_verdict(plugged: Any) -> None:
         ({"separated": tone() * 1e20}, "above 1e+09"),
     ],
 )  # fmt: skip
-def test_judge_sound_says_what_is_wrong(plugged: Any, changes: dict[str, Any], says: str) -> None:
-    given = {"mixture": tone(), "separated": tone(), "rate_hz": RATE_HZ, "judge": "plugged", **changes}
-    with pytest.raises(auscult.errors.InputError) as caught:
-        auscult.judge_sound(given.pop("mixture"), given.pop("separated"), **given)
-    assert says in f"{caught.value.message} {caught.value.hint}"
+def test_judge_sound_says_what_is_wrong(plugged: Any, changes: dict[str, Any], message: str) -> None:
+    arguments = {"mixture": tone(), "separated": tone(), "rate_hz": RATE_HZ, "judge": "plugged", **changes}
+    with pytest.raises(auscult.errors.InputError) as error:
+        auscult.judge_sound(arguments.pop("mixture"), arguments.pop("separated"), **arguments)
+    assert message in f"{error.value.message} {error.value.hint}"
 
 
 def test_audit_takes_masks_and_sounds(tmp_path: Path, plugged: Any) -> None:
     source = sounds_input(tmp_path / "in", mixtures=1)
     frame, mask = save_frame(tmp_path / "f.png"), save_mask(tmp_path / "m.png", LEFT)
-    given = [
+    items_ = [
         auscult.Item(id="mask", frame=frame, mask=mask),
         SoundItem(id="good", mixture=source / "mix0.wav", separated=source / "out0_0.wav"),
         SoundItem(id="lost", mixture=source / "mix0.wav", separated=source / "none.wav"),
     ]
-    found = list(auscult.audit(given, judge="cues", sound_judge="plugged"))
-    assert [type(one) for one in found] == [Verdict, SoundVerdict, Failed]
-    assert (found[1].id, found[1].action, found[2].error.id) == ("good", "accept", "lost")
+    results = list(auscult.audit(items_, judge="cues", sound_judge="plugged"))
+    assert [type(result) for result in results] == [Verdict, SoundVerdict, Failed]
+    assert (results[1].id, results[1].action, results[2].error.id) == ("good", "accept", "lost")

@@ -34,7 +34,7 @@ class PitchTagger:
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    monkeypatch.setattr("auscult.models.sound_taggers.load_tagger", lambda _given: PitchTagger())
+    monkeypatch.setattr("auscult.models.sound_taggers.load_tagger", lambda _options: PitchTagger())
     times = np.arange(8000) / RATE_HZ
     for number in range(6):
         tones = {
@@ -42,18 +42,18 @@ def folders(tmp_path, monkeypatch):
             f"whistle high{number}": np.sin(2 * math.pi * 3000 * times),
         }
         for name, tone in tones.items():
-            other = next(one for key, one in tones.items() if key != name)
+            other = next(tone_ for key, tone_ in tones.items() if key != name)
             wrong = number == 0 and name.startswith("low")
             for folder, samples in (("stems", tone), ("outputs", (other if wrong else tone) + 0.1 * number * other)):
                 path = tmp_path / folder / f"mix{number}" / f"{name}.wav"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(encode_wav((0.3 * samples[None]).astype(np.float32), RATE_HZ))
-        whole = (0.3 * sum(tones.values()))[None].astype(np.float32)
-        (tmp_path / "stems" / f"mix{number}" / "mixture.wav").write_bytes(encode_wav(whole, RATE_HZ))
+        mixture = (0.3 * sum(tones.values()))[None].astype(np.float32)
+        (tmp_path / "stems" / f"mix{number}" / "mixture.wav").write_bytes(encode_wav(mixture, RATE_HZ))
     return tmp_path
 
 
-def scored(folders, protocol, model="pitch@folder"):
+def scores_of(folders, protocol, model="pitch@folder"):
     options = ScoreOptions(
         prediction=folders / "outputs", truth=folders / "stems", protocol=protocol, model=model, workers=0
     )  # fmt: skip
@@ -61,28 +61,28 @@ def scored(folders, protocol, model="pitch@folder"):
 
 
 def test_accuracy_on_outputs_stands_beside_that_on_stems(folders):
-    summary, _, _ = scored(folders, "accuracy")
+    summary, _, _ = scores_of(folders, "accuracy")
     assert summary.metrics["accuracy"]["value"] == pytest.approx(11 / 12, abs=1e-6)
     assert summary.metrics["accuracy of stems"]["value"] == 1
     assert "network:pitch" in summary.metrics["accuracy"]["signature"]
 
 
 def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):
-    summary, _, _ = scored(folders, "frechet")
+    summary, _, _ = scores_of(folders, "frechet")
     assert summary.metrics["frechet"]["value"] > 0
     assert (summary.ok, summary.undefined) == (12, 0)
     assert {"bias", "extrapolated"} <= summary.metrics["frechet"].keys()
 
 
 def test_words_come_from_file_names_and_the_residual_from_the_mixture(folders):
-    summary, _, _ = scored(folders, "text_similarity")
+    summary, _, _ = scores_of(folders, "text_similarity")
     assert summary.metrics["text_similarity"]["value"] == pytest.approx(11 / 12, abs=1e-6)
     assert "sign:output-mixture" in summary.metrics["residual"]["signature"]
 
 
 def test_word_errors_are_edits_over_words():
-    said, true = ["The cat sat", "so, what?"], ["the cat sat down", "What?"]
-    assert word_error(said, true).value == pytest.approx(2 / 5)
+    recognised, true = ["The cat sat", "so, what?"], ["the cat sat down", "What?"]
+    assert word_error(recognised, true).value == pytest.approx(2 / 5)
     assert word_error(["it's"], ["it's"]).value == 0
     assert isinstance(word_error(["word"], ["..."]), Undefined)
     assert isinstance(accuracy([]), Undefined)
@@ -99,13 +99,13 @@ def test_a_whisper_of_a_folder_is_asked_for_words(folders, tmp_path):
     for path in sorted((tmp_path / "stems").iterdir())[2:]:
         for file in path.iterdir():
             file.unlink()
-    summary, _, errors = scored(tmp_path, "word_error", str(folder))
+    summary, _, errors = scores_of(tmp_path, "word_error", str(folder))
     assert errors == []
     assert summary.n == 4
-    heard = score_sound.listener_of("word_error", str(folder))
+    listener = score_sound.listener_of("word_error", str(folder))
     stem = tmp_path / "stems" / "mix0" / "low_hum_0.wav"
     tone = np.ones((1, RATE_HZ), np.float32)
-    (outcome,), parts = heard(tone, tone, stem)[0].values(), heard(tone, tone, stem)[1]
+    (outcome,), parts = listener(tone, tone, stem)[0].values(), listener(tone, tone, stem)[1]
     assert parts[2] == "one two"
     assert outcome == word_error([parts[0]], ["one two"], network="whisper")
 

@@ -40,28 +40,28 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'{{ 
 
 
 def verdict(name: str, score: float | None, **changes: Any) -> SoundVerdict:
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": name, "difficulty": {"counting": 2.0}, "rationale": "Rain is left over.", "judge": "sound.any.v1",
         "evidence": SoundEvidence(text=True), "curves": CURVES,
         "action": "unjudged" if score is None else "accept" if score >= 4 else "reject",
     }  # fmt: skip
     for axis in PERFORMANCE:
         ends = (None, None, None) if score is None else (score, max(1.0, score - 0.5), min(5.0, score + 0.5))
-        known |= dict(zip((axis, f"{axis}_low", f"{axis}_high"), ends, strict=True))
-    return SoundVerdict(**{**known, **changes})
+        fields |= dict(zip((axis, f"{axis}_low", f"{axis}_high"), ends, strict=True))
+    return SoundVerdict(**{**fields, **changes})
 
 
 def items_in(folder: Path, shares: Sequence[float], truth: Any = None) -> list[SoundItem]:
     """Outputs with so much noise left in them, three of one mixture."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {"mixture": TARGET + NOISE, "stem": TARGET}
-    files |= {f"out{at}": TARGET + share * NOISE for at, share in enumerate(shares)}
+    files |= {f"out{index}": TARGET + share * NOISE for index, share in enumerate(shares)}
     for name, samples in files.items():
         (folder / f"{name}.wav").write_bytes(wav_bytes(Sound(samples=samples[None], rate_hz=RATE_HZ), "int16"))
     return [
-        SoundItem(id=f"s{at}", mixture=folder / "mixture.wav", separated=folder / f"out{at}.wav",
-                  query=SoundQuery(text="a tone"), cluster=f"c{at // 3}", truth=truth)
-        for at in range(len(shares))
+        SoundItem(id=f"s{index}", mixture=folder / "mixture.wav", separated=folder / f"out{index}.wav",
+                  query=SoundQuery(text="a tone"), cluster=f"c{index // 3}", truth=truth)
+        for index in range(len(shares))
     ]  # fmt: skip
 
 
@@ -83,18 +83,18 @@ def record(
     }
     by_id = {item.id: item for item in items}
     with open_run(folder, manifest) as run:
-        for one in sounds:
-            item = by_id.get(one.id)
-            about = {"text": "a tone", "mixture": f"m{item.cluster if item else ''}.wav", "separated": "o.wav"}
-            about |= {"cluster": item.cluster if item else one.id} | row
-            run.append("verdicts.jsonl", sound_verdict_to_json(one, **about))
-        run.append_many("masks.jsonl", [{"id": one.id, "segmentation": encode(LEFT)} for one in masks])
-        run.append_many("verdicts.jsonl", [verdict_to_json(one, frame="a.png") for one in masks])
-        found, heard = read_all_verdicts(folder)
+        for sound in sounds:
+            item = by_id.get(sound.id)
+            fields = {"text": "a tone", "mixture": f"m{item.cluster if item else ''}.wav", "separated": "o.wav"}
+            fields |= {"cluster": item.cluster if item else sound.id} | row
+            run.append("verdicts.jsonl", sound_verdict_to_json(sound, **fields))
+        run.append_many("masks.jsonl", [{"id": mask.id, "segmentation": encode(LEFT)} for mask in masks])
+        run.append_many("verdicts.jsonl", [verdict_to_json(mask, frame="a.png") for mask in masks])
+        mask_verdicts, sound_verdicts = read_all_verdicts(folder)
         writer = ResultWriter(run, Silent())
-        draw_worst_sounds(writer, items if draw else (), sounds=heard, workers=0)
-        collect_sound_truth(writer, items, sounds=heard, workers=0)
-        return finish_run(run, command="audit", verdicts=found, sounds=heard)
+        draw_worst_sounds(writer, items if draw else (), sounds=sound_verdicts, workers=0)
+        collect_sound_truth(writer, items, sounds=sound_verdicts, workers=0)
+        return finish_run(run, command="audit", verdicts=mask_verdicts, sounds=sound_verdicts)
 
 
 def page_of(folder: Path) -> str:
@@ -127,10 +127,10 @@ def test_a_page_of_sounds_has_players_pictures_and_scores_and_needs_no_input(tmp
 
 
 def test_a_warning_comes_where_more_than_a_quarter_look_unlike_training(tmp_path: Path) -> None:
-    known = [verdict(f"s{at}", 3.0, novelty=0.8 if at < 2 else 0.1) for at in range(8)]
-    record(tmp_path / "quarter", known)
+    known_verdicts = [verdict(f"s{index}", 3.0, novelty=0.8 if index < 2 else 0.1) for index in range(8)]
+    record(tmp_path / "quarter", known_verdicts)
     assert "look unlike training" not in page_of(tmp_path / "quarter")
-    record(tmp_path / "more", [*known, verdict("s8", 3.0, novelty=0.9), verdict("s9", None, novelty=1.0)])
+    record(tmp_path / "more", [*known_verdicts, verdict("s8", 3.0, novelty=0.9), verdict("s9", None, novelty=1.0)])
     assert "33\u00a0% of the judged sounds (3 of 9) look unlike training" in page_of(tmp_path / "more")
 
 
@@ -149,7 +149,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
 def test_masks_and_sounds_share_a_page_that_stays_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     items = items_in(tmp_path / "in", [float(share) for share in rng.random(30)])
-    sounds = [verdict(item.id, 1 + 4 * at / 29) for at, item in enumerate(items)]
+    sounds = [verdict(item.id, 1 + 4 * index / 29) for index, item in enumerate(items)]
     masks = [mask_verdict("m1")]
     record(tmp_path / "out", sounds, items, masks=masks)
     html = page_of(tmp_path / "out")
@@ -162,14 +162,16 @@ def test_masks_and_sounds_share_a_page_that_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_page_full_of_pictures_and_sounds_stays_small(tmp_path: Path) -> None:
-    masks = [mask_verdict(f"m{at:04}") for at in range(PICTURED)]
-    sounds = [verdict(f"s{at}", 2.0) for at in range(2 * SOUNDS_SHOWN)]
+    masks = [mask_verdict(f"m{index:04}") for index in range(PICTURED)]
+    sounds = [verdict(f"s{index}", 2.0) for index in range(2 * SOUNDS_SHOWN)]
     record(tmp_path / "out", sounds, masks=masks)
     run, jpeg = read_run(tmp_path / "out"), bytes(8_000)
     players = tuple(ExampleSound(data=bytes(104_000), file=name) for name in ("a.flac", "b.flac"))
-    shown = {one.id: (bytes(60_000), players) for one in sounds}
-    pictures = {one.id: jpeg for one in masks}
-    html = render(page_of_audit(run, thumbnails=pictures, crops=dict.fromkeys(pictures, jpeg), tables={}, sounds=shown))
+    players_of = {sound.id: (bytes(60_000), players) for sound in sounds}
+    pictures = {mask.id: jpeg for mask in masks}
+    html = render(
+        page_of_audit(run, thumbnails=pictures, crops=dict.fromkeys(pictures, jpeg), tables={}, sounds=players_of)
+    )
     assert len(html.encode()) <= 12_000_000
     assert html.count("<audio ") == 2 * SOUNDS_SHOWN
 
@@ -188,8 +190,8 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     truth = SoundTruth(stem=tmp_path / "in" / "stem.wav")
     items = items_in(tmp_path / "in", shares, truth)
     domains = ["sound"] * 20 + ["music"] * 4
-    found = zip(items, shares, domains, strict=True)
-    verdicts = [verdict(item.id, 5 - 3 * share, domain=domain) for item, share, domain in found]
+    stressed = zip(items, shares, domains, strict=True)
+    verdicts = [verdict(item.id, 5 - 3 * share, domain=domain) for item, share, domain in stressed]
     summary = record(tmp_path / "out", verdicts, items, draw=False)
     metrics = summary.metrics
     assert metrics["sound_spearman_precision"]["value"] > 0.99
@@ -205,15 +207,15 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     assert metrics["sound_constant_rmse_overall"]["value"] == pytest.approx(spread, abs=1e-5)
     parts = json.loads((tmp_path / "out" / "tables" / "sound_truth.json").read_text())["rows"]
     assert {(row[0], row[2]) for row in parts} == {("all", "24"), ("domain sound", "20")}
-    scored, tables = score_record(tmp_path / "out")
-    assert scored.metrics["sound_pearson_overall"] == metrics["sound_pearson_overall"]
+    rescored, tables = score_record(tmp_path / "out")
+    assert rescored.metrics["sound_pearson_overall"] == metrics["sound_pearson_overall"]
     assert len(tables) == 1
 
 
 def test_a_late_output_and_every_named_stem_count(tmp_path: Path) -> None:
     [item] = items_in(tmp_path / "in", [0.0])
-    late = np.concatenate([np.zeros(200, np.float32), NOISE[:-200]])
-    for name, samples in (("out0", late), ("rain", NOISE)):
+    delayed = np.concatenate([np.zeros(200, np.float32), NOISE[:-200]])
+    for name, samples in (("out0", delayed), ("rain", NOISE)):
         (tmp_path / "in" / f"{name}.wav").write_bytes(wav_bytes(Sound(samples=samples[None], rate_hz=RATE_HZ), "int16"))
     truth = SoundTruth(stem=tmp_path / "in" / "rain.wav", others={"tone": tmp_path / "in" / "stem.wav"})
     assert true_scores(replace(item, truth=truth))["overall"] > 4.5
@@ -222,7 +224,7 @@ def test_a_late_output_and_every_named_stem_count(tmp_path: Path) -> None:
 
 def test_scores_that_input_gives_are_the_truth_and_no_judge_sees_them(tmp_path: Path) -> None:
     items = items_in(tmp_path / "in", [0.1, 0.4, 0.9], SoundTruth(scores={"overall": 3.0}))
-    summary = record(tmp_path / "out", [verdict(item.id, 3.0 + at) for at, item in enumerate(items)], items)
+    summary = record(tmp_path / "out", [verdict(item.id, 3.0 + index) for index, item in enumerate(items)], items)
     assert summary.metrics["sound_rmse_overall"]["value"] == pytest.approx(np.sqrt(5 / 3))
     assert "sound_rmse_recall" not in summary.metrics
     assert "of 3 as the input says, of 0 by formula" in page_of(tmp_path / "out")
@@ -230,7 +232,7 @@ def test_scores_that_input_gives_are_the_truth_and_no_judge_sees_them(tmp_path: 
 
 @pytest.mark.parametrize("masks", [1, 2])
 def test_a_record_of_masks_says_nothing_of_sounds(tmp_path: Path, masks: int) -> None:
-    summary = record(tmp_path / "out", [], masks=[mask_verdict(f"m{at}") for at in range(masks)])
+    summary = record(tmp_path / "out", [], masks=[mask_verdict(f"m{index}") for index in range(masks)])
     html = page_of(tmp_path / "out")
     assert "sound_" not in json.dumps(summary.as_json())
     assert "<audio" not in html
@@ -242,23 +244,27 @@ def test_judges_are_compared_on_the_same_outputs_and_against_the_same_truth(tmp_
     rng = np.random.default_rng(0)
     true = 1 + 4 * rng.random(24)
     items = items_in(tmp_path / "in", [0.5] * 24)
-    items = [replace(one, truth=SoundTruth(scores={"overall": float(at)})) for one, at in zip(items, true, strict=True)]
+    items = [
+        replace(item, truth=SoundTruth(scores={"overall": float(index)}))
+        for item, index in zip(items, true, strict=True)
+    ]
     folders = [tmp_path / name for name in ("good", "poor")]
     for folder, noise in zip(folders, (0.1, 2.0), strict=True):
-        said = np.clip(true + noise * rng.normal(size=24), 1, 5)
+        scores = np.clip(true + noise * rng.normal(size=24), 1, 5)
         sounds = [
-            verdict(one.id, float(at), judge=f"sound.{folder.name}.v1") for one, at in zip(items, said, strict=True)
+            verdict(item.id, float(score), judge=f"sound.{folder.name}.v1")
+            for item, score in zip(items, scores, strict=True)
         ]
         record(folder, sounds, items, draw=False, input="the same", domain_given="music")
-    found = compare_folders(folders)
-    [table] = found.tables
+    comparison = compare_folders(folders)
+    [table] = comparison.tables
     assert [row[1:3] for row in table.rows] == [(name, axis) for name in ("all", "music") for axis in PERFORMANCE]
-    metrics = found.summary.metrics
-    apart = metrics["sound_pearson_difference/overall/music/sound.good.v1/sound.poor.v1"]
-    assert 0 < apart["low"] < apart["value"]
+    metrics = comparison.summary.metrics
+    difference = metrics["sound_pearson_difference/overall/music/sound.good.v1/sound.poor.v1"]
+    assert 0 < difference["low"] < difference["value"]
     assert metrics["sound_pearson_first/overall/all/sound.good.v1/sound.poor.v1"]["value"] > 0.9
     assert "sound_pearson_first/recall/all/sound.good.v1/sound.poor.v1" not in metrics  # no truth of recall
-    assert (found.summary.n, found.summary.ok) == (24, 24)
+    assert (comparison.summary.n, comparison.summary.ok) == (24, 24)
     record(tmp_path / "other", sounds, items, draw=False, input="another")
     with pytest.raises(AuscultError, match="no separated sound in common"):
         compare_folders([folders[0], tmp_path / "other"])

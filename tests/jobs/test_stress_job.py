@@ -51,9 +51,9 @@ def _material(out: Path) -> dict[str, object]:
 
 
 def _targets(out: Path) -> dict[str, dict[str, object]]:
-    found = {row["id"]: row for row in rows(out / "targets.jsonl")}
-    assert len(found) == len(rows(out / "targets.jsonl"))
-    return found
+    row_of = {row["id"]: row for row in rows(out / "targets.jsonl")}
+    assert len(row_of) == len(rows(out / "targets.jsonl"))
+    return row_of
 
 
 def test_the_same_seed_makes_the_same_bytes_with_any_number_of_workers(source: Path, made: Path) -> None:
@@ -79,7 +79,7 @@ def test_another_seed_makes_other_masks(source: Path, made: Path) -> None:
 def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path) -> None:
     out = source.parent / "killed"
     command = [sys.executable, "-m", "auscult.cli", "stress", "masks", str(source), "--out", str(out)]
-    killed = 0
+    n_killed = 0
     for lines in (0, 1, 4):
         process = subprocess.Popen([*command, "--seed", "7", "--workers", "2", "--quiet"], stdout=subprocess.DEVNULL)
         end = time.monotonic() + 60
@@ -87,8 +87,8 @@ def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path
             assert time.monotonic() < end
             time.sleep(0.001)
         process.kill()
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 1
+        n_killed += process.wait() == -signal.SIGKILL
+    assert n_killed >= 1
     summary, _ = stress_masks(StressOptions(source=source, out=out, seed=7, workers=0))
     assert _material(out) == _material(made)
     assert _targets(out) == _targets(made)
@@ -105,8 +105,8 @@ def test_again_makes_nothing_twice_and_other_arguments_are_refused(source: Path,
     stress_masks(StressOptions(source=source, out=made, seed=7, workers=0))
     assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
     others = (({"seed": 8}, "seed"), ({"kinds": ("erode",)}, "--kind"), ({"difficulties": ("hard",)}, "--difficulty"))
-    for other, says in others:
-        with pytest.raises(Mismatch, match=says):
+    for other, message in others:
+        with pytest.raises(Mismatch, match=message):
             stress_masks(StressOptions(**{"source": source, "out": made, "seed": 7, "workers": 0, **other}))
     assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
 
@@ -125,7 +125,7 @@ def test_every_line_is_an_item_of_a_valid_input_with_its_exact_truth(made: Path,
     listing = list_items(made)
     assert not listing.errors
     lines = rows(made / "items.jsonl")
-    assert {one.id for one in listing.items} == {row["id"] for row in lines}
+    assert {listed_item.id for listed_item in listing.items} == {row["id"] for row in lines}
     for row in lines:
         mask, truth = (np.asarray(Image.open(made / name)) > 0 for name in (row["mask"], row["truth"]["mask"]))
         exact = np.count_nonzero(mask & truth) / np.count_nonzero(mask | truth)
@@ -151,9 +151,9 @@ def test_what_cannot_be_made_is_counted_with_its_reason(tmp_path: Path) -> None:
     kinds = {row["truth"]["defect"] for row in rows(tmp_path / "out" / "items.jsonl")}
     assert kinds | {kind for kind, _, _ in reasons} == {"perfect", "cutout", "dilate", "erode", "merge", "full_neg"}
     assert "perfect" in kinds
-    shown = {row[0]: int(row[3]) for row in tables[0].rows}
+    n_made = {row[0]: int(row[3]) for row in tables[0].rows}
     assert sum(int(row[3]) for row in tables[0].rows) == summary.undefined
-    assert shown["merge"] >= 1, "there is no other object to merge with"
+    assert n_made["merge"] >= 1, "there is no other object to merge with"
     assert sum(int(row[2]) for row in tables[1].rows) == summary.undefined
 
 
@@ -183,9 +183,9 @@ def test_words_clips_and_times_go_with_the_masks(tmp_path: Path) -> None:
     line = item("v1/f#3", text="the dog on the left", clip="v1", time_s=3.0)
     write_lines(tmp_path / "in" / "items.jsonl", line)
     stress_masks(StressOptions(source=tmp_path / "in", out=tmp_path / "out", kinds=("erode",), workers=0))
-    made = rows(tmp_path / "out" / "items.jsonl")
-    assert len(made) == 2
-    for row in made:
+    made_rows = rows(tmp_path / "out" / "items.jsonl")
+    assert len(made_rows) == 2
+    for row in made_rows:
         assert (row["text"], row["clip"], row["time_s"]) == ("the dog on the left", "v1", 3.0)
         assert row["stress"]["target"] == "v1/f#3"
     assert not list_items(tmp_path / "out").errors
@@ -211,8 +211,8 @@ def test_frames_that_differ_in_their_folder_alone_stay_apart(tmp_path: Path) -> 
     write_lines(tmp_path / "in" / "items.jsonl", *lines)
     stress_masks(StressOptions(source=tmp_path / "in", out=tmp_path / "out", workers=0))
     for row in rows(tmp_path / "out" / "items.jsonl"):
-        given = tmp_path / "in" / frames[int(row["id"][0])]
-        assert (tmp_path / "out" / row["frame"]).read_bytes() == given.read_bytes()
+        original = tmp_path / "in" / frames[int(row["id"][0])]
+        assert (tmp_path / "out" / row["frame"]).read_bytes() == original.read_bytes()
 
 
 def test_a_stressed_input_can_be_stressed_again(made: Path, tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ RATE_HZ = 8000
 
 def tone(hz: float, *, seconds: float = 0.8, channels: int = 1, pulse_hz: float = 3.0) -> Any:
     times = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    made = 0.3 * np.sin(2 * np.pi * hz * times) * (np.sin(2 * np.pi * pulse_hz * times) > -0.5)
-    return np.stack([made] * channels).astype(np.float32)
+    tone_ = 0.3 * np.sin(2 * np.pi * hz * times) * (np.sin(2 * np.pi * pulse_hz * times) > -0.5)
+    return np.stack([tone_] * channels).astype(np.float32)
 
 
 def write(path: Path, samples: Any, *, rate_hz: int = RATE_HZ) -> str:
@@ -33,21 +33,21 @@ def write(path: Path, samples: Any, *, rate_hz: int = RATE_HZ) -> str:
     return path.name
 
 
-def given(folder: Path, **rows: dict[str, Any]) -> Path:
+def separation_input(folder: Path, **rows: dict[str, Any]) -> Path:
     """An INPUT with the mixture of two tones, and lines that differ from it."""
     dog, rain = tone(440.0), tone(1300.0, pulse_hz=5.0)
     for name, samples in {"dog": dog, "rain": rain, "mix": dog + rain}.items():
         write(folder / f"{name}.wav", samples)
-    whole = {"mixture": "mix.wav", "text": "dog", "truth": {"stem": "dog.wav", "others": {"rain": "rain.wav"}}}
-    lines = [{"id": "good", **whole}, *({"id": name, **whole, **row} for name, row in rows.items())]
+    fields = {"mixture": "mix.wav", "text": "dog", "truth": {"stem": "dog.wav", "others": {"rain": "rain.wav"}}}
+    lines = [{"id": "good", **fields}, *({"id": name, **fields, **row} for name, row in rows.items())]
     (folder / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 
 
 def run(source: Path, **options: Any) -> Any:
-    chosen = {"kinds": ("leakage", "time_loss"), "severities": ("low", "5"), "workers": 0, **options}
-    out = chosen.pop("out", source / "out")
-    return stress_separation(SeparationStressOptions(source=source, out=out, **chosen))
+    chosen_options = {"kinds": ("leakage", "time_loss"), "severities": ("low", "5"), "workers": 0, **options}
+    out = chosen_options.pop("out", source / "out")
+    return stress_separation(SeparationStressOptions(source=source, out=out, **chosen_options))
 
 
 def rows(folder: Path, name: str = "items.jsonl") -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def rows(folder: Path, name: str = "items.jsonl") -> list[dict[str, Any]]:
 
 
 def test_what_is_written_is_read_as_an_input_with_truth(tmp_path: Path) -> None:
-    summary, tables = run(given(tmp_path))
+    summary, tables = run(separation_input(tmp_path))
     assert (summary.n, summary.ok, summary.failed, summary.undefined) == (4, 4, 0, 0)
     assert [row[:3] for row in tables[0].rows][:2] == [("leakage", "1", "1"), ("leakage", "5", "1")]
     listing = read_sounds(tmp_path / "out")
@@ -71,13 +71,13 @@ def test_what_is_written_is_read_as_an_input_with_truth(tmp_path: Path) -> None:
     assert items["good/time_loss_5"].truth.scores["recall"] < leaked.truth.scores["recall"]  # type: ignore[union-attr]
     stems = [read_sound(path).samples for path in (leaked.truth.stem, *leaked.truth.others.values()) if path]
     params = leaked.extra["stress"]["params"]
-    again = separation.render("leakage", stems, params, rate_hz=RATE_HZ)
-    assert np.array_equal(read_sound(leaked.separated).samples, again), "the file is what its parameters render"
+    rendered = separation.render("leakage", stems, params, rate_hz=RATE_HZ)
+    assert np.array_equal(read_sound(leaked.separated).samples, rendered), "the file is what its parameters render"
 
 
 def test_as_a_user_types_it(tmp_path: Path) -> None:
-    given(tmp_path)
-    typed = (
+    separation_input(tmp_path)
+    arguments = (
         "--kind",
         "silence,other_codec",
         "--severity",
@@ -88,19 +88,19 @@ def test_as_a_user_types_it(tmp_path: Path) -> None:
         tmp_path / "out",
         "--json",
     )
-    ran = auscult("stress", "separation", tmp_path, *typed)
-    assert ran.code == 0, ran
-    assert json.loads(ran.out)["ok"] == 4
+    result = auscult("stress", "separation", tmp_path, *arguments)
+    assert result.code == 0, result
+    assert json.loads(result.out)["ok"] == 4
     assert {row["stress"]["kind"] for row in rows(tmp_path / "out")} == {"silence", "other_codec"}
-    listed = auscult("list", "stressor", "--json")
-    assert "separation.silence.v1" in {row["name"] for row in json.loads(listed.out)}
+    listing = auscult("list", "stressor", "--json")
+    assert "separation.silence.v1" in {row["name"] for row in json.loads(listing.out)}
 
 
 def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> None:
-    run(given(tmp_path))
+    run(separation_input(tmp_path))
     before = (tmp_path / "out" / "items.jsonl").read_bytes()
     (tmp_path / "out" / "separated" / "good" / "leakage_1.wav").write_bytes(b"mark")
-    summary, _ = run(given(tmp_path, more={"text": "a bark"}))
+    summary, _ = run(separation_input(tmp_path, more={"text": "a bark"}))
     assert summary.ok == 8
     assert (tmp_path / "out" / "separated" / "good" / "leakage_1.wav").read_bytes() == b"mark", "nothing is made twice"
     assert (tmp_path / "out" / "items.jsonl").read_bytes().startswith(before)
@@ -110,15 +110,17 @@ def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> N
 
 
 def test_what_a_killed_run_left_of_an_item_that_is_gone_is_not_listed(tmp_path: Path) -> None:
-    run(given(tmp_path, gone={"text": "a bark"}))
-    kept = [json.dumps(row) + "\n" for row in rows(tmp_path / "out", "targets.jsonl") if row["id"].startswith("good/")]
-    (tmp_path / "out" / "targets.jsonl").write_text("".join(kept))
-    summary, _ = run(given(tmp_path))
+    run(separation_input(tmp_path, gone={"text": "a bark"}))
+    kept_lines = [
+        json.dumps(row) + "\n" for row in rows(tmp_path / "out", "targets.jsonl") if row["id"].startswith("good/")
+    ]
+    (tmp_path / "out" / "targets.jsonl").write_text("".join(kept_lines))
+    summary, _ = run(separation_input(tmp_path))
     assert summary.ok == len(rows(tmp_path / "out")) == 4
 
 
 def test_stems_whose_names_are_alike_stay_apart(tmp_path: Path) -> None:
-    given(tmp_path, other={"truth": {"stem": "dog.wav", "others": {"rain": "frames/rain.wav"}}})
+    separation_input(tmp_path, other={"truth": {"stem": "dog.wav", "others": {"rain": "frames/rain.wav"}}})
     write(tmp_path / "frames" / "rain.wav", tone(2500.0))
     run(tmp_path, kinds=("leakage",), severities=("3",))
     for item, source in zip(read_sounds(tmp_path / "out").items, ("rain.wav", "frames/rain.wav"), strict=True):
@@ -130,14 +132,14 @@ def test_frames_that_prompt_come_along_and_links_do_not(tmp_path: Path) -> None:
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "0.jpg").write_bytes(b"a picture")
     (tmp_path / "shown" / "1.jpg").symlink_to("/etc/hostname")
-    run(given(tmp_path, seen={"video": "shown"}), kinds=("silence",), severities=("1",))
+    run(separation_input(tmp_path, seen={"video": "shown"}), kinds=("silence",), severities=("1",))
     item = read_sounds(tmp_path / "out").items[1]
     assert item.query.picture is not None
     assert [path.read_bytes() for path in item.query.picture.iterdir()] == [b"a picture"]
 
 
 def test_without_other_stems_the_rest_is_the_mixture_less_the_target(tmp_path: Path) -> None:
-    run(given(tmp_path, alone={"truth": {"stem": "dog.wav"}}), kinds=("mixture",), severities=("5",))
+    run(separation_input(tmp_path, alone={"truth": {"stem": "dog.wav"}}), kinds=("mixture",), severities=("5",))
     alone = rows(tmp_path / "out")[1]
     assert alone["stress"]["truth"]["sources"] == ["the rest of the mixture"]
     output, mixture = (read_sound(tmp_path / "out" / alone[key]).samples for key in ("separated", "mixture"))
@@ -145,7 +147,7 @@ def test_without_other_stems_the_rest_is_the_mixture_less_the_target(tmp_path: P
 
 
 def test_what_several_separators_returned_of_one_target_is_one_target(tmp_path: Path) -> None:
-    given(tmp_path, again={"separated": "rain.wav", "si_sdr": -20.0}, bark={"text": "a bark"})
+    separation_input(tmp_path, again={"separated": "rain.wav", "si_sdr": -20.0}, bark={"text": "a bark"})
     summary, _ = run(tmp_path, kinds=("silence",), severities=("1",))
     assert [row["id"] for row in rows(tmp_path / "out")] == ["good/silence_1", "bark/silence_1"]
     assert "si_sdr" not in rows(tmp_path / "out")[0]
@@ -153,7 +155,7 @@ def test_what_several_separators_returned_of_one_target_is_one_target(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"truth": {"stem": "gone.wav"}}, "gone.wav"),
         ({"truth": None}, "no true stem"),
@@ -167,8 +169,8 @@ def test_what_several_separators_returned_of_one_target_is_one_target(tmp_path: 
         ({"truth": {"stem": "text.wav"}}, "no sound"),
     ],
 )
-def test_what_cannot_be_used_costs_itself(row: dict[str, Any], said: str, tmp_path: Path) -> None:
-    given(tmp_path, bad=row)
+def test_what_cannot_be_used_costs_itself(row: dict[str, Any], message: str, tmp_path: Path) -> None:
+    separation_input(tmp_path, bad=row)
     write(tmp_path / "stereo.wav", tone(500.0, channels=2))
     write(tmp_path / "long.wav", tone(500.0, seconds=0.9))
     write(tmp_path / "fast.wav", tone(500.0), rate_hz=16000)
@@ -179,7 +181,7 @@ def test_what_cannot_be_used_costs_itself(row: dict[str, Any], said: str, tmp_pa
     assert (summary.ok, summary.failed) == (1, 1)
     (error,) = rows(tmp_path / "out", "errors.jsonl")
     assert error["id"] == "bad"
-    assert said in error["error"] + str(error["path"])
+    assert message in error["error"] + str(error["path"])
     assert error["expected"]
     assert error["hint"]
 
@@ -191,7 +193,7 @@ def test_silence_a_steady_offset_and_a_moment_are_told_apart(tmp_path: Path) -> 
         tone(400.0, seconds=0.05),
     )
     others = {"stem": "dog.wav", "others": {"rain": "silent.wav"}}
-    given(
+    separation_input(
         tmp_path,
         silent={"truth": {"stem": "silent.wav", "others": {"rain": "rain.wav"}}},
         lonely={"truth": others},
@@ -215,13 +217,13 @@ def test_silence_a_steady_offset_and_a_moment_are_told_apart(tmp_path: Path) -> 
 
 
 def test_kinds_of_the_second_maker_are_made_where_they_are_named(tmp_path: Path) -> None:
-    for name, kinds, made in (("all", ("all",), 0), ("more", ("all", "other_codec"), 1)):
-        run(given(tmp_path), out=tmp_path / name, kinds=kinds, severities=("1",))
-        assert sum(row["system"].startswith("other_") for row in rows(tmp_path / name)) == made
+    for name, kinds, n_made in (("all", ("all",), 0), ("more", ("all", "other_codec"), 1)):
+        run(separation_input(tmp_path), out=tmp_path / name, kinds=kinds, severities=("1",))
+        assert sum(row["system"].startswith("other_") for row in rows(tmp_path / name)) == n_made
 
 
 def test_wrong_choices_name_what_is_known(tmp_path: Path) -> None:
-    given(tmp_path)
+    separation_input(tmp_path)
     with pytest.raises(UnknownName, match="leakag"):
         run(tmp_path, kinds=("leakag",))
     with pytest.raises(UsageError, match="severity"):

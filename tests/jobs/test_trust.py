@@ -54,10 +54,10 @@ def test_a_corrected_truth_counts_without_judging_again(tmp_path: Path) -> None:
     options = AuditOptions(source=source / "items.jsonl", out=tmp_path / "out", workers=0)
     write_lines(source / "items.jsonl", item("one", truth={"iou": 0.9}), item("two", truth={"iou": 0.9}))
     before = audit_folder(options).metrics["rmse"]["value"]
-    judged = (tmp_path / "out" / "verdicts.jsonl").read_bytes()
+    verdict_bytes = (tmp_path / "out" / "verdicts.jsonl").read_bytes()
     write_lines(source / "items.jsonl", item("one", truth={"iou": 0.1}), item("two", truth={"iou": 0.1}))
     assert audit_folder(options).metrics["rmse"]["value"] > before + 0.3
-    assert (tmp_path / "out" / "verdicts.jsonl").read_bytes() == judged
+    assert (tmp_path / "out" / "verdicts.jsonl").read_bytes() == verdict_bytes
     assert [row["value"] for row in rows(tmp_path / "out" / "scores.jsonl")] == [0.1, 0.1]
 
 

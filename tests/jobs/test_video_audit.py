@@ -40,7 +40,7 @@ def _audit(clip: Path, masks: Path, out: Path, *options: str) -> int:
     return code
 
 
-def _told(out: Path) -> dict[str, dict[str, object]]:
+def _verdict_of(out: Path) -> dict[str, dict[str, object]]:
     keep = ("iou", "defect", "action", "time_s")
     return {row["id"]: {key: row.get(key) for key in keep} for row in rows(out / "verdicts.jsonl")}
 
@@ -52,9 +52,13 @@ def test_a_video_is_audited_as_its_frames_are(clip: Path, tmp_path: Path) -> Non
         write_frame(tmp_path / "in" / "frames" / f"{number:05d}.png", timed.frame)
     plain = ["audit", tmp_path / "in", "--out", tmp_path / "plain", "--judge", "cues", "--workers", "1"]
     assert auscult(*plain).code == 0
-    found, expected = _told(tmp_path / "out"), _told(tmp_path / "plain")
-    assert [found[name]["time_s"] for name in sorted(found)] == pytest.approx([number / 5 for number in range(COUNT)])
-    assert {name: row["iou"] for name, row in found.items()} == {name: row["iou"] for name, row in expected.items()}
+    verdict_of, expected = _verdict_of(tmp_path / "out"), _verdict_of(tmp_path / "plain")
+    assert [verdict_of[name]["time_s"] for name in sorted(verdict_of)] == pytest.approx(
+        [number / 5 for number in range(COUNT)]
+    )
+    assert {name: row["iou"] for name, row in verdict_of.items()} == {
+        name: row["iou"] for name, row in expected.items()
+    }
     [track] = rows(tmp_path / "out" / "clips.jsonl")
     assert (track["clip"], track["n"]) == ("clip", COUNT)
     frame = tmp_path / "out" / "frames" / rows(tmp_path / "out" / "verdicts.jsonl")[0]["frame"]
@@ -79,8 +83,8 @@ def test_masks_belong_to_frames_by_number_or_order(
     clip: Path, tmp_path: Path, names: list[str], numbers: list[int]
 ) -> None:
     assert _audit(clip, _masks(tmp_path / "masks", *names), tmp_path / "out") == 0
-    told = {row["id"]: row["frame"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
-    assert told == {name: f"{number:06d}.png" for name, number in zip(names, numbers, strict=True)}
+    frame_of = {row["id"]: row["frame"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
+    assert frame_of == {name: f"{number:06d}.png" for name, number in zip(names, numbers, strict=True)}
     assert len(list((tmp_path / "out" / "frames").iterdir())) == len(names)
 
 
@@ -88,58 +92,58 @@ def test_masks_of_no_frame_cost_themselves_and_names_without_numbers_need_one_ea
     assert _audit(clip, _masks(tmp_path / "some", "0", "3", "17"), tmp_path / "out") == 1
     assert [row["id"] for row in rows(tmp_path / "out" / "errors.jsonl")] == ["17"]
     assert len(rows(tmp_path / "out" / "verdicts.jsonl")) == 2
-    told = auscult("audit", "--video", clip, "--masks", _masks(tmp_path / "few", "a", "b"), "--out", tmp_path / "no")
-    assert told.code == 2
-    assert "2 masks" in told.err
-    assert "6 frames" in told.err
+    result = auscult("audit", "--video", clip, "--masks", _masks(tmp_path / "few", "a", "b"), "--out", tmp_path / "no")
+    assert result.code == 2
+    assert "2 masks" in result.err
+    assert "6 frames" in result.err
     assert not (tmp_path / "no").exists()
 
 
 def test_a_video_that_is_cut_off_costs_the_frames_that_are_lost(clip: Path, tmp_path: Path) -> None:
     masks = _masks(tmp_path / "masks", *map(str, range(COUNT)))
-    cut = tmp_path / "cut.mkv"
-    form = VideoForm(size=SIZE, fps=Fraction(5))
-    with video_file(cut, form, sound=None) as coder:
+    cut_video = tmp_path / "cut.mkv"
+    video_form = VideoForm(size=SIZE, fps=Fraction(5))
+    with video_file(cut_video, video_form, sound=None) as coder:
         for number in range(COUNT):
             coder.add(number / 5, picture(number))
-    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size * 2 // 3])
-    assert _audit(cut, masks, tmp_path / "out") == 1
-    judged = {row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
+    cut_video.write_bytes(cut_video.read_bytes()[: cut_video.stat().st_size * 2 // 3])
+    assert _audit(cut_video, masks, tmp_path / "out") == 1
+    judged_ids = {row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
     failed = {row["id"] for row in rows(tmp_path / "out" / "errors.jsonl")}
-    assert judged
+    assert judged_ids
     assert failed
-    assert judged | failed == set(map(str, range(COUNT)))
-    assert not judged & failed
+    assert judged_ids | failed == set(map(str, range(COUNT)))
+    assert not judged_ids & failed
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(clip.read_bytes()[: clip.stat().st_size // 3])
-    told = auscult("audit", "--video", broken, "--masks", masks, "--out", tmp_path / "no")
-    assert (told.code, "broken.mp4" in told.err) == (2, True)
+    result = auscult("audit", "--video", broken, "--masks", masks, "--out", tmp_path / "no")
+    assert (result.code, "broken.mp4" in result.err) == (2, True)
 
 
 def test_a_video_needs_masks_and_nothing_at_all_is_refused(clip: Path, tmp_path: Path) -> None:
-    told = auscult("audit", "--video", clip, "--out", tmp_path / "out")
-    assert (told.code, "--masks" in told.err) == (2, True)
-    told = auscult("audit", "--out", tmp_path / "out")
-    assert (told.code, "INPUT is missing" in told.err) == (2, True)
+    result = auscult("audit", "--video", clip, "--out", tmp_path / "out")
+    assert (result.code, "--masks" in result.err) == (2, True)
+    result = auscult("audit", "--out", tmp_path / "out")
+    assert (result.code, "INPUT is missing" in result.err) == (2, True)
 
 
 def test_the_report_draws_every_object_of_a_clip_on_its_frames(clip: Path, tmp_path: Path) -> None:
     for number in range(COUNT):
         save_palette(tmp_path / "masks" / f"{number}.png", {1: LEFT, 2: RIGHT})
     assert auscult("audit", clip, "--masks", tmp_path / "masks", "--out", tmp_path / "out", "--judge", "cues").code == 0
-    told = auscult("report", tmp_path / "out", "--video")
-    assert told.code == 0
-    drawn = tmp_path / "out" / "videos" / "clip.mp4"
-    assert str(drawn) in told.err
-    info = probe(drawn)
+    result = auscult("report", tmp_path / "out", "--video")
+    assert result.code == 0
+    video = tmp_path / "out" / "videos" / "clip.mp4"
+    assert str(video) in result.err
+    info = probe(video)
     assert (info.height, info.width, info.frames, info.fps, info.codec) == (*SIZE, COUNT, 5.0, "h264")
-    shown = [timed.frame.astype(int) for timed in read_frames(drawn)]
-    was = [timed.frame.astype(int) for timed in read_frames(clip)]
+    frames_drawn = [timed.frame.astype(int) for timed in read_frames(video)]
+    frames_before = [timed.frame.astype(int) for timed in read_frames(clip)]
     inside = LEFT & (np.arange(SIZE[0]) > 30)[:, None]  # below the captions
-    assert all(np.abs(a - b)[inside].mean() > 25 for a, b in zip(shown, was, strict=True))
+    assert all(np.abs(a - b)[inside].mean() > 25 for a, b in zip(frames_drawn, frames_before, strict=True))
 
 
 def test_a_record_without_clips_has_no_video(tmp_path: Path) -> None:
     auscult("audit", folder_input(tmp_path / "in", ("a",)), "--out", tmp_path / "out", "--judge", "cues")
-    told = auscult("report", tmp_path / "out", "--video")
-    assert (told.code, "no clip" in told.err) == (2, True)
+    result = auscult("report", tmp_path / "out", "--video")
+    assert (result.code, "no clip" in result.err) == (2, True)
