@@ -81,7 +81,7 @@ OFTEN = (0, 3, 8, 9, 11, 12, 15)  # one of each kind; the others beside the slow
 
 @pytest.mark.parametrize(
     ("folder", "change", "replies", "expected"),
-    [pytest.param(*case, marks=() if at in OFTEN else pytest.mark.slow) for at, case in enumerate(CASES)],
+    [pytest.param(*case, marks=() if index in OFTEN else pytest.mark.slow) for index, case in enumerate(CASES)],
 )
 def test_bad_input_costs_itself(
     tmp_path: Path, folder: str, change: Callable[[list[Any]], None] | None, replies: list[Any], expected: Any
@@ -92,19 +92,19 @@ def test_bad_input_costs_itself(
     if change is not None:
         change(rows)
     path.write_text(json.dumps(rows))
-    stored = tmp_path / "stored" / f"{folder}.json"
-    stored.parent.mkdir()
-    stored.write_text(json.dumps([{"id": row["id"], "predict": reply}
+    stored_path = tmp_path / "stored" / f"{folder}.json"
+    stored_path.parent.mkdir()
+    stored_path.write_text(json.dumps([{"id": row["id"], "predict": reply}
                                   for row, reply in zip(rows, replies, strict=True)]))  # fmt: skip
-    made = SUITE.run(options_of(SUITE, {"data": release, "out": tmp_path / "out", "workers": 0,
-                                        "models": f"predictions:{stored.parent}"}))  # fmt: skip
-    cells = json.loads((made.out / "cells.json").read_text())
-    (found,) = [row for row in cells if (row["model"], row["metric"], row["measure"], row["group"]) == (
+    suite_run = SUITE.run(options_of(SUITE, {"data": release, "out": tmp_path / "out", "workers": 0,
+                                        "models": f"predictions:{stored_path.parent}"}))  # fmt: skip
+    cells = json.loads((suite_run.out / "cells.json").read_text())
+    (cell,) = [row for row in cells if (row["model"], row["metric"], row["measure"], row["group"]) == (
         "predictions.stored", folder, "level", "clean")]  # fmt: skip
     n, unparsed, score = expected
-    assert (found["n"], found["failed"], found["unparsed"]) == (n, 0, unparsed)
-    assert found["value"] == pytest.approx(score, abs=0.06)
-    lost = SIZES[folder] - n
-    errors = [json.loads(line) for line in (made.out / "errors.jsonl").read_text().splitlines()] if lost else []
-    assert len(errors) == lost
+    assert (cell["n"], cell["failed"], cell["unparsed"]) == (n, 0, unparsed)
+    assert cell["value"] == pytest.approx(score, abs=0.06)
+    n_lost = SIZES[folder] - n
+    errors = [json.loads(line) for line in (suite_run.out / "errors.jsonl").read_text().splitlines()] if n_lost else []
+    assert len(errors) == n_lost
     assert all(row["path"] and row["error"] for row in errors)

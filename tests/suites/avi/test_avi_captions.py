@@ -28,11 +28,11 @@ def _answer(encoder: Path | None) -> tuple[str, float]:
     )  # fmt: skip
     case = AviCase(sample=sample, clip="v", digest="", truth="")
     row = {"key": "k", "model": "m", "condition": "clean", "reply": words}
-    found = Scorer(ScoreHow(boxes={}, sentence_model=encoder))(
+    score_rows = Scorer(ScoreHow(boxes={}, sentence_model=encoder))(
         ToScore(row=row, prepared=Prepared(case=case, condition=NOTHING, seed=0))
     )
-    assert isinstance(found, list)
-    return found[0]["answer"]["metric"], found[0]["value"]
+    assert isinstance(score_rows, list)
+    return score_rows[0]["answer"]["metric"], score_rows[0]["value"]
 
 
 @pytest.mark.extra_clip

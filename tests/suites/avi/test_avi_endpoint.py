@@ -33,15 +33,15 @@ N = 12
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions about sounds, half of whose answers are yes; a file name says the wrong answer."""
     root = tmp_path_factory.mktemp("tree")
-    home = root / task_folder("reasoning", "AVH")
+    folder = root / task_folder("reasoning", "AVH")
     entries = []
     for number in range(N):
         name = f"input/wavs/answer_no_{number:02d}.wav"
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        sound(home / name, hz=200.0 + 50 * number)
-        shown = "input/images/shown.png"
-        (home / shown).parent.mkdir(exist_ok=True)
-        picture(home / shown)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        sound(folder / name, hz=200.0 + 50 * number)
+        shown_path = "input/images/shown.png"
+        (folder / shown_path).parent.mkdir(exist_ok=True)
+        picture(folder / shown_path)
         entries.append(
             AviEntry(
                 id=f"{number:05d}",
@@ -51,21 +51,21 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 text=f"Is sound {number} heard?",
                 options=("yes", "no", "not sure"),
                 answer="yes" if number % 2 else "no",
-                images=(shown,),
+                images=(shown_path,),
                 sounds=(name,),
             )
         )
-    (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
+    (folder / "data.json").write_bytes(data_json(map(entry_json, entries)))
     return root
 
 
-def asked(body: Any) -> str:
+def question_of(body: Any) -> str:
     content = body["messages"][-1]["content"]
     return str(content if isinstance(content, str) else content[-1]["text"])
 
 
-def run(tree: Path, out: Path, url: str, **more: Any) -> SuiteRun:
-    options = {"models": ("chat:tiny",), "base_url": url, "workers": 0, "tasks": ("AVH",), **more}
+def run(tree: Path, out: Path, url: str, **fields: Any) -> SuiteRun:
+    options = {"models": ("chat:tiny",), "base_url": url, "workers": 0, "tasks": ("AVH",), **fields}
     return run_avi(AviOptions(data=tree, out=out, **options))
 
 
@@ -73,9 +73,9 @@ def rows(out: Path, model: str = "chat.tiny") -> list[dict[str, Any]]:
     return [row for row in read_lines(out / "predictions.jsonl") if row["model"] == model]
 
 
-def revised(path: Path, **more: Any) -> Path:
+def revised(path: Path, **fields: Any) -> Path:
     """A profile that says what is served, so that the address may change."""
-    path.write_text(json.dumps({"model": "tiny", "revision": "r1", "tries": 1, "timeout_s": 20.0, **more}))
+    path.write_text(json.dumps({"model": "tiny", "revision": "r1", "tries": 1, "timeout_s": 20.0, **fields}))
     return path
 
 
@@ -90,27 +90,31 @@ def test_each_question_is_sent_once_and_failures_are_sent_again(tree: Path, tmp_
 
     def flaky(number: int, body: Any) -> bytes:
         del number
-        return refused(400, "no") if "sound 3 " in asked(body) or "sound 4 " in asked(body) else completed("yes")
+        return (
+            refused(400, "no")
+            if "sound 3 " in question_of(body) or "sound 4 " in question_of(body)
+            else completed("yes")
+        )
 
     with serving(flaky) as first:
-        done = run(tree, out, first.url, profile=profile)
-        assert (len(first.bodies), len(rows(out)), done.summary.failed) == (N, N - 2, 2)
+        suite_run = run(tree, out, first.url, profile=profile)
+        assert (len(first.bodies), len(rows(out)), suite_run.summary.failed) == (N, N - 2, 2)
         assert all("answer_no" not in json.dumps(body) for body in first.bodies)
     with serving(answering) as second:
-        done = run(tree, out, second.url, profile=profile)
-        assert (done.summary.failed, len(second.bodies), len(rows(out))) == (0, 2, N)
+        suite_run = run(tree, out, second.url, profile=profile)
+        assert (suite_run.summary.failed, len(second.bodies), len(rows(out))) == (0, 2, N)
         run(tree, out, second.url, profile=profile)
         assert len(second.bodies) == 2
 
 
 def test_a_dead_endpoint_leaves_a_run_that_goes_on(tree: Path, tmp_path: Path) -> None:
     out, profile = tmp_path / "out", revised(tmp_path / "p.json")
-    done = run(tree, out, "http://127.0.0.1:9/v1", profile=profile, max_connections=1)
-    assert done.summary.failed > 0
+    suite_run = run(tree, out, "http://127.0.0.1:9/v1", profile=profile, max_connections=1)
+    assert suite_run.summary.failed > 0
     assert rows(out) == []
-    with serving(answering) as served:
-        done = run(tree, out, served.url, profile=profile)
-        assert (done.summary.failed, len(served.bodies), len(rows(out))) == (0, N, N)
+    with serving(answering) as server:
+        suite_run = run(tree, out, server.url, profile=profile)
+        assert (suite_run.summary.failed, len(server.bodies), len(rows(out))) == (0, N, N)
 
 
 COMMAND = """
@@ -132,8 +136,8 @@ def test_kill_9_sends_nothing_twice(tree: Path, tmp_path: Path) -> None:
         time.sleep(0.3 if number < 6 else 30)  # the first six are answered, and then it hangs
         return completed("yes")
 
-    with serving(slow) as served:
-        command = [sys.executable, "-c", COMMAND, str(tree), str(out), served.url, str(profile)]
+    with serving(slow) as server:
+        command = [sys.executable, "-c", COMMAND, str(tree), str(out), server.url, str(profile)]
         process = subprocess.Popen(command, env={**os.environ, "AUSCULT_STANDSTILL_S": "0"})
         until = time.monotonic() + 100
         while time.monotonic() < until and not ((out / "predictions.jsonl").is_file() and len(rows(out)) >= 6):
@@ -141,34 +145,34 @@ def test_kill_9_sends_nothing_twice(tree: Path, tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
-        kept = rows(out)
-    answered = {asked(body) for body in served.bodies[:6]}
-    assert len(kept) == 6
+        answered_rows = rows(out)
+    first_questions = {question_of(body) for body in server.bodies[:6]}
+    assert len(answered_rows) == 6
     with serving(answering) as second:
-        done = run(tree, out, second.url, profile=profile)
-    assert done.summary.failed == 0
+        suite_run = run(tree, out, second.url, profile=profile)
+    assert suite_run.summary.failed == 0
     assert len(second.bodies) == N - 6
-    assert not answered & {asked(body) for body in second.bodies}
+    assert not first_questions & {question_of(body) for body in second.bodies}
     assert len(rows(out)) == N
 
 
 def test_a_dry_run_counts_and_sends_nothing(tree: Path, tmp_path: Path) -> None:
     profile = revised(tmp_path / "p.json", price={"sent": 1.0, "received": 2.0}, key="A_KEY_THAT_IS_NOT_SET")
-    with serving(answering) as served:
-        done = run(tree, tmp_path / "out", served.url, profile=profile, dry_run=True)
-        assert served.bodies == []
-        (table,) = done.shown
+    with serving(answering) as server:
+        suite_run = run(tree, tmp_path / "out", server.url, profile=profile, dry_run=True)
+        assert server.bodies == []
+        (table,) = suite_run.shown
         assert table.rows[0][:2] == ("chat.tiny", str(N))
-        assert done.summary.ok == N
+        assert suite_run.summary.ok == N
         assert float(table.rows[0][4]) >= 0
         assert not (tmp_path / "out" / "requests.jsonl").exists()
-        run(tree, tmp_path / "out", served.url, profile=profile)
-        (table,) = run(tree, tmp_path / "out", served.url, profile=profile, dry_run=True).shown
+        run(tree, tmp_path / "out", server.url, profile=profile)
+        (table,) = run(tree, tmp_path / "out", server.url, profile=profile, dry_run=True).shown
         assert table.rows[0][1] == "0"
 
 
 def test_a_dry_run_survives_one_odd_file(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed: list[ChatModel] = []
+    closed_models: list[ChatModel] = []
     estimate = ChatModel.estimate
 
     def odd(self: ChatModel, question: str, **media: Any) -> Estimate:
@@ -179,12 +183,12 @@ def test_a_dry_run_survives_one_odd_file(tree: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(ChatModel, "estimate", odd)
 
     def close(self: ChatModel) -> None:
-        closed.append(self)
+        closed_models.append(self)
 
     monkeypatch.setattr(ChatModel, "close", close)
-    done = run(tree, tmp_path / "out", "http://127.0.0.1:9/v1", profile=revised(tmp_path / "p.json"), dry_run=True)
-    assert (done.summary.ok, done.summary.failed, len(closed)) == (N - 1, 1, 1)
-    assert "a library's own error" in done.shown[0].note
+    suite_run = run(tree, tmp_path / "out", "http://127.0.0.1:9/v1", profile=revised(tmp_path / "p.json"), dry_run=True)
+    assert (suite_run.summary.ok, suite_run.summary.failed, len(closed_models)) == (N - 1, 1, 1)
+    assert "a library's own error" in suite_run.shown[0].note
 
 
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tree: Path, tmp_path: Path) -> None:
@@ -192,25 +196,25 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tree: Path, tmp_path: Pa
     profile = revised(
         tmp_path / "p.json", price={"sent": 100.0, "received": 10_000.0}, max_tokens=10, leaves_out=["images"]
     )
-    with serving(answering) as served:  # each costs 12 * 1e-4 + 3 * 1e-2 = .0312 USD
-        done = run(tree, out, served.url, profile=profile, budget=0.3, max_connections=1)
-        first = len(served.bodies)
+    with serving(answering) as server:  # each costs 12 * 1e-4 + 3 * 1e-2 = .0312 USD
+        suite_run = run(tree, out, server.url, profile=profile, budget=0.3, max_connections=1)
+        first = len(server.bodies)
         assert 0 < first < N
         assert first * 0.0312 <= 0.3
-        assert done.summary.failed > 0
-        done = run(tree, out, served.url, profile=profile, budget=10.0)
-        assert (done.summary.failed, len(served.bodies)) == (0, N)
+        assert suite_run.summary.failed > 0
+        suite_run = run(tree, out, server.url, profile=profile, budget=10.0)
+        assert (suite_run.summary.failed, len(server.bodies)) == (0, N)
 
 
 def test_what_a_removed_folder_cost_is_not_counted(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     price = {"sent": 0.0, "received": 10_000.0}
     profile = revised(tmp_path / "p.json", price=price, max_tokens=3)  # each costs .03 USD, all of them .36
-    with serving(answering) as served:
-        for more in ({}, {"overwrite": True}):
-            done = run(tree, out, served.url, profile=profile, budget=0.4, **more)
-            assert done.summary.failed == 0
-        assert len(served.bodies) == 2 * N
+    with serving(answering) as server:
+        for options in ({}, {"overwrite": True}):
+            suite_run = run(tree, out, server.url, profile=profile, budget=0.4, **options)
+            assert suite_run.summary.failed == 0
+        assert len(server.bodies) == 2 * N
 
 
 def test_replies_without_an_answer_are_written_again_once(tree: Path, tmp_path: Path) -> None:
@@ -219,15 +223,15 @@ def test_replies_without_an_answer_are_written_again_once(tree: Path, tmp_path: 
     def script(number: int, body: Any) -> bytes:
         del number
         if body["model"] == "writer":
-            return completed("yes" if "affirmative" in asked(body) else "UNANSWERED")
-        return completed("That would be affirmative." if "sound 1" in asked(body) else "What a nice sound.")
+            return completed("yes" if "affirmative" in question_of(body) else "UNANSWERED")
+        return completed("That would be affirmative." if "sound 1" in question_of(body) else "What a nice sound.")
 
-    with serving(script) as served:
-        run(tree, out, served.url, formatter="chat:writer")
-        written = [body for body in served.bodies if body["model"] == "writer"]
-        assert len(written) == 2  # two different replies
-        run(tree, out, served.url, formatter="chat:writer")
-        assert len([body for body in served.bodies if body["model"] == "writer"]) == 2
+    with serving(script) as server:
+        run(tree, out, server.url, formatter="chat:writer")
+        rewritten = [body for body in server.bodies if body["model"] == "writer"]
+        assert len(rewritten) == 2  # two different replies
+        run(tree, out, server.url, formatter="chat:writer")
+        assert len([body for body in server.bodies if body["model"] == "writer"]) == 2
     answers = [row["answer"] for row in read_lines(out / "scores.jsonl") if row["model"] == "chat.tiny"]
     paths = [answer["path"] for answer in answers]
     assert (paths.count("formatter"), paths.count("unread")) == (3, N - 3)
@@ -238,9 +242,9 @@ def test_a_formatter_that_fails_makes_no_answer_wrong(tree: Path, tmp_path: Path
         del number
         return refused(400, "no") if body["model"] == "writer" else completed("What a nice sound.")
 
-    with serving(script) as served:
-        done = run(tree, tmp_path / "out", served.url, formatter="chat:writer")
-    assert done.summary.failed == N
+    with serving(script) as server:
+        suite_run = run(tree, tmp_path / "out", server.url, formatter="chat:writer")
+    assert suite_run.summary.failed == N
 
 
 def test_the_key_is_in_no_file_and_no_output(
@@ -254,11 +258,11 @@ def test_the_key_is_in_no_file_and_no_output(
         answers = [completed(f"yes, {KEY}"), refused(400, f"bad key {KEY}"), refused(500, KEY), completed(KEY)]
         return answers[number % len(answers)]
 
-    with serving(echoing) as served:
-        run(tree, out, served.url, formatter="chat:writer", max_connections=2)
-        served_with_key += [headers["authorization"] for headers in served.headers]
-    with serving(lambda *_: refused(401, f"wrong key {KEY}")) as served:
-        run(tree, tmp_path / "refused", served.url)
+    with serving(echoing) as server:
+        run(tree, out, server.url, formatter="chat:writer", max_connections=2)
+        served_with_key += [headers["authorization"] for headers in server.headers]
+    with serving(lambda *_: refused(401, f"wrong key {KEY}")) as server:
+        run(tree, tmp_path / "refused", server.url)
     assert set(served_with_key) == {f"Bearer {KEY}"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 10

@@ -28,12 +28,12 @@ def answer(question, *, images, sounds, video):
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    home = tmp_path / "tree" / task_folder("reasoning", "AVH")
-    (home / "input/wavs").mkdir(parents=True)
+    root = tmp_path / "tree" / task_folder("reasoning", "AVH")
+    (root / "input/wavs").mkdir(parents=True)
     entries = []
     for number in range(len(REPLIES)):
         name = f"input/wavs/{number}.wav"
-        sound(home / name, hz=200.0 + 50 * number)
+        sound(root / name, hz=200.0 + 50 * number)
         entries.append(
             AviEntry(
                 id=f"{number:05d}",
@@ -46,13 +46,15 @@ def tree(tmp_path: Path) -> Path:
                 sounds=(name,),
             )
         )
-    (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
+    (root / "data.json").write_bytes(data_json(map(entry_json, entries)))
     return tmp_path / "tree"
 
 
 def by_metric(cells: list[dict[str, Any]], model: str) -> dict[str, float]:
-    levels = [one for one in cells if one["model"] == model and one["measure"] == "level" and one["value"] is not None]
-    return {one["metric"]: one["value"] for one in levels}
+    levels = [
+        cell for cell in cells if cell["model"] == model and cell["measure"] == "level" and cell["value"] is not None
+    ]
+    return {level["metric"]: level["value"] for level in levels}
 
 
 def test_the_numbers_are_ours(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +76,8 @@ def test_the_numbers_are_ours(tree: Path, tmp_path: Path, monkeypatch: pytest.Mo
     )
     assert log.status == "success", log.error
     assert log.results is not None
-    (scored,) = log.results.scores
-    theirs = {name: one.value for name, one in scored.metrics.items()}
+    (task_score,) = log.results.scores
+    metrics_of_log = {name: metric.value for name, metric in task_score.metrics.items()}
     file = tmp_path / "model.py"
     file.write_text(MODEL.format(replies=REPLIES))
     out = tmp_path / "out"
@@ -83,6 +85,6 @@ def test_the_numbers_are_ours(tree: Path, tmp_path: Path, monkeypatch: pytest.Mo
     cells = json.loads((out / "cells.json").read_text())
     rows = cells["rows"] if isinstance(cells, dict) else cells
     name = next(row["model"] for row in rows if row["model"].startswith("model"))
-    ours = by_metric(rows, name)
-    assert ours["AVH"] == pytest.approx(3 / 8)  # the third, the sixth and the seventh
-    assert {key: theirs[key] for key in ours} == pytest.approx(ours)
+    suite_values = by_metric(rows, name)
+    assert suite_values["AVH"] == pytest.approx(3 / 8)  # the third, the sixth and the seventh
+    assert {key: metrics_of_log[key] for key in suite_values} == pytest.approx(suite_values)

@@ -66,12 +66,12 @@ def test_killed_five_times_and_nothing_is_asked_twice_or_lost(tmp_path: Path) ->
         finally:
             process.kill()
             process.wait()
-    finished = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert finished.returncode == 0, finished.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert completed.returncode == 0, completed.stderr
     rows = [row for row in lines(out / "predictions.jsonl") if row["model"] == "mine.Waits"]
     assert len(rows) == len({row["key"] for row in rows}) == sum(SIZES.values())
     assert len({row["id"] for row in rows}) == sum(SIZES.values())
-    asked = [row for row in lines(calls) if row[0] == "asked"]
-    again = len(asked) - sum(SIZES.values())
-    assert again <= KILLS * 2 * CONNECTIONS, "only what was under way when it was killed"
+    asked_rows = [row for row in lines(calls) if row[0] == "asked"]
+    n_asked_again = len(asked_rows) - sum(SIZES.values())
+    assert n_asked_again <= KILLS * 2 * CONNECTIONS, "only what was under way when it was killed"
     assert (out / "report.html").is_file()

@@ -136,90 +136,105 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(home: Path, *models: str, **more: Any) -> SuiteRun:
-    words = {"data": home / "release", "out": home / "out", "models": models, "workers": 0, **more}
+def run(root: Path, *models: str, **options: Any) -> SuiteRun:
+    words = {"data": root / "release", "out": root / "out", "models": models, "workers": 0, **options}
     return SUITE.run(options_of(SUITE, words))
 
 
-def mine(home: Path, name: str) -> str:
-    return f"{home / 'mine.py'}:{name}"
+def local_model(root: Path, name: str) -> str:
+    return f"{root / 'mine.py'}:{name}"
 
 
 def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def cells(made: SuiteRun, **wanted: str) -> dict[str, dict[str, Any]]:
+def cells(suite_run: SuiteRun, **fields: str) -> dict[str, dict[str, Any]]:
     """Numbers by metric."""
-    rows = json.loads((made.out / "cells.json").read_text())
-    asked = {"measure": "level", "group": "clean", **wanted}
-    return {row["metric"]: row for row in rows if asked.items() <= row.items()}
+    rows = json.loads((suite_run.out / "cells.json").read_text())
+    selection = {"measure": "level", "group": "clean", **fields}
+    return {row["metric"]: row for row in rows if selection.items() <= row.items()}
 
 
-def column(table: Table, name: str, of: Mapping[str, str]) -> str:
-    at = {title: table.header.index(title) for title in (name, *of)}
-    (found,) = [row[at[name]] for row in table.rows if all(row[at[key]] == value for key, value in of.items())]
-    return found
+def column(table: Table, name: str, row_cells: Mapping[str, str]) -> str:
+    column_of = {title: table.header.index(title) for title in (name, *row_cells)}
+    (cell,) = [
+        row[column_of[name]]
+        for row in table.rows
+        if all(row[column_of[key]] == value for key, value in row_cells.items())
+    ]
+    return cell
 
 
 def bottleneck_of(row: Mapping[str, Any], understood: list[float]) -> float:
     """Eq. 5 of shares, with what is above chance in understanding."""
     chance = {name: task.chance / 100 for name, task in TASKS.items()}
-    above = {name: max(0.0, (row[name]["value"] - one) / (1 - one)) for name, one in chance.items()}
+    above = {
+        name: max(0.0, (row[name]["value"] - chance_level) / (1 - chance_level))
+        for name, chance_level in chance.items()
+    }
     perceived, reasoned = (fmean(above[task.name] for task in of_stage(stage)) for stage in ("perception", "reasoning"))
-    least = min(perceived, fmean(understood))
-    return max(0.0, (reasoned - least) / reasoned) if reasoned else 0.0
+    lower = min(perceived, fmean(understood))
+    return max(0.0, (reasoned - lower) / reasoned) if reasoned else 0.0
 
 
 def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
     assert isinstance(SUITE, Suite)
     assert isinstance(SUITE, ModelSuite)
-    made = run(home, "ideal", "noisy:0.5")
-    assert (made.summary.failed, made.summary.n) == (0, 5 * sum(SMALL.values()))
-    ideal = cells(made, model="reference.ideal.v1")
+    suite_run = run(home, "ideal", "noisy:0.5")
+    assert (suite_run.summary.failed, suite_run.summary.n) == (0, 5 * sum(SMALL.values()))
+    ideal = cells(suite_run, model="reference.ideal.v1")
     for name in TASKS:
         assert ideal[name]["value"] == 1.0, name
     assert ideal["perception"]["value"] == ideal["reasoning"]["value"] == ideal["sensation"]["value"] == 1.0
     assert ideal["level_1"]["value"] == ideal["level_4"]["value"] == 1.0
     assert "metric:meteor" in ideal["AVC"]["signature"], "FENSE needs networks that are given"
-    blind = cells(made, model="reference.blind.v1")
+    blind = cells(suite_run, model="reference.blind.v1")
     assert ideal["bottleneck"]["value"] == 0.0
-    assert "what a caption of another clip scores here" in made.tables["general_levels"].note
+    assert "what a caption of another clip scores here" in suite_run.tables["general_levels"].note
     retrieved = [max(0.0, (blind[name]["value"] - 0.1) / 0.9) for name in ("VAR", "AVR")]
     captioned = 0.0  # its own captions are what chance gives, not FENSE's 13.06
     assert blind["bottleneck"]["value"] == pytest.approx(bottleneck_of(blind, [*retrieved, captioned]), abs=1e-4)
-    noisy, random = (cells(made, model=name) for name in ("reference.noisy.v1:0.5", "reference.random.v1"))
+    noisy, random = (cells(suite_run, model=name) for name in ("reference.noisy.v1:0.5", "reference.random.v1"))
     assert 0 < random["reasoning"]["value"] < noisy["reasoning"]["value"] < 1
-    names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
+    names = {path.relative_to(suite_run.out).as_posix() for path in suite_run.out.rglob("*") if path.is_file()}
     assert {"report.html", "cells.csv", "tables/general_levels.tex", "tables/confirmed.csv", "cases.jsonl"} <= names
-    assert [table.title for table in made.shown][:2] == ["Stages and levels", "Tasks"]
-    page = (made.out / "report.html").read_text()
+    assert [table.title for table in suite_run.shown][:2] == ["Stages and levels", "Tasks"]
+    page = (suite_run.out / "report.html").read_text()
     assert "not comparable with the paper" in page
-    sent = {row["id"]: row["question"] for row in lines(made.out / "cases.jsonl")}
-    assert sent["AVM/0000/00000"].endswith("Choose from: yes, no, not sure.\nDoes what is heard match what is seen?")
+    question_of = {row["id"]: row["question"] for row in lines(suite_run.out / "cases.jsonl")}
+    assert question_of["AVM/0000/00000"].endswith(
+        "Choose from: yes, no, not sure.\nDoes what is heard match what is seen?"
+    )
 
 
 def test_failed_unparsed_and_wrong_are_three_things(home: Path) -> None:
-    made = run(home, mine(home, "second"), tasks=("AMIC", "VSQA", "AVQA"))
-    found = cells(made, model="mine.second")
-    assert {name: (found["AMIC"][name]) for name in ("n", "failed", "unparsed")} == {"n": 3, "failed": 1, "unparsed": 3}
-    table = made.tables["unparsed"]
+    suite_run = run(home, local_model(home, "second"), tasks=("AMIC", "VSQA", "AVQA"))
+    by_task = cells(suite_run, model="mine.second")
+    assert {name: (by_task["AMIC"][name]) for name in ("n", "failed", "unparsed")} == {
+        "n": 3,
+        "failed": 1,
+        "unparsed": 3,
+    }
+    table = suite_run.tables["unparsed"]
     colour = {"model": "mine.second", "task": "VSQA"}
     assert [column(table, name, colour) for name in ("samples", "failed", "unparsed", "unparsed %")] == [
         "4", "0", "2", "50.0"
     ]  # fmt: skip
     assert (column(table, "as wrong", colour), column(table, "left out", colour)) == ("0.0", "0.0")
-    (error,) = lines(made.out / "errors.jsonl")
+    (error,) = lines(suite_run.out / "errors.jsonl")
     assert "I heard enough" in error["error"]
-    skipped = run(home, mine(home, "second"), tasks=("AMIC", "VSQA", "AVQA"), unparsed="skip")
-    assert (cells(skipped, model="mine.second")["AMIC"]["value"], found["AMIC"]["value"]) == (None, 0.0)
-    asked = len(lines(home / "mine.py.calls"))
-    assert asked == len({row["id"] for row in lines(made.out / "cases.jsonl")}) + 1, "the failed one is tried again"
+    skipped = run(home, local_model(home, "second"), tasks=("AMIC", "VSQA", "AVQA"), unparsed="skip")
+    assert (cells(skipped, model="mine.second")["AMIC"]["value"], by_task["AMIC"]["value"]) == (None, 0.0)
+    n_calls = len(lines(home / "mine.py.calls"))
+    assert n_calls == len({row["id"] for row in lines(suite_run.out / "cases.jsonl")}) + 1, (
+        "the failed one is tried again"
+    )
 
 
 def test_a_wrong_confirmation_makes_a_right_answer_wrong(home: Path) -> None:
-    made = run(home, "ideal", mine(home, "second"), tasks=("ASQA", "VSQA", "AVSQA"))
-    table = made.tables["confirmed"]
+    suite_run = run(home, "ideal", local_model(home, "second"), tasks=("ASQA", "VSQA", "AVSQA"))
+    table = suite_run.tables["confirmed"]
     ideal, second = ({"model": name} for name in ("reference.ideal.v1", "mine.second"))
     assert (column(table, "VSQA w/", ideal), column(table, "VSQA w/o", ideal)) == ("100.0", "100.0")
     assert column(table, "ASQA w/o", second) == "50.0", "of two questions the second option is right once"
@@ -232,34 +247,40 @@ def test_a_confirmation_that_cannot_be_asked_excuses_no_answer(home: Path) -> No
     rows = json.loads(path.read_text())
     rows[3]["output"]["question_answer"] = {"yes": 1}
     path.write_text(json.dumps(rows))
-    found = cells(run(home, "ideal", tasks=("ASQA",)), model="reference.ideal.v1")
-    assert [found["ASQA"][name] for name in ("value", "n", "failed")] == [1.0, 1, 1]
-    assert found["ASQA unconfirmed"]["value"] == 1.0
+    by_task = cells(run(home, "ideal", tasks=("ASQA",)), model="reference.ideal.v1")
+    assert [by_task["ASQA"][name] for name in ("value", "n", "failed")] == [1.0, 1, 1]
+    assert by_task["ASQA unconfirmed"]["value"] == 1.0
 
 
 def test_what_a_text_gives_away_is_counted_once(home: Path) -> None:
-    sample = next(one for one in read_tree(home / "release").samples if one.folder == "AVM")
+    sample = next(sample_ for sample_ in read_tree(home / "release").samples if sample_.folder == "AVM")
     truths = ("yes", "yes", "no", "no", "maybe")
-    many = [replace(sample, position=at, text=f"{at}?", truth=true) for at, true in enumerate(truths)]
-    assert list(text_guesses(many).values()) == ['"no"', '"no"', '"yes"', '"yes"', '"no"'], "the others' most frequent"
-    assert list(text_guesses(many[:1]).values()) == [""]
-    same = [replace(one, text="?") for one in many * 2]
-    assert set(text_guesses([replace(one, position=at) for at, one in enumerate(same)]).values()) == {'"no"'}
-    single = [replace(one, position=at, truth=f"{at:02d}") for at, one in enumerate(same + same)]
+    samples = [replace(sample, position=index, text=f"{index}?", truth=true) for index, true in enumerate(truths)]
+    assert list(text_guesses(samples).values()) == ['"no"', '"no"', '"yes"', '"yes"', '"no"'], (
+        "the others' most frequent"
+    )
+    assert list(text_guesses(samples[:1]).values()) == [""]
+    same_text = [replace(sample_, text="?") for sample_ in samples * 2]
+    assert set(
+        text_guesses([replace(sample_, position=index) for index, sample_ in enumerate(same_text)]).values()
+    ) == {'"no"'}
+    single = [
+        replace(sample_, position=index, truth=f"{index:02d}") for index, sample_ in enumerate(same_text + same_text)
+    ]
     guesses = text_guesses(single)
     assert set(guesses.values()) == {'"00"', '"01"'}
-    assert all(guesses[one.id] != f'"{one.truth}"' for one in single), "of captions none is its own guess"
+    assert all(guesses[sample_.id] != f'"{sample_.truth}"' for sample_ in single), "of captions none is its own guess"
 
 
 def test_media_that_cannot_be_read_cost_question_and_confirmation_alike(home: Path) -> None:
-    samples = [one for one in read_tree(home / "release").samples if one.folder == "VSQA_V"]
-    gone = replace(samples[0], video=home / "gone.mp4")
-    found = cases_of(
-        [gone, *samples[1:3], replace(samples[3], video=home / "gone.mp4")],
+    samples = [sample for sample in read_tree(home / "release").samples if sample.folder == "VSQA_V"]
+    missing = replace(samples[0], video=home / "gone.mp4")
+    listing = cases_of(
+        [missing, *samples[1:3], replace(samples[3], video=home / "gone.mp4")],
         tasks=(), scored=dict.fromkeys(TASKS, ""), released=False, step=lambda: None,
     )  # fmt: skip
-    assert [(case.sample.position, case.about["unconfirmed"]) for case in found.cases] == [(1, 1)]
-    assert [name for name, _ in found.errors] == [one.id for one in (gone, samples[3], samples[2])]
+    assert [(case.sample.position, case.about["unconfirmed"]) for case in listing.cases] == [(1, 1)]
+    assert [name for name, _ in listing.errors] == [sample_.id for sample_ in (missing, samples[3], samples[2])]
 
 
 def test_an_odd_video_costs_what_is_asked_of_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,56 +288,58 @@ def test_an_odd_video_costs_what_is_asked_of_it(home: Path, monkeypatch: pytest.
         raise AssertionError("a decoder's own trouble")
 
     monkeypatch.setattr("auscult.suites.avi.senses.without_sound", odd)
-    made = run(home, mine(home, "second"), tasks=("AVM",), without=("sound",))
-    errors = lines(made.out / "errors.jsonl")
+    suite_run = run(home, local_model(home, "second"), tasks=("AVM",), without=("sound",))
+    errors = lines(suite_run.out / "errors.jsonl")
     assert any("a decoder's own trouble" in row["error"] and row["path"].endswith(".mp4") for row in errors)
-    assert cells(made, model="mine.second")["AVM"]["n"] == SMALL["AVM"]
+    assert cells(suite_run, model="mine.second")["AVM"]["n"] == SMALL["AVM"]
 
 
 def test_no_interval_is_without_width_and_requests_have_no_frames(home: Path) -> None:
-    made = run(home, "ideal", "noisy:0", tasks=QUICK)
-    rows = json.loads((made.out / "cells.json").read_text())
-    apart = [row for row in rows if row["measure"] == "difference" and row["value"] == 1]
-    assert apart
+    suite_run = run(home, "ideal", "noisy:0", tasks=QUICK)
+    rows = json.loads((suite_run.out / "cells.json").read_text())
+    full_differences = [row for row in rows if row["measure"] == "difference" and row["value"] == 1]
+    assert full_differences
     assert all(row["low"] is None or row["low"] < row["high"] for row in rows)
-    assert "frames" not in made.tables["answers"].header
-    assert "medians per request" in made.tables["answers"].note
+    assert "frames" not in suite_run.tables["answers"].header
+    assert "medians per request" in suite_run.tables["answers"].note
 
 
 def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path) -> None:
-    first = run(home, mine(home, "second"), tasks=QUICK)
-    asked = len(lines(home / "mine.py.calls"))
-    assert asked == 8
-    again = run(home, mine(home, "second"), tasks=QUICK, variant="AVI-Bench", reading="equation")
-    assert len(lines(home / "mine.py.calls")) == asked
+    first = run(home, local_model(home, "second"), tasks=QUICK)
+    n_calls = len(lines(home / "mine.py.calls"))
+    assert n_calls == 8
+    second_run = run(home, local_model(home, "second"), tasks=QUICK, variant="AVI-Bench", reading="equation")
+    assert len(lines(home / "mine.py.calls")) == n_calls
     assert argument(read_manifest(home / "out"), "variant") == "AVI-Bench"
     (home / "mine.py").unlink()
-    scored = score_record(again.out, SUITE)
-    assert scored.tables["general_tasks"] == again.tables["general_tasks"]
-    assert scored.summary.metrics == again.summary.metrics
-    assert suite_of("run avi", again.out) is not None
-    assert first.summary.n == again.summary.n
+    rescored = score_record(second_run.out, SUITE)
+    assert rescored.tables["general_tasks"] == second_run.tables["general_tasks"]
+    assert rescored.summary.metrics == second_run.summary.metrics
+    assert suite_of("run avi", second_run.out) is not None
+    assert first.summary.n == second_run.summary.n
 
 
 def test_without_a_sense_only_those_are_asked_that_lose_something(home: Path) -> None:
-    made = run(home, mine(home, "second"), tasks=("ASQA", "VSQA", "AVL"), without=("sound", "picture"))
+    suite_run = run(home, local_model(home, "second"), tasks=("ASQA", "VSQA", "AVL"), without=("sound", "picture"))
     calls = lines(home / "mine.py.calls")
     clean = sum(SMALL[name] for name in ("ASQA", "VSQA_I", "VSQA_V", "AVL"))
     assert len(calls) == clean + (SMALL["ASQA"] + SMALL["AVL"]) + (SMALL["VSQA_I"] + SMALL["VSQA_V"] + SMALL["AVL"])
     assert sum(not images and not sounds and not video for _, images, sounds, video, _ in calls) == 12
-    table = made.tables["without"]
+    table = suite_run.tables["without"]
     assert {row[:3] for row in table.rows} == {
         ("mine.second", "sound", "ASQA"), ("mine.second", "sound", "AVL"),
         ("mine.second", "picture", "VSQA"), ("mine.second", "picture", "AVL"),
     }  # fmt: skip
-    assert made.tables["table_7"].rows[0][:3] == ("mine.second", "1.1", "1.1"), "a class that is no box finds nothing"
+    assert suite_run.tables["table_7"].rows[0][:3] == ("mine.second", "1.1", "1.1"), (
+        "a class that is no box finds nothing"
+    )
     assert len(lines(home / "mine.py.calls")) == len(calls)
 
 
 def test_boxes_are_read_in_the_convention_that_the_model_declares(home: Path) -> None:
-    made = run(home, mine(home, "Boxes"), tasks=("AVL",))
-    assert cells(made, model="mine.Boxes")["AVL"]["value"] == pytest.approx(1.0)
-    assert "boxes:yxyx thousandths" in cells(made, model="mine.Boxes")["AVL"]["signature"]
+    suite_run = run(home, local_model(home, "Boxes"), tasks=("AVL",))
+    assert cells(suite_run, model="mine.Boxes")["AVL"]["value"] == pytest.approx(1.0)
+    assert "boxes:yxyx thousandths" in cells(suite_run, model="mine.Boxes")["AVL"]["signature"]
     with pytest.raises(UsageError, match="boxes are given as"):
         run(home, "ideal", boxes="corners")
 
@@ -324,37 +347,39 @@ def test_boxes_are_read_in_the_convention_that_the_model_declares(home: Path) ->
 def test_what_a_model_inherits_or_says_late_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "heir.py").write_text("from mine import Boxes\n\n\nclass Heir(Boxes):\n    pass\n")
     monkeypatch.syspath_prepend(str(home))
-    made = run(home, f"{home / 'heir.py'}:Heir", tasks=("AVL",))
-    assert cells(made, model="heir.Heir")["AVL"]["value"] == pytest.approx(1.0), "boxes are as its base says"
-    late = "from pathlib import Path\nfrom mine import Boxes\n\n\nclass Late(Boxes):\n    def __init__(self):\n"
-    late += "        first = Path(__file__ + '.first')\n        if not first.exists():\n            first.touch()\n"
-    (home / "late.py").write_text(late + "            raise RuntimeError('not yet')\n")
-    made = run(home, "ideal", f"{home / 'late.py'}:Late", tasks=("AVL",))
-    assert any("gives boxes as 'yxyx thousandths'" in row["error"] for row in lines(made.out / "errors.jsonl"))
+    suite_run = run(home, f"{home / 'heir.py'}:Heir", tasks=("AVL",))
+    assert cells(suite_run, model="heir.Heir")["AVL"]["value"] == pytest.approx(1.0), "boxes are as its base says"
+    source_text = "from pathlib import Path\nfrom mine import Boxes\n\n\nclass Late(Boxes):\n    def __init__(self):\n"
+    source_text += (
+        "        first = Path(__file__ + '.first')\n        if not first.exists():\n            first.touch()\n"
+    )
+    (home / "late.py").write_text(source_text + "            raise RuntimeError('not yet')\n")
+    suite_run = run(home, "ideal", f"{home / 'late.py'}:Late", tasks=("AVL",))
+    assert any("gives boxes as 'yxyx thousandths'" in row["error"] for row in lines(suite_run.out / "errors.jsonl"))
 
 
-def stored(home: Path, name: str, replies: list[Any], *, folder: str = "AVM") -> Path:
-    path = home / name / "tasks" / f"{folder}.json"
+def stored_replies(root: Path, name: str, replies: list[Any], *, folder: str = "AVM") -> Path:
+    path = root / name / "tasks" / f"{folder}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(replies))
-    return home / name
+    return root / name
 
 
-def reply(number: int, said: object) -> dict[str, Any]:
-    return {"task": "AVM", "subtask": None, "id": f"{number:05d}", "predict": said}
+def reply(number: int, prediction: object) -> dict[str, Any]:
+    return {"task": "AVM", "subtask": None, "id": f"{number:05d}", "predict": prediction}
 
 
 def test_replies_in_the_releases_form_are_scored_as_they_are(home: Path) -> None:
     replies = [reply(0, "**Yes**"), reply(1, None), None, reply(7, "no")]
-    folder = stored(home, "gemini", replies)
-    person = stored(home, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
-    made = run(home, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
-    found = cells(made, model="predictions.gemini")["AVM"]
-    assert (found["value"], found["n"], found["failed"]) == (1.0, 1, 3), "null, missing and another sample's are failed"
-    said = " ".join(row["error"] for row in lines(made.out / "errors.jsonl"))
-    assert "there is no reply at position 1" in said
-    assert "position 3 holds the reply to '00007', not to '00003'" in said
-    table = made.tables["human"]
+    folder = stored_replies(home, "gemini", replies)
+    person = stored_replies(home, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
+    suite_run = run(home, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
+    cell = cells(suite_run, model="predictions.gemini")["AVM"]
+    assert (cell["value"], cell["n"], cell["failed"]) == (1.0, 1, 3), "null, missing and another sample's are failed"
+    error_texts = " ".join(row["error"] for row in lines(suite_run.out / "errors.jsonl"))
+    assert "there is no reply at position 1" in error_texts
+    assert "position 3 holds the reply to '00007', not to '00003'" in error_texts
+    table = suite_run.tables["human"]
     assert table.header == ("stage", "task", "predictions.gemini", "human:anna")
     assert column(table, "human:anna", {"task": "AVM"}).startswith("100.0")
 
@@ -362,20 +387,20 @@ def test_replies_in_the_releases_form_are_scored_as_they_are(home: Path) -> None
 def test_a_program_and_a_function_that_gives_no_text(home: Path) -> None:
     (home / "program.py").write_text(PROGRAM)
     program = f"cmd:{sys.executable} {home / 'program.py'}"
-    made = run(home, program, mine(home, "number"), tasks=("AVM", "ASQA"))
-    found = cells(made, model="command.program")
-    assert (found["AVM"]["value"], found["AVM"]["failed"], found["ASQA"]["failed"]) == (0.5, 0, 2)
-    assert cells(made, model="mine.number")["AVM"]["failed"] == 4
-    assert any("the model gave int" in row["error"] for row in lines(made.out / "errors.jsonl"))
+    suite_run = run(home, program, local_model(home, "number"), tasks=("AVM", "ASQA"))
+    by_task = cells(suite_run, model="command.program")
+    assert (by_task["AVM"]["value"], by_task["AVM"]["failed"], by_task["ASQA"]["failed"]) == (0.5, 0, 2)
+    assert cells(suite_run, model="mine.number")["AVM"]["failed"] == 4
+    assert any("the model gave int" in row["error"] for row in lines(suite_run.out / "errors.jsonl"))
 
 
 @pytest.mark.slow
 def test_a_model_that_threads_ask_and_that_takes_too_much_memory_costs_what_asked_for_it(home: Path) -> None:
-    made = run(home, mine(home, "Hoards"), tasks=("AVM",), workers=1, memory_mb=400)
-    (error,) = (row["error"] for row in lines(made.out / "errors.jsonl") if row["stage"] == "predict")
+    suite_run = run(home, local_model(home, "Hoards"), tasks=("AVM",), workers=1, memory_mb=400)
+    (error,) = (row["error"] for row in lines(suite_run.out / "errors.jsonl") if row["stage"] == "predict")
     assert error == "mine.Hoards, clean: took more memory than the limit of 400 MB and was stopped"
-    found = cells(made, model="mine.Hoards")["AVM"]
-    assert (found["n"], found["failed"]) == (3, 1)
+    cell = cells(suite_run, model="mine.Hoards")["AVM"]
+    assert (cell["n"], cell["failed"]) == (3, 1)
     assert len(lines(home / "mine.py.calls")) == 8, "what was under way with it is asked again, one by one"
 
 
@@ -386,12 +411,12 @@ def test_a_plug_in_and_a_model_of_a_cascade_take_no_more_memory_than_they_may(
     monkeypatch.syspath_prepend(home / "site")
     plugged = install(home / "site", "answers.swells.v1", module="swelling", code=MODELS, card=False, thing="models")
     parts = ('[[describe]]\nof = ["sound"]\n', "second"), ("[answer]\n", "Swells")
-    (home / "both.toml").write_text("".join(f'{head}model = "{mine(home, name)}"\n' for head, name in parts))
-    made = run(home, plugged, f"cascade:{home / 'both.toml'}", tasks=("AVM",), workers=1, memory_mb=400)
+    (home / "both.toml").write_text("".join(f'{head}model = "{local_model(home, name)}"\n' for head, name in parts))
+    suite_run = run(home, plugged, f"cascade:{home / 'both.toml'}", tasks=("AVM",), workers=1, memory_mb=400)
     for model in (plugged, "cascade.both"):
-        found = cells(made, model=model)["AVM"]
-        assert (found["n"], found["failed"]) == (3, 1)
-    errors = [row["error"] for row in lines(made.out / "errors.jsonl") if row["stage"] == "predict"]
+        cell = cells(suite_run, model=model)["AVM"]
+        assert (cell["n"], cell["failed"]) == (3, 1)
+    errors = [row["error"] for row in lines(suite_run.out / "errors.jsonl") if row["stage"] == "predict"]
     assert len(errors) == 2
     assert all("took more memory than the limit of 400 MB and was stopped" in error for error in errors)
 
@@ -399,36 +424,36 @@ def test_a_plug_in_and_a_model_of_a_cascade_take_no_more_memory_than_they_may(
 def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(home: Path) -> None:
     (home / "mine.py.down").touch()
     tasks = ("AVM", "AVH", "VAH", "AMIC", "AVQA", "VMIC")
-    made = run(home, mine(home, "Waits"), tasks=tasks)
+    suite_run = run(home, local_model(home, "Waits"), tasks=tasks)
     calls = len(lines(home / "mine.py.calls"))
     assert 12 <= calls <= 20, "three times its connections, and what was under way"
-    assert made.summary.failed >= 12
+    assert suite_run.summary.failed >= 12
     assert any("left after 12 requests in a row reached nothing: nobody answers" in row["error"]
-               for row in lines(made.out / "errors.jsonl"))  # fmt: skip
+               for row in lines(suite_run.out / "errors.jsonl"))  # fmt: skip
     (home / "mine.py.down").unlink()
-    again = run(home, mine(home, "Waits"), tasks=tasks)
-    assert again.summary.failed == 0
-    asked = sum(SMALL[name] for name in tasks)
-    assert len(lines(home / "mine.py.calls")) == calls + asked
-    rows = [row for row in lines(again.out / "predictions.jsonl") if row["model"] == "mine.Waits"]
-    assert len(rows) == len({row["key"] for row in rows}) == asked
+    second_run = run(home, local_model(home, "Waits"), tasks=tasks)
+    assert second_run.summary.failed == 0
+    n_expected = sum(SMALL[name] for name in tasks)
+    assert len(lines(home / "mine.py.calls")) == calls + n_expected
+    rows = [row for row in lines(second_run.out / "predictions.jsonl") if row["model"] == "mine.Waits"]
+    assert len(rows) == len({row["key"] for row in rows}) == n_expected
     assert all(row["usage"] == {"tokens_out": 1} for row in rows)
 
 
 @pytest.mark.slow
 def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
-    both = run(home, "noisy:0.9", mine(home, "second"), tasks=QUICK)
-    parts = [run(home, name, tasks=QUICK, out=home / at).out
-             for at, name in (("a", "noisy:0.9"), ("b", mine(home, "second")))]  # fmt: skip
-    found = write_comparison(parts, SUITE, home / "compared")
+    both_runs = run(home, "noisy:0.9", local_model(home, "second"), tasks=QUICK)
+    parts = [run(home, name, tasks=QUICK, out=home / folder_name).out
+             for folder_name, name in (("a", "noisy:0.9"), ("b", local_model(home, "second")))]  # fmt: skip
+    comparison = write_comparison(parts, SUITE, home / "compared")
     pair = "reference.noisy.v1:0.9 - mine.second"
-    table = both.tables["differences"]
+    table = both_runs.tables["differences"]
     row = {"task, stage, level": "AVM"}
-    assert column(found.tables["differences"], pair, row).rstrip(" *") == column(table, pair, row).rstrip(" *")
+    assert column(comparison.tables["differences"], pair, row).rstrip(" *") == column(table, pair, row).rstrip(" *")
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("options", "message"),
     [
         ({"unparsed": "guess"}, "--unparsed is 'guess'"),
         ({"variant": "paper+best"}, "--variant names"),
@@ -443,8 +468,8 @@ def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
         ({"models": ("nobody",)}, "there is no model 'nobody'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_written(home: Path, more: Any, said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        run(home, **{"models": ("ideal",), **more})
-    assert said in str(refused.value)
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(home: Path, options: Any, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        run(home, **{"models": ("ideal",), **options})
+    assert message in str(error.value)
     assert not (home / "out").exists()

@@ -41,7 +41,7 @@ from auscult.suites.registered import Suite, SuiteRun, options_of
 from auscult.types import Frames, Metadata, Query
 
 SIZE = (32, 32)
-CONDITIONS = (NOTHING, *(Condition(name=f"noise_{one}", group="noise", level=one) for one in ("low", "high")))
+CONDITIONS = (NOTHING, *(Condition(name=f"noise_{level}", group="noise", level=level) for level in ("low", "high")))
 MODELS = """
 def note(name):
     with open(__file__ + ".calls", "a") as file:
@@ -116,16 +116,16 @@ class Noisy:
         frame = read_frame(self.case.frames[0]).astype(float)
         noise = generator(0, "toy", self.case.id).normal(size=frame.shape)
         strength = 30 * (self.condition.strength or 0.0)
-        made: Frames = np.clip(frame + strength * noise * (frame != 7), 0, 255).astype(np.uint8)[None]
-        return made
+        noisy: Frames = np.clip(frame + strength * noise * (frame != 7), 0, 255).astype(np.uint8)[None]
+        return noisy
 
 
-def score(given: ToScore[Noisy]) -> list[dict[str, Any]] | Failed:
-    row, case = given.row, given.prepared.case
+def score(to_score: ToScore[Noisy]) -> list[dict[str, Any]] | Failed:
+    row, case = to_score.row, to_score.prepared.case
     mask = decode({"size": row["size"], "counts": row["counts"][0]})
     outcome = Scored(iou(mask, square(int(case.id))), Signature.of(metric="IoU", task="squares"))
-    about = {name: row[name] for name in ("key", "model", "condition")} | {"truth": case.truth}
-    return [{**score_to_json(case.id, "IoU", outcome), **about}]
+    fields = {name: row[name] for name in ("key", "model", "condition")} | {"truth": case.truth}
+    return [{**score_to_json(case.id, "IoU", outcome), **fields}]
 
 
 def make_scorer() -> Any:
@@ -146,9 +146,9 @@ class ToySuite:
         with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | {"model"}) as run:
             cases = [ToyCase(frames=(path,)) for path in sorted(Path(options.data).glob("*.png"))]
             rows = ("id", "clip", "split", "digest", "truth")
-            write_cases(run, ({name: getattr(one, name) for name in rows} for one in cases))
+            write_cases(run, ({name: getattr(case, name) for name in rows} for case in cases))
             log = earlier_log(run)
-            models = assign_unique_names(log, [model_spec(one) for one in options.models])
+            models = assign_unique_names(log, [model_spec(model) for model in options.models])
             runner = SuiteRunner(
                 run=run,
                 task=TASK,
@@ -189,50 +189,50 @@ def toy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(home: Path, *models: str, **more: Any) -> SuiteRun:
-    names = [f"{home / 'mine.py'}:{name}" for name in models]
-    words = {"data": home / "data", "out": home / "out", "models": names, "workers": 0, **more}
+def run(root: Path, *models: str, **options: Any) -> SuiteRun:
+    names = [f"{root / 'mine.py'}:{name}" for name in models]
+    words = {"data": root / "data", "out": root / "out", "models": names, "workers": 0, **options}
     return SUITE.run(options_of(SUITE, words))
 
 
-def numbers(made: SuiteRun) -> dict[str, Table]:
+def numbers(suite_run: SuiteRun) -> dict[str, Table]:
     """The tables without that of the time that each answer took."""
-    return {name: table for name, table in made.tables.items() if name != "answers"}
+    return {name: table for name, table in suite_run.tables.items() if name != "answers"}
 
 
-def rows(home: Path, name: str) -> list[dict[str, Any]]:
-    path = home / "out" / name
+def rows(root: Path, name: str) -> list[dict[str, Any]]:
+    path = root / "out" / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def calls(home: Path) -> list[str]:
-    return (home / "mine.py.calls").read_text().split()
+def calls(root: Path) -> list[str]:
+    return (root / "mine.py.calls").read_text().split()
 
 
 def test_record_table_chart_and_page(toy: Path) -> None:
     assert isinstance(SUITE, Suite)
-    made = run(toy, "bright", "careful")
-    names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
+    suite_run = run(toy, "bright", "careful")
+    names = {path.relative_to(suite_run.out).as_posix() for path in suite_run.out.rglob("*") if path.is_file()}
     assert {"cells.csv", "tables/general_noise.tex", "figures/curve_noise.svg", "report.html", "scores.jsonl"} <= names
-    assert (made.summary.n, made.summary.failed) == (30, 3)
-    assert made.tables["general_noise"].header == ("model", "metric", "clean", "low", "high", "APC", "cases")
-    assert made.tables["general_noise"].rows[0][:3] == ("mine.bright", "IoU", "100.0")
-    sections = {one.name: one for one in read_page(made.out).sections}
+    assert (suite_run.summary.n, suite_run.summary.failed) == (30, 3)
+    assert suite_run.tables["general_noise"].header == ("model", "metric", "clean", "low", "high", "APC", "cases")
+    assert suite_run.tables["general_noise"].rows[0][:3] == ("mine.bright", "IoU", "100.0")
+    sections = {section.name: section for section in read_page(suite_run.out).sections}
     assert sections.keys() == {"general", "models", "answers"}
     assert (len(sections["general"].tables), len(sections["general"].figures)) == (1, 1)
-    cells = json.loads((made.out / "cells.json").read_text())
-    clean = [one for one in cells if (one["measure"], one["level"]) == ("level", "clean")]
-    assert {(one["model"], one["level"], one["n"], one["failed"]) for one in clean} == {
+    cells = json.loads((suite_run.out / "cells.json").read_text())
+    clean = [cell for cell in cells if (cell["measure"], cell["level"]) == ("level", "clean")]
+    assert {(cell_["model"], cell_["level"], cell_["n"], cell_["failed"]) for cell_ in clean} == {
         ("mine.bright", "clean", 5, 0), ("mine.careful", "clean", 4, 1)
     }  # fmt: skip
-    levels = [one for one in cells if one["measure"] == "level"]
-    assert all("score_task:squares" in one["signature"] and one["low"] <= one["value"] for one in levels)
+    levels = [cell for cell in cells if cell["measure"] == "level"]
+    assert all("score_task:squares" in level["signature"] and level["low"] <= level["value"] for level in levels)
 
 
 def test_a_failure_is_a_result_row_and_one_line_of_errors(toy: Path) -> None:
     run(toy, "careful")
     failed = [row for row in rows(toy, "scores.jsonl") if row["outcome"] == "failed"]
-    assert {(row["id"], row["condition"]) for row in failed} == {("1", one.name) for one in CONDITIONS}
+    assert {(row["id"], row["condition"]) for row in failed} == {("1", condition.name) for condition in CONDITIONS}
     (error,) = rows(toy, "errors.jsonl")
     assert error["error"].startswith("mine.careful, all 3 conditions: ")
     assert error["questions"][0]["cases"] == ["1"]
@@ -247,28 +247,32 @@ def test_it_goes_on_where_it_stopped(toy: Path) -> None:
     (toy / "out/scores.jsonl").unlink()
     assert numbers(run(toy, "bright")) == numbers(first)
     assert calls(toy) == ["bright"] * 20
-    both = run(toy, "careful")
-    assert [row[0] for row in both.tables["general_noise"].rows] == ["mine.careful", "mine.bright"]
+    both_runs = run(toy, "careful")
+    assert [row[0] for row in both_runs.tables["general_noise"].rows] == ["mine.careful", "mine.bright"]
     assert calls(toy)[20:] == ["careful"] * 15
 
 
 def test_its_record_is_scored_again_without_a_model(toy: Path) -> None:
-    made = run(toy, "bright", "careful")
+    suite_run = run(toy, "bright", "careful")
     (toy / "mine.py").unlink()
-    again = score_record(made.out, SUITE)
-    assert again.tables == made.tables
-    assert again.summary.metrics == made.summary.metrics
-    assert (again.summary.n, again.summary.failed, again.remarks) == (made.summary.n, made.summary.failed, ())
+    second_run = score_record(suite_run.out, SUITE)
+    assert second_run.tables == suite_run.tables
+    assert second_run.summary.metrics == suite_run.summary.metrics
+    assert (second_run.summary.n, second_run.summary.failed, second_run.remarks) == (
+        suite_run.summary.n,
+        suite_run.summary.failed,
+        (),
+    )
 
 
 def test_two_records_are_compared_as_one_run_of_both_models(toy: Path) -> None:
-    both = run(toy, "bright", "careful")
+    both_runs = run(toy, "bright", "careful")
     parts = [run(toy, name, out=toy / name).out for name in ("bright", "careful")]
-    found = write_comparison(parts, SUITE, toy / "compared")
-    assert found.tables["differences"] == both.tables["differences"]
-    assert [row[0] for row in found.tables["differences"].rows] == ["mine.bright - mine.careful"]
-    cells, compared = (json.loads((out / "cells.json").read_text()) for out in (both.out, toy / "compared"))
-    assert [row for row in compared if row in cells] == cells
+    comparison = write_comparison(parts, SUITE, toy / "compared")
+    assert comparison.tables["differences"] == both_runs.tables["differences"]
+    assert [row[0] for row in comparison.tables["differences"].rows] == ["mine.bright - mine.careful"]
+    cells, compared_cells = (json.loads((out / "cells.json").read_text()) for out in (both_runs.out, toy / "compared"))
+    assert [row for row in compared_cells if row in cells] == cells
     page = (toy / "compared/report.html").read_text()
     assert "Finding squares: 2 models compared" in page
 
@@ -278,9 +282,9 @@ def test_a_suite_of_models_is_found_by_the_command_of_its_record(tmp_path: Path)
     assert isinstance(SUITE, ModelSuite)
     assert [suite_of(command, tmp_path) for command in ("run mqa", "audit")] == [None, None]
     for command in ("run nothing", "run "):
-        with pytest.raises(UsageError, match="not installed") as refused:
+        with pytest.raises(UsageError, match="not installed") as error:
             suite_of(command, tmp_path)
-        assert str(refused.value.path) == str(tmp_path)
+        assert str(error.value.path) == str(tmp_path)
 
 
 def test_what_it_does_not_know_is_refused(toy: Path) -> None:

@@ -23,16 +23,16 @@ CATEGORIES = {"train": range(48), "val": range(48), "test_s": range(48), "test_u
 def full_size(seed: int = 3) -> list[Instance]:
     """Instances of all five splits, without files."""
     rng = np.random.default_rng(seed)
-    made: list[Instance] = []
+    instances: list[Instance] = []
     for split, (clips, expressions) in SPLITS.items():
         names = CATEGORIES[split]
         share = 1 / (np.arange(len(names)) + 2.0)
         owners = [*range(clips), *range(clips), *rng.integers(clips, size=expressions - 2 * clips).tolist()]
-        drawn = rng.choice(len(names), size=len(owners), p=share / share.sum())
+        template_indices = rng.choice(len(names), size=len(owners), p=share / share.sum())
         templates = rng.integers(TEMPLATES, size=len(owners))
-        for number, (owner, index, template) in enumerate(zip(owners, drawn, templates, strict=True)):
+        for number, (owner, index, template) in enumerate(zip(owners, template_indices, templates, strict=True)):
             category = names[index]
-            made.append(
+            instances.append(
                 instance(
                     f"{split}{owner:04d}_thing{category}_{number}",
                     clip=f"{split}{owner:04d}",
@@ -43,7 +43,7 @@ def full_size(seed: int = 3) -> list[Instance]:
                     moments=1 if split == "train" else 2,
                 )
             )
-    return made
+    return instances
 
 
 def instance(
@@ -55,10 +55,10 @@ def instance(
     template: str = "",
     absent: bool = False,
     moments: int = 10,
-    of: str = "",
+    object_name: str = "",
 ) -> Instance:
     """One instance whose files nobody opens; ``of`` names its object, its category where empty."""
-    folder = Path("gt_mask") / clip / (of or category or name)
+    folder = Path("gt_mask") / clip / (object_name or category or name)
     return Instance(
         id=name,
         clip=clip,

@@ -69,16 +69,16 @@ def check(data: Path, source: str, part: SplitName) -> int:
     """
     name, images = SOURCES[source]
     listing = list_instances(data / name, ListOptions(images=data / images if images else None))
-    counted = Counter[str]()
-    found = set()
+    n_by_split = Counter[str]()
+    clips_and_frames = set()
     for instance in with_parts(listing.instances, read_parts(FILE)):
-        counted[instance.split] += 1
+        n_by_split[instance.split] += 1
         if instance.split == part:
-            found |= {instance.clip, instance.moments[0].frame.name}
-    missing = sorted(set(committed()[source][part]) - found)
+            clips_and_frames |= {instance.clip, instance.moments[0].frame.name}
+    missing = sorted(set(committed()[source][part]) - clips_and_frames)
     for note in listing.notes:
         print(f"{source}: {note}")
-    parts = ", ".join(f"{counted[one]} in {one}" for one in sorted(counted))
+    parts = ", ".join(f"{n_by_split[split]} in {split}" for split in sorted(n_by_split))
     print(f"{source}: objects before --least-px: {parts}; missing of {part}: {', '.join(missing) or 'none'}")
     return int(bool(missing))
 

@@ -16,13 +16,15 @@ ACTIONS = {"perfect": "accept", "full_neg": "reject"}
 
 def candidate(name: str, **fields: Any) -> Candidate:
     """A candidate whose other fields do not matter."""
-    given = {"uid": name, "clip": name, "track": name, "iou": 0.8, "action": "major_revision", **fields}
-    return Candidate(id=name, **given)
+    candidate_fields = {"uid": name, "clip": name, "track": name, "iou": 0.8, "action": "major_revision", **fields}
+    return Candidate(id=name, **candidate_fields)
 
 
-def right(one: Candidate) -> JudgeAnswer:
+def right(candidate_: Candidate) -> JudgeAnswer:
     """The answer that is right."""
-    return JudgeAnswer(iou=one.iou, low=one.iou, high=one.iou, defect=one.defect, action=one.action)
+    return JudgeAnswer(
+        iou=candidate_.iou, low=candidate_.iou, high=candidate_.iou, defect=candidate_.defect, action=candidate_.action
+    )
 
 
 def benchmark(clips: int = 4, *, protocols: tuple[str, ...] = ("image", "video"), seed: int = 0) -> list[Candidate]:
@@ -30,7 +32,7 @@ def benchmark(clips: int = 4, *, protocols: tuple[str, ...] = ("image", "video")
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    found = []
+    candidates = []
     for split in ("test_s", "test_u"):
         for clip in range(clips):
             for protocol in protocols:
@@ -40,14 +42,14 @@ def benchmark(clips: int = 4, *, protocols: tuple[str, ...] = ("image", "video")
                         iou = float(rng.uniform(0.75, 0.9)) if iou is None else iou
                         action = ACTIONS.get(kind, "minor_revision" if iou >= 0.85 else "major_revision")
                         name = f"{protocol}/{split}/{clip}/{kind}_{rank}/{frame}"
-                        found.append(
+                        candidates.append(
                             Candidate(
                                 id=name, uid=f"{split}{clip}", clip=f"{split}{clip}", split=split, protocol=protocol,
                                 frame=frame, rank=rank, track=f"{split}{clip}/{kind}_{rank}", iou=iou, defect=kind,
                                 difficulty=grade, action=action, area=0.02 * (clip + 1),
                             )
                         )  # fmt: skip
-    return found
+    return candidates
 
 
 def answers(candidates: list[Candidate], *, seed: int = 1) -> dict[str, JudgeAnswer]:
@@ -55,12 +57,12 @@ def answers(candidates: list[Candidate], *, seed: int = 1) -> dict[str, JudgeAns
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    found = {}
-    for one in candidates:
-        iou = float(np.clip((one.iou or 0.0) + rng.normal(0, 0.1), 0, 1))
-        defect = one.defect if rng.random() < 0.6 else "perfect"
-        action = one.action if rng.random() < 0.6 else "reject"
-        found[one.id] = JudgeAnswer(
+    answer_of = {}
+    for candidate_ in candidates:
+        iou = float(np.clip((candidate_.iou or 0.0) + rng.normal(0, 0.1), 0, 1))
+        defect = candidate_.defect if rng.random() < 0.6 else "perfect"
+        action = candidate_.action if rng.random() < 0.6 else "reject"
+        answer_of[candidate_.id] = JudgeAnswer(
             iou=iou, low=max(0.0, iou - 0.1), high=min(1.0, iou + 0.1), defect=defect, action=action
         )
-    return found
+    return answer_of

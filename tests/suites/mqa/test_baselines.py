@@ -32,13 +32,13 @@ def test_the_rows_answer_everything():
     rows = baseline_answers(candidates, constant_of([]), DEFAULT)
     assert list(rows) == [ALWAYS_PERFECT, CONSTANT, RANDOM]
     for answers in rows.values():
-        assert answers.keys() == {one.id for one in candidates}
+        assert answers.keys() == {candidate_.id for candidate_ in candidates}
         assert all(answer.defect in DEFECTS and answer.action in ACTIONS for answer in answers.values())
         assert all(answer.low is None and answer.high is None for answer in answers.values())
     perfect = set(rows[ALWAYS_PERFECT].values())
-    assert [(one.iou, one.defect, one.action) for one in perfect] == [(1.0, "perfect", "accept")]
+    assert [(answer.iou, answer.defect, answer.action) for answer in perfect] == [(1.0, "perfect", "accept")]
     constant = set(rows[CONSTANT].values())
-    assert [(one.iou, one.defect, one.action) for one in constant] == [(0.80, "cutout", "major_revision")]
+    assert [(answer.iou, answer.defect, answer.action) for answer in constant] == [(0.80, "cutout", "major_revision")]
 
 
 def test_the_random_row_depends_on_the_id_alone():

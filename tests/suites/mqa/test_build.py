@@ -130,8 +130,8 @@ def test_each_line_says_where_in_the_benchmark_it_stands(made: Path) -> None:
 def test_a_frame_of_a_track_replays_from_its_line(made: Path) -> None:
     row = next(row for row in rows(made) if row["mqa"]["track"] == "dilate_hard" and row["mqa"]["frame"] == 4)
     truth = read_mask(MaskRef(path=made / row["truth"]["mask"])).mask
-    again = tracks.render(row["stress"]["kind"], tracks.target_of(truth, []), row["stress"]["params"])
-    assert (again == read_mask(MaskRef(path=made / row["mask"])).mask).all()
+    rendered = tracks.render(row["stress"]["kind"], tracks.target_of(truth, []), row["stress"]["params"])
+    assert (rendered == read_mask(MaskRef(path=made / row["mask"])).mask).all()
 
 
 def test_clips_are_copied_whole_with_their_sound(made: Path, source: Path) -> None:
@@ -192,17 +192,17 @@ def test_a_stopped_build_goes_on_with_nothing_lost_and_nothing_twice(
     with pytest.raises(KeyboardInterrupt):
         build(source, out, protocols=IMAGE, progress=Stopper(steps))
     assert not (out / "summary.json").exists()
-    kept = len(rows(out, "targets.jsonl"))
-    assert kept == steps + 1
+    n_targets = len(rows(out, "targets.jsonl"))
+    assert n_targets == steps + 1
     build(source, out, protocols=IMAGE)
     assert tree(out) == tree(images)
-    again = Counted()
-    build(source, out, protocols=IMAGE, progress=again)
-    assert again.stages == {"making masks": len(rows(images, "targets.jsonl"))}
+    second_progress = CountingProgress()
+    build(source, out, protocols=IMAGE, progress=second_progress)
+    assert second_progress.stages == {"making masks": len(rows(images, "targets.jsonl"))}
     assert tree(out) == tree(images)
 
 
-class Counted:
+class CountingProgress:
     """Counts the steps of each stage."""
 
     def __init__(self) -> None:
@@ -270,9 +270,9 @@ def test_what_cannot_be_built_is_refused(
 
 
 def test_a_split_that_the_source_lacks_is_refused(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no split 'testA'") as caught:
+    with pytest.raises(UsageError, match="no split 'testA'") as error:
         build(source, tmp_path / "out", splits=("test_s", "testA"))
-    assert caught.value.expected == "one of: train, test_s, test_u"
+    assert error.value.expected == "one of: train, test_s, test_u"
     assert not (tmp_path / "out").exists()
 
 

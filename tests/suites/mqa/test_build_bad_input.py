@@ -152,11 +152,15 @@ def test_one_bad_thing_costs_itself_only(tmp_path: Path, name: str) -> None:
     errors = " ".join(f"{row['path']} {row['error']}" for row in _rows(out, "errors.jsonl"))
     assert case.failed in errors
     assert bool(errors) == bool(case.failed)
-    undefined = {(one["kind"], one["reason"]) for row in _rows(out, "targets.jsonl") for one in row["undefined"]}
+    undefined = {
+        (failed_mask["kind"], failed_mask["reason"])
+        for row in _rows(out, "targets.jsonl")
+        for failed_mask in row["undefined"]
+    }
     assert set(case.undefined) <= undefined
     assert bool(undefined) == bool(case.undefined)
     assert summary.undefined == sum(
-        one.get("count", 1) for row in _rows(out, "targets.jsonl") for one in row["undefined"]
+        failed_mask.get("count", 1) for row in _rows(out, "targets.jsonl") for failed_mask in row["undefined"]
     )
     sample = next(table for table in tables if table.title == "benchmark: sample")
     assert case.left_out in " ".join(cell for row in sample.rows for cell in row)
@@ -169,22 +173,22 @@ def _rows(out: Path, name: str) -> list[dict[str, Any]]:
 
 def test_a_file_that_was_mended_gives_what_was_right_from_the_start(tmp_path: Path) -> None:
     clips = [Clip("bad", "test_s"), *GOOD]
-    whole = write_root(tmp_path / "whole", clips)
-    build_benchmark(BuildOptions(source=whole, out=tmp_path / "right", workers=0, count=2, protocols=("image",)))
-    taken = {row["id"].split("_")[0] for row in _rows(tmp_path / "right", "survey.jsonl")}
-    broken = sorted(taken)[0]
-    spoiled = list((whole / f"gt_mask/{broken}").glob("fid_*/00003.png"))
+    whole_root = write_root(tmp_path / "whole", clips)
+    build_benchmark(BuildOptions(source=whole_root, out=tmp_path / "right", workers=0, count=2, protocols=("image",)))
+    taken_clips = {row["id"].split("_")[0] for row in _rows(tmp_path / "right", "survey.jsonl")}
+    broken = sorted(taken_clips)[0]
+    spoiled = list((whole_root / f"gt_mask/{broken}").glob("fid_*/00003.png"))
     content = {path: path.read_bytes() for path in spoiled}
     for path in spoiled:
         path.write_bytes(b"broken")
-    options = BuildOptions(source=whole, out=tmp_path / "mended", workers=0, count=2, protocols=("image",))
+    options = BuildOptions(source=whole_root, out=tmp_path / "mended", workers=0, count=2, protocols=("image",))
     first, _ = build_benchmark(options)
     assert first.failed > 0
     assert not any(row["mqa"]["vid"] == broken for row in _rows(tmp_path / "mended", "items.jsonl"))
     for path, data in content.items():
         path.write_bytes(data)
-    again, _ = build_benchmark(options)
-    assert again.failed == 0
+    second_summary, _ = build_benchmark(options)
+    assert second_summary.failed == 0
     assert _rows(tmp_path / "mended", "items.jsonl") == _rows(tmp_path / "right", "items.jsonl")
     masks = {path.relative_to(tmp_path / "mended") for path in (tmp_path / "mended/masks").rglob("*.png")}
     assert masks == {path.relative_to(tmp_path / "right") for path in (tmp_path / "right/masks").rglob("*.png")}

@@ -69,7 +69,9 @@ def test_what_models_find_is_a_negative_unless_it_is_the_target(tmp_path: Path, 
         assert not (mask & truth).any()
         assert row["truth"]["iou"] == 0.0
     video = next(row for row in rows(out, "targets.jsonl") if row["protocol"] == "video")
-    assert {one["reason"] for one in video["undefined"] if one["kind"] == "full_neg"} == {"proposer_has_no_tracks"}
+    assert {failed_mask["reason"] for failed_mask in video["undefined"] if failed_mask["kind"] == "full_neg"} == {
+        "proposer_has_no_tracks"
+    }
 
 
 def test_a_reply_that_names_nothing_is_a_failure_and_no_mask(tmp_path: Path) -> None:
@@ -85,10 +87,10 @@ def test_a_reply_that_names_nothing_is_a_failure_and_no_mask(tmp_path: Path) -> 
     assert not rows(out, "items.jsonl")
 
 
-@pytest.mark.parametrize("given", ["vlm:", "vlm:lexicon", "vlm:nobody+lexicon", "vlm:NAMES+nothing", "vlm:NAMES+flow"])
-def test_models_that_are_not_there_are_refused_before_anything_is_written(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize("spec", ["vlm:", "vlm:lexicon", "vlm:nobody+lexicon", "vlm:NAMES+nothing", "vlm:NAMES+flow"])
+def test_models_that_are_not_there_are_refused_before_anything_is_written(tmp_path: Path, spec: str) -> None:
     root, file = write_root(tmp_path / "root", [Clip("v", "test_s")]), models_in(tmp_path / "m")
-    negatives = given.replace("NAMES", f"{file}:names")
+    negatives = spec.replace("NAMES", f"{file}:names")
     with pytest.raises(UsageError):
         build_benchmark(BuildOptions(source=root, out=tmp_path / "out", workers=0, negatives=negatives))
     assert not (tmp_path / "out").exists()
@@ -105,8 +107,8 @@ def test_region_proposals_give_zero_to_three_negatives_on_photographs(tmp_path: 
     )  # fmt: skip
     summary, _ = build_benchmark(options)
     wrong = [row for row in rows(out, "items.jsonl") if row["truth"]["defect"] == "full_neg"]
-    found = Counter(row["mqa"]["uid"] for row in wrong)
-    counts = Counter(found.get(row["uid"], 0) for row in rows(out, "targets.jsonl"))
+    n_negatives = Counter(row["mqa"]["uid"] for row in wrong)
+    counts = Counter(n_negatives.get(row["uid"], 0) for row in rows(out, "targets.jsonl"))
     assert summary.failed == 0
     assert set(counts) <= {0, 1, 2, 3}
     assert sum(counts.values()) == 24

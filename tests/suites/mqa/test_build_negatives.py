@@ -60,21 +60,21 @@ def test_a_proposers_regions_are_the_negatives_of_the_image_protocol(
     root = write_root(tmp_path / "root", [Clip("v", "test_s", words=("dog",))])
     out = tmp_path / "out"
     summary, _ = build_benchmark(BuildOptions(source=root, out=out, workers=workers, negatives=proposer))
-    made = [row for row in rows(out, "items.jsonl") if row["truth"]["defect"] in {"merge", "full_neg"}]
-    assert [(row["mqa"]["protocol"], row["mqa"]["track"]) for row in made] == [
+    negatives = [row for row in rows(out, "items.jsonl") if row["truth"]["defect"] in {"merge", "full_neg"}]
+    assert [(row["mqa"]["protocol"], row["mqa"]["track"]) for row in negatives] == [
         ("image", "merge_1"),
         ("image", "merge_2"),
         ("image", "full_neg_1"),
         ("image", "full_neg_2"),
     ]
-    merge = read_mask(MaskRef(path=out / made[0]["mask"])).mask
-    truth = read_mask(MaskRef(path=out / made[0]["truth"]["mask"])).mask
+    merge = read_mask(MaskRef(path=out / negatives[0]["mask"])).mask
+    truth = read_mask(MaskRef(path=out / negatives[0]["truth"]["mask"])).mask
     width = merge.shape[1] // 2
     assert merge[:, :width].all() != merge[:, width:].all()
     assert (merge & truth).sum() == truth.sum()
-    assert "negative" not in made[0]["mqa"]
+    assert "negative" not in negatives[0]["mqa"]
     video = next(row for row in rows(out, "targets.jsonl") if row["protocol"] == "video")
-    assert {(one["kind"], one["reason"]) for one in video["undefined"]} == {
+    assert {(failed_mask["kind"], failed_mask["reason"]) for failed_mask in video["undefined"]} == {
         ("merge", "proposer_has_no_tracks"),
         ("full_neg", "proposer_has_no_tracks"),
     }

@@ -23,7 +23,7 @@ def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.suites.mqa.evaluate.RANK_DRAWS", 5)
 
 
-def made(folder: Path) -> Path:
+def benchmark_in(folder: Path) -> Path:
     """Right and wrong masks on three frames."""
     save_mask(folder / "right.png", LEFT)
     save_mask(folder / "wrong.png", RIGHT)
@@ -38,25 +38,27 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def run(tmp_path: Path, url: str, *judges: str, **more):
+def run(tmp_path: Path, url: str, *judges: str, **options):
     profile = tmp_path / "served.toml"
     profile.write_text('model = "served"\nvideo = "none"\nsounds = "none"\n[price]\nsent = 100.0\nreceived = 100.0\n')
     return suites.run("mqa", data=tmp_path / "in", out=tmp_path / "out", judges=judges, workers=0, base_url=url,
-                      profile=profile, max_connections=2, **more)  # fmt: skip
+                      profile=profile, max_connections=2, **options)  # fmt: skip
 
 
 def test_a_chat_judge_and_a_cascade_with_it_are_rows_with_their_cost(tmp_path: Path) -> None:
-    made(tmp_path / "in")
-    with serving(lambda *_: completed(REPLY)) as served:
-        done = run(tmp_path, served.url, "cues", "chat:served", "cascade:cues,chat:served")
-        asked = len(served.bodies)
-        again = run(tmp_path, served.url, "cues", "chat:served", "cascade:cues,chat:served")
-        assert len(served.bodies) == asked
-    assert again.summary == done.summary
-    assert done.summary.failed == 0
-    judged = Counter(row["judged_by"] for row in rows(tmp_path / "out" / "judges" / CASCADE / "verdicts.jsonl"))
-    assert judged["chat.served"] >= 3
-    costs = {row[0]: dict(zip(done.tables["costs"].header, row, strict=True)) for row in done.tables["costs"].rows}
+    benchmark_in(tmp_path / "in")
+    with serving(lambda *_: completed(REPLY)) as server:
+        suite_run = run(tmp_path, server.url, "cues", "chat:served", "cascade:cues,chat:served")
+        n_requests = len(server.bodies)
+        second_run = run(tmp_path, server.url, "cues", "chat:served", "cascade:cues,chat:served")
+        assert len(server.bodies) == n_requests
+    assert second_run.summary == suite_run.summary
+    assert suite_run.summary.failed == 0
+    n_by_judge = Counter(row["judged_by"] for row in rows(tmp_path / "out" / "judges" / CASCADE / "verdicts.jsonl"))
+    assert n_by_judge["chat.served"] >= 3
+    costs = {
+        row[0]: dict(zip(suite_run.tables["costs"].header, row, strict=True)) for row in suite_run.tables["costs"].rows
+    }
     paid = {
         name: USD * len(rows(tmp_path / "out" / "judges" / name / "reply_cache.jsonl"))
         for name in ("chat.served", CASCADE)
@@ -64,21 +66,21 @@ def test_a_chat_judge_and_a_cascade_with_it_are_rows_with_their_cost(tmp_path: P
     assert costs["chat.served"]["USD/1,000"] == f"{1000 * paid['chat.served'] / 6:.3f}"  # probes included
     assert costs["masks.cues.v1"]["USD/1,000"] == "–"
     assert costs[CASCADE]["USD/1,000"] == f"{1000 * paid[CASCADE] / 6:.3f}"
-    curve = done.tables["image_seen_cascade"]
+    curve = suite_run.tables["image_seen_cascade"]
     assert curve.rows[-1][0] == "masks.cues.v1, chat.served"
     assert curve.rows[-1][3] == costs["chat.served"]["USD/1,000"]
-    assert [row[0] for row in done.tables["image_seen_f2_own_a"].rows][:2] == ["chat.served", CASCADE]
+    assert [row[0] for row in suite_run.tables["image_seen_f2_own_a"].rows][:2] == ["chat.served", CASCADE]
 
 
 def test_a_budget_is_for_all_judges_together_and_leaves_a_cascade_its_cheap_verdicts(tmp_path: Path) -> None:
-    made(tmp_path / "in")
+    benchmark_in(tmp_path / "in")
     earlier = tmp_path / "out" / "judges" / "chat.other"  # an earlier command has spent all
-    with serving(lambda *_: completed(REPLY)) as served:
-        run(tmp_path, served.url, "cues")
+    with serving(lambda *_: completed(REPLY)) as server:
+        run(tmp_path, server.url, "cues")
         write_lines(earlier / "reply_cache.jsonl", {"key": "x", "usage": {"cost": 5.0}})
-        done = run(tmp_path, served.url, "cues", "cascade:cues,chat:served", budget=5.0)
-        assert not served.bodies
-    assert done.summary.failed == 0
-    found = rows(tmp_path / "out" / "judges" / CASCADE / "verdicts.jsonl")
-    assert {row["judged_by"] for row in found} == {"masks.cues.v1"}
-    assert any("the budget is spent" in row["rationale"] for row in found)
+        suite_run = run(tmp_path, server.url, "cues", "cascade:cues,chat:served", budget=5.0)
+        assert not server.bodies
+    assert suite_run.summary.failed == 0
+    verdicts = rows(tmp_path / "out" / "judges" / CASCADE / "verdicts.jsonl")
+    assert {row["judged_by"] for row in verdicts} == {"masks.cues.v1"}
+    assert any("the budget is spent" in row["rationale"] for row in verdicts)

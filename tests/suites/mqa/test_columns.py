@@ -27,14 +27,14 @@ def _outcomes(values):
 
 
 def test_every_mask_of_the_benchmark_is_in_exactly_one_column_of_table_2():
-    for one in benchmark(1):
-        assert sum(column.holds(one) for column in TABLE_2) == 1
+    for candidate_ in benchmark(1):
+        assert sum(column.holds(candidate_) for column in TABLE_2) == 1
 
 
 def test_table_3_leaves_out_merges_and_wrong_objects_below_rank_1():
-    for one in benchmark(1):
-        held = sum(column.holds(one) for column in TABLE_3)
-        assert held == (0 if one.defect in {"merge", "full_neg"} and one.rank != 1 else 1)
+    for candidate_ in benchmark(1):
+        n_columns = sum(column.holds(candidate_) for column in TABLE_3)
+        assert n_columns == (0 if candidate_.defect in {"merge", "full_neg"} and candidate_.rank != 1 else 1)
     assert {"image": TABLE_2, "video": TABLE_3} == COLUMNS
     assert len(KINDS) == 13
 

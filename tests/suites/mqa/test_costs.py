@@ -28,7 +28,7 @@ from auscult.types import DEFECTS, Evidence, Verdict
 from small_inputs import write_lines
 
 PAPER = load_policy("paper")
-CANDIDATES = [one for one in benchmark(3, protocols=("image",)) if one.split == "test_s"]
+CANDIDATES = [candidate_ for candidate_ in benchmark(3, protocols=("image",)) if candidate_.split == "test_s"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,14 +36,14 @@ def _few_draws(monkeypatch):
     monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 20)
 
 
-def record(said, *, seconds, name="j", width=0.2, peak=None, path=Path("none"), **more):
+def record(answer_map, *, seconds, name="j", width=0.2, peak=None, path=Path("none"), **fields):
     """A record of answers, as one that was read."""
     verdicts = []
-    for number, (id_, answer) in enumerate(said.items()):
+    for number, (id_, answer) in enumerate(answer_map.items()):
         verdict = Verdict(
             id=id_, iou=answer.iou, iou_low=max(0.0, answer.iou - width / 2), iou_high=min(1.0, answer.iou + width / 2),
             defect=answer.defect, action=answer.action, defect_probs=dict.fromkeys(DEFECTS, 1 / 6),
-            evidence=Evidence(shape=True), rationale="Words.", judge=name, seconds=seconds, **more,
+            evidence=Evidence(shape=True), rationale="Words.", judge=name, seconds=seconds, **fields,
         )  # fmt: skip
         verdicts.append((verdict, {} if peak is None else {"peak_mb": peak + number, "peak_gpu_mb": None}))
     return Run(path=path, manifest={}, verdicts=tuple(verdicts), errors=(), scores=(), clips=(), summary=None)
@@ -55,9 +55,11 @@ CHEAP = record(answers(CANDIDATES), seconds=0.01)
 @pytest.fixture
 def dear(tmp_path):
     """A judge that is right, at 3 USD for 1,000 masks."""
-    replies = [{"key": one.id, "usage": {"cost": 0.003}} for one in CANDIDATES] + [{"key": "x", "usage": {}}]
+    replies = [{"key": candidate_.id, "usage": {"cost": 0.003}} for candidate_ in CANDIDATES] + [
+        {"key": "x", "usage": {}}
+    ]
     write_lines(tmp_path / "reply_cache.jsonl", *replies)
-    return record({one.id: right(one) for one in CANDIDATES}, seconds=2.0, name="k", path=tmp_path)
+    return record({candidate_.id: right(candidate_) for candidate_ in CANDIDATES}, seconds=2.0, name="k", path=tmp_path)
 
 
 def test_the_papers_comparison_follows_from_its_printed_cells():
@@ -85,18 +87,23 @@ def test_costs_are_those_of_record_and_commands(dear):
 
 
 def test_a_dear_judge_is_first_asked_what_the_policy_leaves_open():
-    said = {one.id: right(one) for one in CANDIDATES}
-    sure, wide, narrow, *_ = (one.id for one in CANDIDATES if one.defect == "erode")
+    answer_map = {candidate_.id: right(candidate_) for candidate_ in CANDIDATES}
+    certain, wide, narrow, *_ = (candidate_.id for candidate_ in CANDIDATES if candidate_.defect == "erode")
     width = {wide: 0.4, narrow: 0.02}
-    some = {name: replace(said[name], iou=0.8) for name in (wide, narrow)} | {sure: replace(said[sure], iou=0.2)}
-    run = record(some, seconds=1.0)
+    changed_answers = {name: replace(answer_map[name], iou=0.8) for name in (wide, narrow)} | {
+        certain: replace(answer_map[certain], iou=0.2)
+    }
+    run = record(changed_answers, seconds=1.0)
     run = replace(run, verdicts=tuple(
         (replace(v, iou_low=v.iou - width.get(v.id, 0.1) / 2, iou_high=v.iou + width.get(v.id, 0.1) / 2), row)
         for v, row in run.verdicts
     ))  # fmt: skip
-    assert asking_order(run, PAPER) == ((wide, sure, narrow), 1)  # an IoU of .79 to .81 is a major revision
+    assert asking_order(run, PAPER) == ((wide, certain, narrow), 1)  # an IoU of .79 to .81 is a major revision
     texts = replace(run, verdicts=tuple((v, {"text": "the dog"}) for v, _ in run.verdicts))
-    assert asking_order(texts, PAPER) == ((wide, narrow, sure), 2)  # unchecked identity; surely rejected is not asked
+    assert asking_order(texts, PAPER) == (
+        (wide, narrow, certain),
+        2,
+    )  # unchecked identity; surely rejected is not asked
 
 
 def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear):
@@ -123,13 +130,13 @@ def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear):
 
 
 def test_what_the_dear_judge_failed_on_is_failed_where_it_is_asked():
-    lost = CANDIDATES[0].id
-    dear = record({one.id: right(one) for one in CANDIDATES[1:]}, seconds=2.0)
-    (pair,) = pairs_of({"cheap": CHEAP, "dear": dear}, PAPER)
+    failed_id = CANDIDATES[0].id
+    dear_record = record({candidate_.id: right(candidate_) for candidate_ in CANDIDATES[1:]}, seconds=2.0)
+    (pair,) = pairs_of({"cheap": CHEAP, "dear": dear_record}, PAPER)
     (block,) = blocks_of(CANDIDATES)
     points = pair.points(block)
     assert [points[0].cells[0].failed, points[-1].cells[0].failed] == [0, 1]
-    assert lost in pair.order
+    assert failed_id in pair.order
 
 
 def test_a_cascade_is_no_part_of_a_pair():
@@ -139,14 +146,21 @@ def test_a_cascade_is_no_part_of_a_pair():
 
 
 def test_failures_are_wrong_masks_called_perfect_and_other_objects_spoken_of():
-    named = [replace(one, category="spotted_dog") for one in CANDIDATES]
-    said = {one.id: replace(right(one), target="the dog") for one in named}
-    assert failures({"j": said}, named, ()) == []
-    lowest = min((one for one in named if one.defect == "erode"), key=lambda one: one.iou)
-    said |= {one.id: replace(said[one.id], defect="perfect") for one in named if one.defect == "erode"}
-    said[named[5].id] = replace(said[named[5].id], target="a violin")
-    assert failures({"j": said}, named, ()) == [
+    categorised = [replace(candidate_, category="spotted_dog") for candidate_ in CANDIDATES]
+    answer_map = {candidate_.id: replace(right(candidate_), target="the dog") for candidate_ in categorised}
+    assert failures({"j": answer_map}, categorised, ()) == []
+    lowest = min(
+        (candidate_ for candidate_ in categorised if candidate_.defect == "erode"),
+        key=lambda candidate_: candidate_.iou,
+    )
+    answer_map |= {
+        candidate_.id: replace(answer_map[candidate_.id], defect="perfect")
+        for candidate_ in categorised
+        if candidate_.defect == "erode"
+    }
+    answer_map[categorised[5].id] = replace(answer_map[categorised[5].id], target="a violin")
+    assert failures({"j": answer_map}, categorised, ()) == [
         ("j: erode taken for perfect", lowest),
-        ("j: speaks of a violin, not of spotted_dog", named[5]),
+        ("j: speaks of a violin, not of spotted_dog", categorised[5]),
     ]
-    assert failures({"j": said}, named, {named[5].id}) == [("j: erode taken for perfect", lowest)]
+    assert failures({"j": answer_map}, categorised, {categorised[5].id}) == [("j: erode taken for perfect", lowest)]

@@ -46,73 +46,86 @@ CANDIDATES = benchmark(4)
 ANSWERS = answers(CANDIDATES)
 
 
-def _judged(block, said):
-    return JudgedBlock(block=block, judge="judge", answers=said)
+def _judged_block(block, answer_map):
+    return JudgedBlock(block=block, judge="judge", answers=answer_map)
 
 
-def _cells(block, said, **options):
-    return {(cell.metric, cell.column): cell for cell in block_cells(_judged(block, said), **options)}
+def _cells(block, answer_map, **options):
+    return {(cell.metric, cell.column): cell for cell in block_cells(_judged_block(block, answer_map), **options)}
 
 
 @pytest.mark.parametrize("block", blocks_of(CANDIDATES), ids=lambda block: f"{block.protocol}-{block.part}")
 def test_every_cell_is_the_statistic_of_its_masks(block):
     cells = _cells(block, ANSWERS)
     for column in COLUMNS[block.protocol]:
-        ones = [one for one in block.candidates if column.holds(one)]
-        said = [ANSWERS[one.id] for one in ones]
-        told, true = [answer.iou for answer in said], [one.iou for one in ones]
-        types, actions = [answer.defect for answer in said], [answer.action for answer in said]
-        right_types, right_actions = [one.defect for one in ones], [one.action for one in ones]
+        candidates = [candidate_ for candidate_ in block.candidates if column.holds(candidate_)]
+        answers_ = [ANSWERS[candidate_.id] for candidate_ in candidates]
+        estimates, true = [answer.iou for answer in answers_], [candidate_.iou for candidate_ in candidates]
+        types, actions = [answer.defect for answer in answers_], [answer.action for answer in answers_]
+        right_types, right_actions = (
+            [candidate_.defect for candidate_ in candidates],
+            [candidate_.action for candidate_ in candidates],
+        )
         if block.protocol == "image":
             expected = (
-                rmse(told, true).value,
+                rmse(estimates, true).value,
                 f2_tables(types, right_types, DEFECTS).value,
-                f2_tables(actions, right_actions, ACTIONS, columns=["x"] * len(ones)).value,
+                f2_tables(actions, right_actions, ACTIONS, columns=["x"] * len(candidates)).value,
             )
         else:
-            tracks = [one.track for one in ones]
+            tracks = [candidate_.track for candidate_ in candidates]
             expected = (
-                rmse_video(told, true, videos=tracks).value,
+                rmse_video(estimates, true, videos=tracks).value,
                 f2_video(types, right_types, DEFECTS, videos=tracks).value,
                 f2_video(actions, right_actions, ACTIONS, videos=tracks).value,
             )
-        found = tuple(cells[metric, column.key].outcome.value for metric in ("rmse", "f2_m", "f2_a"))
-        assert found == pytest.approx(expected)
+        values = tuple(cells[metric, column.key].outcome.value for metric in ("rmse", "f2_m", "f2_a"))
+        assert values == pytest.approx(expected)
 
 
 def test_what_is_over_all_masks_is_the_statistic_of_all_masks():
     block = blocks_of(CANDIDATES)[0]
     cells = _cells(block, ANSWERS)
-    said = [ANSWERS[one.id] for one in block.candidates]
-    true = [one.iou for one in block.candidates]
-    assert cells["rmse", "all"].outcome.value == pytest.approx(rmse([answer.iou for answer in said], true).value)
-    named = f2_confusion([answer.defect for answer in said], [one.defect for one in block.candidates], DEFECTS)
-    assert cells["f2_confusion_m", "all"].outcome.value == pytest.approx(named.value)
-    acted = f2_confusion([answer.action for answer in said], [one.action for one in block.candidates], ACTIONS)
+    answers_ = [ANSWERS[candidate_.id] for candidate_ in block.candidates]
+    true = [candidate_.iou for candidate_ in block.candidates]
+    assert cells["rmse", "all"].outcome.value == pytest.approx(rmse([answer.iou for answer in answers_], true).value)
+    type_score = f2_confusion(
+        [answer.defect for answer in answers_], [candidate_.defect for candidate_ in block.candidates], DEFECTS
+    )
+    assert cells["f2_confusion_m", "all"].outcome.value == pytest.approx(type_score.value)
+    acted = f2_confusion(
+        [answer.action for answer in answers_], [candidate_.action for candidate_ in block.candidates], ACTIONS
+    )
     assert cells["f2_confusion_a", "all"].outcome.value == pytest.approx(acted.value)
-    held = coverage([answer.low for answer in said], [answer.high for answer in said], true)
-    assert cells["coverage", "all"].outcome.value == pytest.approx(held.value)
+    expected_coverage = coverage([answer.low for answer in answers_], [answer.high for answer in answers_], true)
+    assert cells["coverage", "all"].outcome.value == pytest.approx(expected_coverage.value)
 
 
 @pytest.mark.parametrize("metric", ["f2_m", "f2_a", "f2_confusion_a"])
 @pytest.mark.parametrize("unparsed", ["wrong", "skip"])
 def test_the_number_from_sums_is_the_number_of_the_items(metric, unparsed):
     block = blocks_of(CANDIDATES)[0]
-    kept = [one for one in block.candidates if metric != "f2_m" or one.defect == "erode"]
-    silent = {kept[0].id: JudgeAnswer(), kept[3].id: JudgeAnswer(iou=0.4, defect="merge")}
-    pairs = [(one, {**ANSWERS, **silent}[one.id]) for one in kept]
-    measured = measured_by(metric, pairs, protocol="image", unparsed=unparsed)
-    assert measured.from_sums(measured.rows.sum(axis=0)[None])[0] == pytest.approx(measured.outcome.value)
-    assert measured.n == len(kept) - (measured.unparsed if unparsed == "skip" else 0)
+    kept_candidates = [
+        candidate_ for candidate_ in block.candidates if metric != "f2_m" or candidate_.defect == "erode"
+    ]
+    silent = {kept_candidates[0].id: JudgeAnswer(), kept_candidates[3].id: JudgeAnswer(iou=0.4, defect="merge")}
+    pairs = [(candidate_, {**ANSWERS, **silent}[candidate_.id]) for candidate_ in kept_candidates]
+    measurement = measured_by(metric, pairs, protocol="image", unparsed=unparsed)
+    assert measurement.from_sums(measurement.rows.sum(axis=0)[None])[0] == pytest.approx(measurement.outcome.value)
+    assert measurement.n == len(kept_candidates) - (measurement.unparsed if unparsed == "skip" else 0)
 
 
 def test_intervals_are_those_of_the_bootstrap_on_the_items(monkeypatch):
     monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     block = blocks_of(CANDIDATES)[0]
     cell = _cells(block, ANSWERS)["rmse", "merge"]
-    clips = {one.clip for one in block.candidates}
+    clips = {candidate_.clip for candidate_ in block.candidates}
     groups = [
-        [(ANSWERS[one.id].iou, one.iou) for one in block.candidates if one.clip == clip and one.defect == "merge"]
+        [
+            (ANSWERS[candidate_.id].iou, candidate_.iou)
+            for candidate_ in block.candidates
+            if candidate_.clip == clip and candidate_.defect == "merge"
+        ]
         for clip in clips
     ]
     from auscult.rng import generator
@@ -127,24 +140,32 @@ def test_intervals_are_those_of_the_bootstrap_on_the_items(monkeypatch):
 
 def test_a_right_judge_is_perfect_everywhere():
     for block in blocks_of(CANDIDATES):
-        for (metric, _), cell in _cells(block, {one.id: right(one) for one in block.candidates}).items():
+        for (metric, _), cell in _cells(
+            block, {candidate_.id: right(candidate_) for candidate_ in block.candidates}
+        ).items():
             assert cell.outcome.value == pytest.approx(0.0 if metric == "rmse" else 1.0)
 
 
 def test_a_failed_case_is_in_no_number_and_is_counted():
     block = blocks_of(CANDIDATES)[0]
-    erode = [one for one in block.candidates if one.defect == "erode" and one.difficulty == "hard"]
-    said = {one.id: right(one) for one in block.candidates} | {erode[0].id: JudgeAnswer(iou=0.0, defect="merge")}
-    with_miss = _cells(block, said)["f2_m", "erode_hard"]
-    without = _cells(block, {name: answer for name, answer in said.items() if name != erode[0].id})[
+    erode = [
+        candidate_
+        for candidate_ in block.candidates
+        if candidate_.defect == "erode" and candidate_.difficulty == "hard"
+    ]
+    answer_map = {candidate_.id: right(candidate_) for candidate_ in block.candidates} | {
+        erode[0].id: JudgeAnswer(iou=0.0, defect="merge")
+    }
+    with_miss = _cells(block, answer_map)["f2_m", "erode_hard"]
+    without_miss = _cells(block, {name: answer for name, answer in answer_map.items() if name != erode[0].id})[
         "f2_m", "erode_hard"
     ]
     assert with_miss.outcome.value < 1
-    assert (without.outcome.value, without.n, without.failed) == (1.0, with_miss.n - 1, 1)
+    assert (without_miss.outcome.value, without_miss.n, without_miss.failed) == (1.0, with_miss.n - 1, 1)
 
 
 def test_an_empty_column_is_undefined_not_zero():
-    block = blocks_of([one for one in CANDIDATES if one.defect != "dilate"])[0]
+    block = blocks_of([candidate_ for candidate_ in CANDIDATES if candidate_.defect != "dilate"])[0]
     cells = _cells(block, ANSWERS)
     empty = cells["rmse", "dilate_hard"]
     assert isinstance(empty.outcome, Undefined)
@@ -158,39 +179,43 @@ def test_an_empty_column_is_undefined_not_zero():
 
 
 def test_a_reply_without_an_answer_is_a_miss_or_left_out_and_always_counted():
-    ones = [candidate(f"c{number}", defect="erode", iou=0.8, action="major_revision") for number in range(4)]
-    said = {one.id: right(one) for one in ones} | {"c0": JudgeAnswer()}
-    block = blocks_of(ones)[0]
-    wrong, skipped = _cells(block, said), _cells(block, said, unparsed="skip")
+    candidates = [candidate(f"c{number}", defect="erode", iou=0.8, action="major_revision") for number in range(4)]
+    answer_map = {candidate_.id: right(candidate_) for candidate_ in candidates} | {"c0": JudgeAnswer()}
+    block = blocks_of(candidates)[0]
+    wrong, skipped = _cells(block, answer_map), _cells(block, answer_map, unparsed="skip")
     assert wrong["rmse", "all"].outcome.value == pytest.approx((0.8**2 / 4) ** 0.5)
     assert skipped["rmse", "all"].outcome.value == pytest.approx(0.0)
     assert wrong["f2_confusion_m", "all"].outcome.value == pytest.approx(5 * 3 / (5 * 3 + 4))
     assert skipped["f2_confusion_m", "all"].outcome.value == 1.0
     assert {cells["rmse", "all"].unparsed for cells in (wrong, skipped)} == {1}
-    tables = results_of(ones, {"judge": said}).tables
+    tables = results_of(candidates, {"judge": answer_map}).tables
     assert "left out" in tables["image_all_rmse_skip"].title
     assert tables["image_all_answers"].rows[0] == ("judge", "4", "4", "0", "0", "1", "1", "1")
 
 
 def test_a_frame_without_an_answer_leaves_the_mean_of_its_track():
-    ones = [
+    candidates = [
         candidate(f"f{number}", protocol="video", track="t", clip="c", frame=number, iou=0.5, defect="erode")
         for number in range(3)
     ]
-    said = {
+    answer_map = {
         "f0": JudgeAnswer(iou=0.5, defect="erode"),
         "f1": JudgeAnswer(defect="erode"),
         "f2": JudgeAnswer(iou=0.7, defect="erode"),
     }
-    cells = _cells(blocks_of(ones)[0], said)
+    cells = _cells(blocks_of(candidates)[0], answer_map)
     assert cells["rmse", "all"].outcome.value == pytest.approx(0.1)
     assert cells["rmse", "all"].n == 1
-    silent = _cells(blocks_of(ones)[0], {one.id: JudgeAnswer() for one in ones})
+    silent = _cells(blocks_of(candidates)[0], {candidate_.id: JudgeAnswer() for candidate_ in candidates})
     assert silent["rmse", "all"].outcome.value == pytest.approx(0.5)
 
 
 def test_blocks_follow_the_splits_and_never_mix_in_the_training_part():
-    train = [replace(one, split="train", id=f"t/{one.id}") for one in CANDIDATES if one.protocol == "image"]
+    train = [
+        replace(candidate_, split="train", id=f"t/{candidate_.id}")
+        for candidate_ in CANDIDATES
+        if candidate_.protocol == "image"
+    ]
     null = replace(CANDIDATES[0], split="test_n", id="null")
     blocks = blocks_of([*train, *CANDIDATES, null])
     assert [(block.protocol, block.part) for block in blocks] == [
@@ -210,8 +235,8 @@ def test_tables_have_a_row_per_judge_and_the_counts():
     assert table.rows[2][1:4] == ("12", "12", "12")
     assert table.rows[3][8:10] == ("4", "4")
     assert "Failed and in no number: 108 of two" in table.note
-    answered = {row[0]: row for row in results.tables["video_seen_answers"].rows}
-    assert answered["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
+    answer_rows = {row[0]: row for row in results.tables["video_seen_answers"].rows}
+    assert answer_rows["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
     assert all(len(row) == len(table.header) for table in results.tables.values() for row in table.rows)
     ablation = results.tables["image_ablation_rmse"]
     assert ablation.header[13:] == ("Avg.", "95 %", "n", "left out")
@@ -221,11 +246,11 @@ def test_tables_have_a_row_per_judge_and_the_counts():
 
 def test_cells_are_told_as_json_csv_and_metrics():
     results = results_of(CANDIDATES, {"one": ANSWERS, "two": {}})
-    rows = [one.row() for one in results.cells]
+    rows = [cell.row() for cell in results.cells]
     json.dumps(rows, allow_nan=False)
-    read = list(csv.DictReader(io.StringIO(cells_csv(results.cells))))
-    assert len(read) == len(rows)
-    assert all((row["value"] == "") == (row["reason"] != "") for row in read)
+    csv_rows = list(csv.DictReader(io.StringIO(cells_csv(results.cells))))
+    assert len(csv_rows) == len(rows)
+    assert all((row["value"] == "") == (row["reason"] != "") for row in csv_rows)
     metrics = summary_metrics(results.cells)
     assert metrics["image/seen/rmse/avg/one"].keys() >= {"value", "low", "high", "n", "signature"}
     assert metrics["image/seen/rmse/avg/two"]["value"] is None
@@ -235,14 +260,16 @@ def test_cells_are_told_as_json_csv_and_metrics():
 
 def test_spearman_and_reliability():
     block = blocks_of(CANDIDATES)[0]
-    pairs = _judged(block, ANSWERS).pairs("rmse")
-    expected = spearman([answer.iou for _, answer in pairs], [one.iou for one, _ in pairs])
+    pairs = _judged_block(block, ANSWERS).pairs("rmse")
+    expected = spearman([answer.iou for _, answer in pairs], [candidate_.iou for candidate_, _ in pairs])
     cells = {cell.metric: cell for cell in results_of(CANDIDATES, {"one": ANSWERS}).blocks[0].cells["one"]}
     assert cells["spearman"].outcome.value == pytest.approx(expected.value)
     assert cells["spearman"].outcome.low <= expected.value <= cells["spearman"].outcome.high
     curve = reliability(pairs)
-    assert sum(one.n for one in curve) == len(pairs)
-    assert calibration_error(reliability([(one, right(one)) for one, _ in pairs])).value == pytest.approx(0, abs=1e-9)
+    assert sum(point.n for point in curve) == len(pairs)
+    assert calibration_error(
+        reliability([(candidate_, right(candidate_)) for candidate_, _ in pairs])
+    ).value == pytest.approx(0, abs=1e-9)
     constant = [(candidate("a", iou=0.2), JudgeAnswer(iou=1.0)), (candidate("b", iou=0.6), JudgeAnswer(iou=1.0))]
     assert calibration_error(reliability(constant)).value == pytest.approx(0.6)
     assert isinstance(calibration_error(reliability([])), Undefined)
@@ -250,9 +277,9 @@ def test_spearman_and_reliability():
 
 def test_size_bins_hold_every_object_once():
     sizes = [0.0, 0.009, 0.01, 0.049, 0.05, 0.149, 0.15, 0.29, 0.30, 1.0]
-    ones = [candidate(f"c{number}", area=area, defect="erode") for number, area in enumerate(sizes)]
-    ones.append(candidate("unknown", area=None, defect="erode"))
-    results = results_of(ones, {"judge": {one.id: right(one) for one in ones}})
+    candidates = [candidate(f"c{number}", area=area, defect="erode") for number, area in enumerate(sizes)]
+    candidates.append(candidate("unknown", area=None, defect="erode"))
+    results = results_of(candidates, {"judge": {candidate_.id: right(candidate_) for candidate_ in candidates}})
     assert [cell.n for cell in results.blocks[0].sizes["judge"]] == [2, 2, 2, 2, 2]
     assert size_name(SIZES[0]) == "under 1 %"
 
@@ -266,7 +293,7 @@ def test_items_become_candidates_and_bad_places_cost_themselves(tmp_path):
     place = {"uid": "u", "vid": "v", "split": "test_s", "protocol": "video", "frame": 3, "rank": 2, "track": "t"}
     wrong = (("protocol", "sound"), ("frame", -1), ("frame", True), ("rank", "first"), ("area", 2.0), ("uid", 5))
     bad = [{key: value} for key, value in (*wrong, ("split", []))]
-    found, errors = candidates_of(
+    candidates, errors = candidates_of(
         [
             item("good", {"mqa": place}),
             item("plain", {"stress": {"target": "x"}}),
@@ -275,9 +302,9 @@ def test_items_become_candidates_and_bad_places_cost_themselves(tmp_path):
             *(item(f"bad{number}", {"mqa": {**place, **change}}) for number, change in enumerate(bad)),
         ]
     )
-    assert [one.id for one in found] == ["good", "plain"]
-    assert (found[0].clip, found[0].track, found[0].rank, found[0].frame) == ("v", "u/t", 2, 3)
-    assert (found[1].uid, found[1].protocol, found[1].rank) == ("x", "image", 1)
+    assert [candidate_.id for candidate_ in candidates] == ["good", "plain"]
+    assert (candidates[0].clip, candidates[0].track, candidates[0].rank, candidates[0].frame) == ("v", "u/t", 2, 3)
+    assert (candidates[1].uid, candidates[1].protocol, candidates[1].rank) == ("x", "image", 1)
     assert [name for name, _ in errors] == ["no-truth", "list", *(f"bad{number}" for number in range(len(bad)))]
     assert all(error.expected for _, error in errors)
 
@@ -288,24 +315,31 @@ def _erode(name, **fields):
 
 @pytest.mark.parametrize("protocol", ["image", "video"])
 def test_empty_masks_are_in_no_number_and_counted_as_undefined(protocol):
-    ones = [_erode("a", protocol=protocol), _erode("b", protocol=protocol, defect="empty", iou=0.0, action="reject")]
-    said = {"a": right(ones[0]), "b": JudgeAnswer(iou=1.0, defect="merge", action="accept")}
-    block = blocks_of(ones)[0]
-    cells = _cells(block, said)
+    candidates = [
+        _erode("a", protocol=protocol),
+        _erode("b", protocol=protocol, defect="empty", iou=0.0, action="reject"),
+    ]
+    answer_map = {"a": right(candidates[0]), "b": JudgeAnswer(iou=1.0, defect="merge", action="accept")}
+    block = blocks_of(candidates)[0]
+    cells = _cells(block, answer_map)
     for metric, value in (("rmse", 0.0), ("f2_confusion_m", 1.0), ("f2_confusion_a", 1.0)):
         cell = cells[metric, "all"]
         assert (cell.outcome.value, cell.n, cell.undefined) == (pytest.approx(value), 1, 1)
-    small = size_cells(_judged(block, said))[1]
+    small = size_cells(_judged_block(block, answer_map))[1]
     assert (small.outcome.value, small.n, small.undefined) == (pytest.approx(0.0), 1, 1)
 
 
 def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
-    ones = [_erode(f"f{frame}", protocol="video", track="t", clip="c", frame=frame, iou=0.9) for frame in range(2)]
-    cells = _cells(blocks_of(ones)[0], {one.id: JudgeAnswer(defect="erode") for one in ones})
+    candidates = [
+        _erode(f"f{frame}", protocol="video", track="t", clip="c", frame=frame, iou=0.9) for frame in range(2)
+    ]
+    cells = _cells(blocks_of(candidates)[0], {candidate_.id: JudgeAnswer(defect="erode") for candidate_ in candidates})
     assert cells["rmse", "all"].outcome.value == pytest.approx(0.9)
     assert (cells["rmse", "all"].n, cells["rmse", "all"].unparsed) == (1, 2)
     assert isinstance(
-        _cells(blocks_of(ones)[0], {one.id: JudgeAnswer() for one in ones}, unparsed="skip")["rmse", "all"].outcome,
+        _cells(blocks_of(candidates)[0], {candidate_.id: JudgeAnswer() for candidate_ in candidates}, unparsed="skip")[
+            "rmse", "all"
+        ].outcome,
         Undefined,
     )
 
@@ -313,26 +347,26 @@ def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
 def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns(monkeypatch):
     monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     parts = [
-        [cell for cell in block_cells(_judged(block, ANSWERS)) if cell.metric == "rmse"][:9]
+        [cell for cell in block_cells(_judged_block(block, ANSWERS)) if cell.metric == "rmse"][:9]
         for block in blocks_of(CANDIDATES)
         if block.protocol == "image"
     ]
     *columns, mean = ablation_cells(*parts)
     assert len(columns) == 12
-    drawn = sum(cell.draws for cell in columns) / 12
-    assert mean.draws == pytest.approx(drawn)
-    low, high = sorted(drawn)[25 - 1], sorted(drawn)[-25]
+    mean_draws = sum(cell.draws for cell in columns) / 12
+    assert mean.draws == pytest.approx(mean_draws)
+    low, high = sorted(mean_draws)[25 - 1], sorted(mean_draws)[-25]
     assert (mean.outcome.low, mean.outcome.high) == (pytest.approx(low, abs=2e-3), pytest.approx(high, abs=2e-3))
     assert mean.draws != pytest.approx(columns[0].draws)
 
 
 def test_failed_masks_are_counted_in_every_cell_of_sizes():
-    ones = [_erode("a"), _erode("b"), _erode("c", area=0.5), _erode("d", area=0.5, iou=None)]
-    cells = size_cells(_judged(blocks_of(ones)[0], {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)}))
+    candidates = [_erode("a"), _erode("b"), _erode("c", area=0.5), _erode("d", area=0.5, iou=None)]
+    cells = size_cells(_judged_block(blocks_of(candidates)[0], {"a": right(candidates[0]), "d": JudgeAnswer(iou=0.5)}))
     assert [(cell.n, cell.failed, cell.undefined) for cell in cells] == [
         (0, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 0), (0, 1, 1),
     ]  # fmt: skip
-    results = results_of(ones, {"dead": {}, "judge": {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)}})
+    results = results_of(candidates, {"dead": {}, "judge": {"a": right(candidates[0]), "d": JudgeAnswer(iou=0.5)}})
     table = results.tables["image_all_size"]
     assert table.rows[-1] == ("n", "0", "2", "0", "0", "2")  # the masks themselves, not the first judge's
     assert "2 of judge" in table.note
@@ -340,31 +374,33 @@ def test_failed_masks_are_counted_in_every_cell_of_sizes():
 
 
 def test_a_track_whose_object_changes_size_is_in_several_columns():
-    ones = [
+    candidates = [
         _erode(f"{track}{frame}", protocol="video", track=track, clip=track, frame=frame, area=area)
         for track in "ab"
         for frame, area in enumerate((0.02, 0.03, 0.10))
     ]
-    table = results_of(ones, {"judge": {one.id: right(one) for one in ones}}).tables["video_all_size"]
+    table = results_of(candidates, {"judge": {candidate_.id: right(candidate_) for candidate_ in candidates}}).tables[
+        "video_all_size"
+    ]
     assert table.rows[-1] == ("n", "0", "2", "2", "0", "0")
     assert "tracks, and a track whose object changes size" in table.note
 
 
 def test_the_headline_says_what_is_not_in_it():
-    ones = [_erode("a"), _erode("b"), _erode("c", iou=None), _erode("d")]
-    said = {"a": right(ones[0]), "b": JudgeAnswer(defect="erode"), "c": JudgeAnswer(iou=0.5)}
-    table = results_of(ones, {"judge": said}).tables["image_all_overall"]
+    candidates = [_erode("a"), _erode("b"), _erode("c", iou=None), _erode("d")]
+    answer_map = {"a": right(candidates[0]), "b": JudgeAnswer(defect="erode"), "c": JudgeAnswer(iou=0.5)}
+    table = results_of(candidates, {"judge": answer_map}).tables["image_all_overall"]
     row = dict(zip(table.header, table.rows[0], strict=True))
     assert [row[name] for name in ("n", "left out")] == ["2", "1 failed, 1 undefined, 1/1/2 unparsed"]
-    whole = {one.id: right(one) for one in (ones[0], ones[1])}
-    table = results_of(ones[:2], {"judge": whole}).tables["image_all_overall"]
+    all_answers = {candidate_.id: right(candidate_) for candidate_ in (candidates[0], candidates[1])}
+    table = results_of(candidates[:2], {"judge": all_answers}).tables["image_all_overall"]
     assert table.rows[0][-2:] == ("2", "0")
 
 
 @pytest.mark.parametrize(("protocol", "words"), [("image", "counts as 0;"), ("video", "leaves the mean of its track")])
 def test_the_note_says_what_a_reply_without_iou_is(protocol, words):
-    one = _erode("a", protocol=protocol)
-    assert words in results_of([one], {"judge": {"a": right(one)}}).tables[f"{protocol}_all_answers"].note
+    candidate_ = _erode("a", protocol=protocol)
+    assert words in results_of([candidate_], {"judge": {"a": right(candidate_)}}).tables[f"{protocol}_all_answers"].note
 
 
 def test_what_rounds_to_zero_has_no_sign():
@@ -382,7 +418,7 @@ def test_what_rounds_to_zero_has_no_sign():
 
 @pytest.mark.slow
 def test_a_benchmark_of_the_papers_size_takes_seconds():
-    many = benchmark(200, protocols=("image",))
-    begun = time.monotonic()
-    results_of(many, {"judge": answers(many)})
-    assert time.monotonic() - begun < 20
+    candidates = benchmark(200, protocols=("image",))
+    start_s = time.monotonic()
+    results_of(candidates, {"judge": answers(candidates)})
+    assert time.monotonic() - start_s < 20

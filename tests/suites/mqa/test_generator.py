@@ -42,7 +42,7 @@ def build(source: Path, out: Path, **changes: Any) -> Rows:
     return [json.loads(line) for line in (out / "items.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def written(folder: Path, value: object) -> Path:
+def written_json(folder: Path, value: object) -> Path:
     path = folder / "splits.json"
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
@@ -55,31 +55,31 @@ def test_freehand_has_the_same_kinds_and_windows_by_other_stressors(source: Path
     for row in freehand:
         truth = row["truth"]
         assert row["mqa"]["generator"] == "freehand"
-        own = truth["defect"] in WINDOWED
-        assert row["stress"]["kind"] == (f"freehand_{truth['defect']}" if own else truth["defect"])
-        if own:
+        is_windowed = truth["defect"] in WINDOWED
+        assert row["stress"]["kind"] == (f"freehand_{truth['defect']}" if is_windowed else truth["defect"])
+        if is_windowed:
             low, high = WINDOWS[truth["difficulty"]]
             assert low <= truth["iou"] <= high
     shared = {row["mask"] for row in standard if row["truth"]["defect"] not in WINDOWED}
-    same = {
+    same_masks = {
         row["mask"]
         for row in standard
         if (tmp_path / "standard" / row["mask"]).read_bytes() == (tmp_path / "freehand" / row["mask"]).read_bytes()
     }
-    assert same == shared
+    assert same_masks == shared
 
 
 def test_a_resumed_build_insists_on_the_same_making(bare: Path, tmp_path: Path) -> None:
     source = bare
-    splits = written(tmp_path, {"one": ["c"], "two": ["d"]})
+    splits = written_json(tmp_path, {"one": ["c"], "two": ["d"]})
     build(source, tmp_path / "out", count=1, splits=("one",), splits_file=splits)
-    again: dict[str, Any] = {"count": 1, "splits": ("one",), "splits_file": splits}
+    arguments: dict[str, Any] = {"count": 1, "splits": ("one",), "splits_file": splits}
     for name, value in (("generator", "freehand"), ("take", "all"), ("objects", "all"), ("least_px", 9)):
         with pytest.raises(Mismatch, match=name.replace("_", ".")):
-            build(source, tmp_path / "out", **{**again, name: value})
-    written(tmp_path, {"one": ["c", "e"], "two": ["d"]})
+            build(source, tmp_path / "out", **{**arguments, name: value})
+    written_json(tmp_path, {"one": ["c", "e"], "two": ["d"]})
     with pytest.raises(Mismatch, match="--splits-file"):
-        build(source, tmp_path / "out", **again)
+        build(source, tmp_path / "out", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_resumed_build_insists_on_the_same_making(bare: Path, tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_made_is_refused(source: Path, tmp_path: Path, changes: Any, expected: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         build(source, tmp_path / "out", **changes)
-    assert expected in (caught.value.expected or "")
+    assert expected in (error.value.expected or "")
     assert not (tmp_path / "out").exists()
 
 
@@ -123,20 +123,20 @@ def test_several_frames_of_an_instance_each_have_masks_of_their_own(
 
 def test_all_objects_are_taken_but_those_that_are_too_small(source: Path, tmp_path: Path) -> None:
     sample = build(source, tmp_path / "sample", splits=("test_u",))
-    every = build(source, tmp_path / "all", splits=("test_u",), objects="all")
+    all_rows = build(source, tmp_path / "all", splits=("test_u",), objects="all")
     assert len({row["mqa"]["uid"] for row in sample}) == 2
-    assert len({row["mqa"]["uid"] for row in every}) == 3
-    areas = sorted({round(row["mqa"]["area"] * 96 * 128) for row in every})
+    assert len({row["mqa"]["uid"] for row in all_rows}) == 3
+    areas = sorted({round(row["mqa"]["area"] * 96 * 128) for row in all_rows})
     large = build(source, tmp_path / "large", splits=("test_u",), objects="all", least_px=areas[1])
     assert {round(row["mqa"]["area"] * 96 * 128) for row in large} <= set(areas[1:])
-    assert Counter(row["mqa"]["uid"] for row in large).keys() < Counter(row["mqa"]["uid"] for row in every).keys()
+    assert Counter(row["mqa"]["uid"] for row in large).keys() < Counter(row["mqa"]["uid"] for row in all_rows).keys()
     table = json.loads((tmp_path / "large" / "tables" / "sample.json").read_text(encoding="utf-8"))
     assert ["test (unseen)", "left out: the target has too few pixels in every frame", "", "1"] in table["rows"]
 
 
 def test_a_file_of_splits_says_what_is_measured(bare: Path, tmp_path: Path) -> None:
     source = bare
-    splits = written(tmp_path, {"rule": "drawn", "clips": {"calibration": ["a"], "test": ["d", "not there"]}})
+    splits = written_json(tmp_path, {"rule": "drawn", "clips": {"calibration": ["a"], "test": ["d", "not there"]}})
     rows = build(source, tmp_path / "test", splits_file=splits, splits=("test",))
     assert {(row["clip"], row["mqa"]["split"]) for row in rows} == {("d", "test")}
     rows = build(source, tmp_path / "all", splits_file=splits)
@@ -146,7 +146,7 @@ def test_a_file_of_splits_says_what_is_measured(bare: Path, tmp_path: Path) -> N
 
 
 def test_a_file_of_splits_does_not_replace_those_of_the_source(source: Path, tmp_path: Path) -> None:
-    splits = written(tmp_path, {"test": ["a"]})
+    splits = written_json(tmp_path, {"test": ["a"]})
     with pytest.raises(UsageError, match="splits of its own: test_s, test_u, train"):
         build(source, tmp_path / "out", splits_file=splits, splits=("test",))
     assert not (tmp_path / "out").exists()
@@ -157,7 +157,7 @@ def test_a_file_of_splits_does_not_replace_those_of_the_source(source: Path, tmp
 )
 def test_a_file_that_is_no_division_is_refused(tmp_path: Path, value: object) -> None:
     with pytest.raises(UsageError):
-        read_parts(written(tmp_path, value))
+        read_parts(written_json(tmp_path, value))
 
 
 def test_a_file_of_splits_that_is_not_json_is_refused(tmp_path: Path) -> None:
@@ -168,36 +168,38 @@ def test_a_file_of_splits_that_is_not_json_is_refused(tmp_path: Path) -> None:
 
 def test_every_number_is_signed_with_who_made_the_masks() -> None:
     candidates = benchmark(2, protocols=("image",))
-    told = results_of([replace(one, generator="freehand") for one in candidates], {"j": answers(candidates)})
+    results = results_of(
+        [replace(candidate, generator="freehand") for candidate in candidates], {"j": answers(candidates)}
+    )
     plain = results_of(candidates, {"j": answers(candidates)})
-    assert [cell.outcome.value for cell in told.cells if isinstance(cell.outcome, Scored)] == [
+    assert [cell.outcome.value for cell in results.cells if isinstance(cell.outcome, Scored)] == [
         cell.outcome.value for cell in plain.cells if isinstance(cell.outcome, Scored)
     ]
-    signed = [
-        cell.outcome.signature.as_dict().get("generator") for cell in told.cells if isinstance(cell.outcome, Scored)
+    generators = [
+        cell.outcome.signature.as_dict().get("generator") for cell in results.cells if isinstance(cell.outcome, Scored)
     ]
-    assert set(signed) == {"freehand"}
+    assert set(generators) == {"freehand"}
     assert not any("generator" in str(cell.outcome) for cell in plain.cells)
 
 
 def test_every_number_is_signed_with_how_its_masks_were_chosen(bare: Path, tmp_path: Path) -> None:
-    splits = written(tmp_path, {"test": ["e"]})
+    splits = written_json(tmp_path, {"test": ["e"]})
     plain = build(bare, tmp_path / "plain", count=1)
     assert not any(set(MAKING) & row["mqa"].keys() for row in plain)
-    made = build(
+    rows = build(
         bare, tmp_path / "out", splits_file=splits, splits=("test",), take="every:4", objects="all", least_px=9
     )
-    known = {"take": "every:4", "objects": "all", "least_px": "9"}
-    division = {row["mqa"]["splits_file"] for row in made}
-    assert {tuple(row["mqa"][name] for name in known) for row in made} == {tuple(known.values())}
-    assert [len(one) for one in division] == [12]
+    making = {"take": "every:4", "objects": "all", "least_px": "9"}
+    division = {row["mqa"]["splits_file"] for row in rows}
+    assert {tuple(row["mqa"][name] for name in making) for row in rows} == {tuple(making.values())}
+    assert [len(digest) for digest in division] == [12]
     candidates, broken = candidates_of(list_items(tmp_path / "out").items)
     assert not broken
     cells = results_of(candidates, {"j": answers(candidates)}).cells
-    signed = [cell.outcome.signature.as_dict() for cell in cells if isinstance(cell.outcome, Scored)]
-    assert signed
-    for one in signed:
-        assert {name: one.get(name) for name in MAKING} == {**known, "splits_file": division.copy().pop()}
+    signatures = [cell.outcome.signature.as_dict() for cell in cells if isinstance(cell.outcome, Scored)]
+    assert signatures
+    for signature in signatures:
+        assert {name: signature.get(name) for name in MAKING} == {**making, "splits_file": division.copy().pop()}
 
 
 def test_a_run_on_a_benchmark_that_is_made_already_takes_no_say_in_its_making(source: Path, tmp_path: Path) -> None:

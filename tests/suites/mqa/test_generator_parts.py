@@ -16,7 +16,7 @@ from auscult.suites.mqa.build import read_parts
 from auscult.train.material import FILE, PARTS, committed
 
 
-def parsed(line: str) -> dict[str, object]:
+def parsed_options(line: str) -> dict[str, object]:
     """The options of an ``auscult run`` command line."""
     app = typer.Typer()
     app.command()(run)
@@ -26,15 +26,15 @@ def parsed(line: str) -> dict[str, object]:
 
 def test_the_commands_ask_for_one_part_and_every_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert judge_parts.main(["--data", str(tmp_path), "--part", "calibration", "--judge", "masks.compact.v1"]) == 0
-    coco, davis = (parsed(line) for line in capsys.readouterr().out.splitlines())
-    for given in (coco, davis):
-        assert given["splits_file"] == FILE
-        assert given["split"] == "calibration"
-        assert given["protocol"] == "image"
-        assert given["objects"] == "all"
-        assert given["least_px"] == 32 * 32
-        assert given["generator"] == "freehand"
-        assert given["judge"] == ["masks.compact.v1"]
+    coco, davis = (parsed_options(line) for line in capsys.readouterr().out.splitlines())
+    for options in (coco, davis):
+        assert options["splits_file"] == FILE
+        assert options["split"] == "calibration"
+        assert options["protocol"] == "image"
+        assert options["objects"] == "all"
+        assert options["least_px"] == 32 * 32
+        assert options["generator"] == "freehand"
+        assert options["judge"] == ["masks.compact.v1"]
     assert (coco["take"], davis["take"]) == ("key", "all")
 
 
@@ -63,7 +63,7 @@ def test_options_that_do_not_fit_are_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "frames").mkdir()
     result = CliRunner().invoke(auscult, shlex.split(words))
-    told = f"{result.output} {result.exception}"
-    assert message in told
+    output = f"{result.output} {result.exception}"
+    assert message in output
     assert result.exit_code != 0
     assert not (tmp_path / "out").exists()

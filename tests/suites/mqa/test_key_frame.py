@@ -25,15 +25,15 @@ frames = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=12)
 
 @given(frames)
 def test_no_frame_is_better_than_the_one_chosen(given_frames: list[tuple[int, int]]) -> None:
-    objects, areas = [one for one, _ in given_frames], [area for _, area in given_frames]
-    chosen = key_frame(objects, areas)
+    objects, areas = [object_ for object_, _ in given_frames], [area for _, area in given_frames]
+    key = key_frame(objects, areas)
     showing = [index for index, area in enumerate(areas) if area]
     if not showing:
-        assert chosen is None
+        assert key is None
         return
-    assert chosen in showing
-    assert (objects[chosen], areas[chosen]) == max((objects[index], areas[index]) for index in showing)
-    assert all((objects[i], areas[i]) < (objects[chosen], areas[chosen]) for i in showing if i < chosen)
+    assert key in showing
+    assert (objects[key], areas[key]) == max((objects[index], areas[index]) for index in showing)
+    assert all((objects[i], areas[i]) < (objects[key], areas[key]) for i in showing if i < key)
 
 
 @pytest.mark.parametrize(("objects", "areas"), [([1], [1, 2]), ([-1], [1]), ([1], [-1])])
@@ -49,10 +49,10 @@ def instances(root: Path, clip: Clip) -> tuple[Instance, ...]:
 def test_objects_are_counted_where_they_have_a_pixel(tmp_path: Path) -> None:
     clip = Clip("v", "test_s", leaves_after=6)
     first, second, _ = instances(tmp_path, clip)
-    looked = Finder()(first)
-    assert looked.objects == (3,) * 6 + (2,) * 4
-    assert looked.areas == tuple(int(draw(clip, frame)[0].sum()) for frame in range(10))
-    assert looked.frame == int(np.argmax(looked.areas))
+    found_key = Finder()(first)
+    assert found_key.objects == (3,) * 6 + (2,) * 4
+    assert found_key.areas == tuple(int(draw(clip, frame)[0].sum()) for frame in range(10))
+    assert found_key.frame == int(np.argmax(found_key.areas))
     beside = Finder()(second)
     assert beside.frame is not None
     assert beside.frame < 6  # where three objects are to be seen
@@ -78,7 +78,7 @@ def test_a_detector_decides_instead_of_the_annotation(tmp_path: Path) -> None:
 
 def test_a_proposer_counts_its_regions(tmp_path: Path) -> None:
     first, *_ = instances(tmp_path, Clip("v", "test_s"))
-    looked = Finder(detector=ObjectCounter(MODEL))(first)
-    assert looked.frame is not None
-    assert max(looked.objects) >= 1
-    assert looked.objects[looked.frame] == max(looked.objects)
+    found_key = Finder(detector=ObjectCounter(MODEL))(first)
+    assert found_key.frame is not None
+    assert max(found_key.objects) >= 1
+    assert found_key.objects[found_key.frame] == max(found_key.objects)

@@ -24,9 +24,9 @@ _SAFE = re.compile(
 
 @given(TEXT)
 def test_nothing_of_a_text_is_left_that_tex_would_act_on(text):
-    left = _SAFE.sub("", escaped(text))
-    assert not set(left) & set("\\{}$&#%_^~\n\r\t")
-    assert not any(ord(sign) < 32 for sign in left)
+    remainder = _SAFE.sub("", escaped(text))
+    assert not set(remainder) & set("\\{}$&#%_^~\n\r\t")
+    assert not any(ord(sign) < 32 for sign in remainder)
 
 
 def test_the_table_reads_as_it_should():
@@ -54,10 +54,10 @@ def test_rows_and_columns_stay_what_they_are(rows):
     body = table_latex(table).split("\\midrule\n")[1].split("\\bottomrule")[0].splitlines()
     assert len(body) == len(rows)
     assert all(line.endswith(" \\\\") and len(re.findall(r"(?<!\\)&", line)) == 2 for line in body)
-    read = list(csv.reader(io.StringIO(table_csv(table), newline="")))
-    assert len(read) == len(rows) + 1
-    assert all(len(line) == 3 for line in read)
-    assert not any(cell.startswith(("=", "+", "-", "@")) and not _number(cell) for line in read for cell in line)
+    csv_rows = list(csv.reader(io.StringIO(table_csv(table), newline="")))
+    assert len(csv_rows) == len(rows) + 1
+    assert all(len(line) == 3 for line in csv_rows)
+    assert not any(cell.startswith(("=", "+", "-", "@")) and not _number(cell) for line in csv_rows for cell in line)
 
 
 def test_numbers_of_a_csv_stay_numbers():

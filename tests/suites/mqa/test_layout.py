@@ -27,8 +27,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def document(made: Path, name: str) -> Any:
-    return json.loads((made / META / name).read_text(encoding="utf-8"))
+def document(benchmark: Path, name: str) -> Any:
+    return json.loads((benchmark / META / name).read_text(encoding="utf-8"))
 
 
 def test_there_is_a_document_for_each_split_and_protocol(made: Path) -> None:
@@ -41,11 +41,11 @@ def test_there_is_a_document_for_each_split_and_protocol(made: Path) -> None:
 
 
 def test_every_path_of_a_document_is_there(made: Path) -> None:
-    found = []
+    paths = []
 
     def walk(value: Any) -> None:
         if isinstance(value, dict):
-            found.extend(value[key] for key in ("mask_path", "image_path") if key in value)
+            paths.extend(value[key] for key in ("mask_path", "image_path") if key in value)
             for inner in value.values():
                 walk(inner)
         elif isinstance(value, list):
@@ -54,12 +54,12 @@ def test_every_path_of_a_document_is_there(made: Path) -> None:
 
     for path in (made / META).glob("*.json"):
         walk(json.loads(path.read_text(encoding="utf-8")))
-    assert len(found) > 300
-    assert all((made / name).is_file() for name in found)
+    assert len(paths) > 300
+    assert all((made / name).is_file() for name in paths)
 
 
 def test_what_reads_the_release_reads_the_same_masks_and_truths(made: Path) -> None:
-    def told(items: tuple[Item, ...]) -> dict[Path, tuple[Any, ...]]:
+    def truth_by_mask(items: tuple[Item, ...]) -> dict[Path, tuple[Any, ...]]:
         truths = [(item.mask.path, item.truth, item.frame.name, item.query.text) for item in items]
         return {
             path.resolve(): (truth.defect, truth.iou, truth.action, frame, text)
@@ -69,7 +69,7 @@ def test_what_reads_the_release_reads_the_same_masks_and_truths(made: Path) -> N
 
     of_the_release = registry.load("dataset", "mqravs").list(made, ListOptions())
     assert not of_the_release.errors
-    assert told(of_the_release.items) == told(list_items(made).items)
+    assert truth_by_mask(of_the_release.items) == truth_by_mask(list_items(made).items)
 
 
 def test_a_training_entry_has_all_six_types_with_the_answer_to_learn(made: Path) -> None:
@@ -117,11 +117,11 @@ def test_the_table_names_key_frames_and_objects(made: Path) -> None:
 
 
 def test_objects_of_other_layouts_have_their_index_or_none() -> None:
-    def of(ref: MaskRef) -> int:
+    def index_of(ref: MaskRef) -> int:
         moment = Moment(frame=Path("0.jpg"), target=ref)
         return object_number(Instance(id="a", clip="v", query=Query(), moments=(moment,)))
 
-    assert of(MaskRef(path=Path("Annotations/dog/00000.png"), index=3)) == 3
-    assert of(MaskRef(path=Path("gt_mask/v/fid_12/00000.png"))) == 12
-    assert of(MaskRef(path=Path("masks/0.png"))) == 0
-    assert of(MaskRef(segmentation={"size": [1, 1], "counts": [0, 1]})) == 0
+    assert index_of(MaskRef(path=Path("Annotations/dog/00000.png"), index=3)) == 3
+    assert index_of(MaskRef(path=Path("gt_mask/v/fid_12/00000.png"))) == 12
+    assert index_of(MaskRef(path=Path("masks/0.png"))) == 0
+    assert index_of(MaskRef(segmentation={"size": [1, 1], "counts": [0, 1]})) == 0

@@ -28,14 +28,14 @@ def _page_of(tmp_path, monkeypatch, judges):
     from auscult.record.manifest import build
     from auscult.report.page import Example
 
-    def drawn(run, chosen, **_shown):
+    def draw_nothing(run, chosen_candidates, **_options):
         run.write_bytes("pictures/x.jpg", JPEG)
         return [
-            Example(title=title, jpeg=JPEG, text="", id=one.id, facts=(), file="pictures/x.jpg")
-            for title, one in chosen
+            Example(title=title, jpeg=JPEG, text="", id=candidate_.id, facts=(), file="pictures/x.jpg")
+            for title, candidate_ in chosen_candidates
         ]
 
-    monkeypatch.setattr(finish_run, "draw_examples", drawn)
+    monkeypatch.setattr(finish_run, "draw_examples", draw_nothing)
     constant = Constant(iou=0.8, defect="cutout", trained=0)
     outcome = RunOutcome(
         command="run mqa", candidates=tuple(CANDIDATES), judges=judges, by_action={}, by_defect={},
@@ -71,20 +71,20 @@ def test_a_row_has_one_mark_in_every_chart():
     marks = {}
     for block in results_of(CANDIDATES, rows).blocks:
         for figure in figures_of(block)[1:]:
-            here = set()
+            names_here = set()
             for part in figure.drawing.parts:
                 name = getattr(part, "title", "").partition(":")[0]
                 if name in rows:
                     marks.setdefault(name, set()).add((type(part), part.fill, part.stroke))
-                    here.add(name)
-            assert {"one", "random"} <= here
+                    names_here.add(name)
+            assert {"one", "random"} <= names_here
     assert marks.keys() == rows.keys()
-    assert all(len(found) == 1 for found in marks.values())
+    assert all(len(name_marks) == 1 for name_marks in marks.values())
     assert len(set.union(*marks.values())) == len(rows)
 
 
 def test_charts_say_their_numbers_in_words_and_stay_inside():
-    for figure in (one for block in results_of(CANDIDATES, {"one": SAID}).blocks for one in figures_of(block)):
+    for figure in (figure_ for block in results_of(CANDIDATES, {"one": SAID}).blocks for figure_ in figures_of(block)):
         assert figure.name.startswith("image_")
         assert figure.drawing.words
         width, height = figure.drawing.size

@@ -20,7 +20,7 @@ from auscult.suites.mqa.finish_run import Basis, read_basis, read_candidates, sc
 from auscult.suites.mqa.rows import Constant
 from small_inputs import LEFT, RIGHT, auscult, rows, save_frame, save_mask, tree, write_lines
 
-CANDIDATES = tuple(replace(one, making=(("take", "all"),)) for one in benchmark(1))
+CANDIDATES = tuple(replace(candidate_, making=(("take", "all"),)) for candidate_ in benchmark(1))
 BASIS = Basis(judges=("masks.one.v1", "two"), constant=Constant(iou=0.8, defect="cutout", trained=0), unlisted=3)
 
 
@@ -57,41 +57,41 @@ def test_a_line_that_is_no_candidate_is_named(change: dict[str, Any], out: Path)
     lines = rows(out / "candidates.jsonl")
     lines[3] |= change
     write_lines(out / "candidates.jsonl", *lines)
-    with pytest.raises(RecordError) as refused:
+    with pytest.raises(RecordError) as error:
         score_mqa(out)
-    assert (str(refused.value.path), refused.value.line) == (str(out / "candidates.jsonl"), 4)
-    assert refused.value.hint
+    assert (str(error.value.path), error.value.line) == (str(out / "candidates.jsonl"), 4)
+    assert error.value.hint
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda told: told.pop("judges"),
-        lambda told: told.update(judges="masks.one.v1"),
-        lambda told: told.update(judges=[3]),
-        lambda told: told.update(judges=["../../elsewhere"]),
-        lambda told: told.update(constant=None),
-        lambda told: told["constant"].update(iou=2),
-        lambda told: told["constant"].update(defect="empty"),
-        lambda told: told.update(unlisted=True),
+        lambda basis: basis.pop("judges"),
+        lambda basis: basis.update(judges="masks.one.v1"),
+        lambda basis: basis.update(judges=[3]),
+        lambda basis: basis.update(judges=["../../elsewhere"]),
+        lambda basis: basis.update(constant=None),
+        lambda basis: basis["constant"].update(iou=2),
+        lambda basis: basis["constant"].update(defect="empty"),
+        lambda basis: basis.update(unlisted=True),
     ],
 )
 def test_a_damaged_basis_is_named(change: Callable[[dict[str, Any]], Any], out: Path) -> None:
-    told = json.loads((out / "basis.json").read_text())
-    change(told)
-    (out / "basis.json").write_text(json.dumps(told))
-    with pytest.raises(RecordError) as refused:
+    basis = json.loads((out / "basis.json").read_text())
+    change(basis)
+    (out / "basis.json").write_text(json.dumps(basis))
+    with pytest.raises(RecordError) as error:
         score_mqa(out)
-    assert str(refused.value.path).endswith("basis.json")
+    assert str(error.value.path).endswith("basis.json")
 
 
 @pytest.mark.parametrize("name", ["candidates.jsonl", "basis.json"])
 def test_a_record_of_before_says_what_to_do(name: str, out: Path) -> None:
     (out / name).unlink()
-    ran = auscult("score", out)
-    assert ran.code == 2
-    assert name in ran.err
-    assert "judges nothing again" in ran.err
+    result = auscult("score", out)
+    assert result.code == 2
+    assert name in result.err
+    assert "judges nothing again" in result.err
 
 
 def test_a_manifest_without_a_policy_is_named(out: Path) -> None:
@@ -107,8 +107,8 @@ def _decided_by(out: Path, policy: dict[str, Any]) -> Path:
 
 @pytest.mark.parametrize("name", shipped_policies())
 def test_every_policy_is_read_back_from_the_manifest_of_a_run(name: str, tmp_path: Path) -> None:
-    told = score_mqa(_decided_by(tmp_path / "out", asdict(load_policy(name)))).summary
-    assert told.n > 0
+    summary = score_mqa(_decided_by(tmp_path / "out", asdict(load_policy(name)))).summary
+    assert summary.n > 0
 
 
 @pytest.mark.parametrize("good", [0.7, {}, {"prob_iou_80": 7, "inclusive": True}, {"accept": {"at_least": 0.7}}])
@@ -133,16 +133,16 @@ def test_report_and_score_follow_from_the_record_alone(tmp_path: Path) -> None:
     lines.append({**lines[0], "id": "lost", "mask": "nowhere.png"})
     write_lines(data / "items.jsonl", *lines)
     arguments = ("--judge", "cues", "--judge", "compact", "--workers", "1", "--max-failed", "9")
-    ran = auscult("run", "mqa", "--data", data, "--out", out, *arguments)
+    result = auscult("run", "mqa", "--data", data, "--out", out, *arguments)
     shutil.rmtree(data)
     before = tree(out)
     (out / "report.html").unlink()
-    shown = auscult("report", out)
-    assert (shown.code, shown.out) == (0, ran.out)
+    report_result = auscult("report", out)
+    assert (report_result.code, report_result.out) == (0, result.out)
     assert tree(out) == before
     assert "data:image/jpeg" in (out / "report.html").read_text()
-    scored = auscult("score", out, "--max-failed", "9")
-    assert (scored.code, scored.out) == (0, ran.out)
+    score_result = auscult("score", out, "--max-failed", "9")
+    assert (score_result.code, score_result.out) == (0, result.out)
     summary = json.loads((out / "summary.json").read_text())
     assert summary["failed"] == 2, "a mask that is missing is a failure of both judges"
     assert json.loads(auscult("score", out, "--json", "--max-failed", "9").out) == {**summary, "command": "score"}

@@ -35,7 +35,7 @@ def row(place: tuple[str, str], kind: str, *, uid: str, vid: str, iou: float = 0
 @pytest.fixture(scope="module")
 def paper() -> Rows:
     """Rows as the paper's own benchmark would have."""
-    made: Rows = []
+    paper_rows: Rows = []
     for place, (instances, merges, negatives, frames) in PAPER.items():
         counts = dict.fromkeys(("cutout", "dilate", "erode"), 2 * instances * frames)
         counts |= {"perfect": instances * frames, "merge": merges, "full_neg": negatives}
@@ -43,8 +43,8 @@ def paper() -> Rows:
         for kind, count in counts.items():
             for index in range(count):
                 number = index % instances
-                made.append(row(place, kind, uid=f"{place[1]}{number}", vid=f"{place[1]}{number % clips}"))
-    return made
+                paper_rows.append(row(place, kind, uid=f"{place[1]}{number}", vid=f"{place[1]}{number % clips}"))
+    return paper_rows
 
 
 def test_table_1_of_the_paper_comes_out_of_its_counts(paper: Rows) -> None:
@@ -79,11 +79,11 @@ def test_the_iou_table_counts_each_type_apart() -> None:
 
 def test_undefined_masks_are_counted_by_type_and_reason() -> None:
     entry = {"kind": "erode", "difficulty": "hard", "reason": "too_thin"}
-    many = {"kind": "merge", "difficulty": None, "reason": "no_other_object", "count": 10}
+    ten_merges = {"kind": "merge", "difficulty": None, "reason": "no_other_object", "count": 10}
     targets = [
         {"protocol": "image", "split": "test_s", "undefined": [entry]},
         {"protocol": "image", "split": "test_s", "undefined": [entry]},
-        {"protocol": "video", "split": "test_s", "undefined": [many]},
+        {"protocol": "video", "split": "test_s", "undefined": [ten_merges]},
     ]
     assert statistics([], targets)["undefined"].rows == (
         ("image", "test (seen)", "erode", "hard", "too_thin", "2"),

@@ -86,8 +86,8 @@ def model_file(folder: Path, name: str = "mine.py", text: str = MODEL) -> Path:
 
 def calls(file: Path) -> list[dict[str, Any]]:
     """What a file of models was asked so far."""
-    noted = file.with_suffix(".calls")
-    return [json.loads(line) for line in noted.read_text().splitlines()] if noted.exists() else []
+    calls_file = file.with_suffix(".calls")
+    return [json.loads(line) for line in calls_file.read_text().splitlines()] if calls_file.exists() else []
 
 
 def block(place: int, *, size: tuple[int, int] = SIZE) -> NDArray[np.bool_]:
@@ -99,10 +99,10 @@ def block(place: int, *, size: tuple[int, int] = SIZE) -> NDArray[np.bool_]:
 
 def picture(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """A red object on a grey ground that is bright on the right."""
-    made = np.empty((*mask.shape, 3), np.uint8)
-    made[:] = np.linspace(60, 160, mask.shape[1]).astype(np.uint8)[None, :, None]
-    made[mask] = (230, 30, 30)
-    return made
+    frame = np.empty((*mask.shape, 3), np.uint8)
+    frame[:] = np.linspace(60, 160, mask.shape[1]).astype(np.uint8)[None, :, None]
+    frame[mask] = (230, 30, 30)
+    return frame
 
 
 def clip(folder: Path, frames: int = 5, *, hidden: Sequence[int] = ()) -> Path:
@@ -121,15 +121,15 @@ def clips(root: Path, **lengths: int) -> Path:
     return root
 
 
-def line(root: Path, name: str, place: int, **more: Any) -> dict[str, Any]:
+def line(root: Path, name: str, place: int, **fields: Any) -> dict[str, Any]:
     """A frame with its mask on disk, as a row of ``items.jsonl``."""
     frame, mask = f"frames/{name}-{place}.png", f"masks/{name}-{place}.png"
     write_frame(root / frame, picture(block(place)))
     write_mask(root / mask, block(place))
-    return {"id": f"{name}-{place}", "frame": frame, "mask": mask, **more}
+    return {"id": f"{name}-{place}", "frame": frame, "mask": mask, **fields}
 
 
-def listed(root: Path, rows: Sequence[dict[str, Any]]) -> Path:
+def write_items(root: Path, rows: Sequence[dict[str, Any]]) -> Path:
     """Write ``items.jsonl``."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -138,18 +138,18 @@ def listed(root: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 def photographs(root: Path, count: int = 4) -> Path:
     """Photographs with a sentence each."""
-    return listed(
+    return write_items(
         root, [line(root, f"p{place}", place, text=f"the red block number {place}") for place in range(count)]
     )
 
 
 def spoken(root: Path, *, count: int = 2, frames: int = 4, text: str = "the red block that moves right") -> Path:
     """Videos with a sentence each."""
-    return listed(
+    return write_items(
         root,
         [
-            line(root, f"v{one}", place, clip=f"v{one}", time_s=place / 5, text=f"{text}, number {one}")
-            for one in range(count)
+            line(root, f"v{number}", place, clip=f"v{number}", time_s=place / 5, text=f"{text}, number {number}")
+            for number in range(count)
             for place in range(frames)
         ],
     )
@@ -162,23 +162,25 @@ def tone(hertz: float = 440.0, seconds: float = 1.0) -> NDArray[np.float32]:
 
 def sounding(root: Path, *, count: int = 2) -> Path:
     """AVSBench ms3: five frames a clip and a sound; nothing sounds at the last frame."""
-    home = root / "Multi-sources"
-    for one in range(count):
-        name = f"c{one}"
+    folder = root / "Multi-sources"
+    for clip_index in range(count):
+        name = f"c{clip_index}"
         for number in range(1, 6):
             mask = block(number) if number < 5 else np.zeros(SIZE, bool)
-            write_frame(home / f"ms3_data/visual_frames/{name}/{name}.mp4_{number}.png", picture(mask))
-            write_mask(home / f"ms3_data/gt_masks/test/{name}/{name}_{number}.png", mask)
-        sound = home / f"ms3_data/audio_wav/test/{name}.wav"
+            write_frame(folder / f"ms3_data/visual_frames/{name}/{name}.mp4_{number}.png", picture(mask))
+            write_mask(folder / f"ms3_data/gt_masks/test/{name}/{name}_{number}.png", mask)
+        sound = folder / f"ms3_data/audio_wav/test/{name}.wav"
         sound.parent.mkdir(parents=True, exist_ok=True)
-        sound.write_bytes(encode_wav(tone(300.0 + 50 * one, 5.0), RATE_HZ))
-    (home / "ms3_meta_data.csv").write_text("name,split\n" + "".join(f"c{one},test\n" for one in range(count)))
-    return home
+        sound.write_bytes(encode_wav(tone(300.0 + 50 * clip_index, 5.0), RATE_HZ))
+    (folder / "ms3_meta_data.csv").write_text(
+        "name,split\n" + "".join(f"c{clip_index},test\n" for clip_index in range(count))
+    )
+    return folder
 
 
-def asked(data: Path, out: Path, task: str, *models: str, **more: Any) -> SuiteRun:
+def run_r2(data: Path, out: Path, task: str, *models: str, **options: Any) -> SuiteRun:
     """Run the suite in this process, clean and low unless said otherwise."""
-    settings = {"levels": ("low",), "workers": 0, **more}
+    settings = {"levels": ("low",), "workers": 0, **options}
     return run("r2", data=data, out=out, task=task, models=models, **settings)
 
 
@@ -190,9 +192,9 @@ def rows(out: Path, name: str) -> list[dict[str, Any]]:
 
 def models_of(out: Path) -> list[str]:
     """The models that a folder was asked about, without those that could not be loaded."""
-    told = rows(out, "requests.jsonl")
-    withdrawn = [(row["command"], row["model"]) for row in told if "unloaded" in row]
-    return list(dict.fromkeys(row["model"] for row in told if (row["command"], row["model"]) not in withdrawn))
+    request_rows = rows(out, "requests.jsonl")
+    withdrawn = [(row["command"], row["model"]) for row in request_rows if "unloaded" in row]
+    return list(dict.fromkeys(row["model"] for row in request_rows if (row["command"], row["model"]) not in withdrawn))
 
 
 def questions_of(row: dict[str, Any]) -> list[tuple[str, str, str]]:

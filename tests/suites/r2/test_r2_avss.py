@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from r2_material import RATE_HZ, asked, model_file, rows, sounding, tone
+from r2_material import RATE_HZ, model_file, rows, run_r2, sounding, tone
 
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import list_items
@@ -67,11 +67,11 @@ for line in sys.stdin:
 
 
 def class_map(place: int) -> NDArray[np.uint8]:
-    found = np.zeros(SIZE, np.uint8)
-    found[6:26, 4 + place : 20 + place] = MAN
+    labels = np.zeros(SIZE, np.uint8)
+    labels[6:26, 4 + place : 20 + place] = MAN
     if place % 2:
-        found[24:38, 34:50] = DOG
-    return found
+        labels[24:38, 34:50] = DOG
+    return labels
 
 
 class Bench:
@@ -85,19 +85,19 @@ class Bench:
         (root / "label2idx.json").write_text(json.dumps(labels))
 
     def clip(self, uid: str, label: str = "v2", split: str = "test", *, colours: bool = False) -> Bench:
-        home, count = self.root / label / uid, 10 if label == "v2" else 5
+        root, count = self.root / label / uid, 10 if label == "v2" else 5
         for place in range(count):
             classes = class_map(place)
             frame = np.full((*SIZE, 3), 90, np.uint8)
             for number, colour in COLOURS.items():
                 frame[classes == number] = colour
-            write_frame(home / f"frames/{place}.jpg", frame, quality=98)
+            write_frame(root / f"frames/{place}.jpg", frame, quality=98)
             if label == "v1s" and split == "train" and place:
                 continue
-            folder = home / ("labels_rgb" if colours else "labels_semantic")
+            folder = root / ("labels_rgb" if colours else "labels_semantic")
             folder.mkdir(exist_ok=True)
             Image.fromarray(davis_palette()[classes] if colours else classes).save(folder / f"{place}.png")
-        (home / "audio.wav").write_bytes(encode_wav(tone(seconds=float(count)), RATE_HZ))
+        (root / "audio.wav").write_bytes(encode_wav(tone(seconds=float(count)), RATE_HZ))
         self.rows.append(f"yt,{uid},0,0,man_dog,{split},{label}\n")
         (self.root / "metadata.csv").write_text(HEAD + "".join(self.rows))
         return self
@@ -117,10 +117,10 @@ def test_the_layout_is_read_with_classes_and_as_masks(bench: Bench) -> None:
     assert (listing.layout, listing.errors) == ("datasets.avsbench.v1", ())
     first, second, third = listing.instances
     assert (first.id, first.clip, first.split, first.category) == ("test/v2/a", "a", "test", "man_dog")
-    assert [len(one.moments) for one in listing.instances] == [10, 5, 5]
+    assert [len(instance.moments) for instance in listing.instances] == [10, 5, 5]
     assert [moment.target is not None for moment in second.moments] == [True, False, False, False, False]
-    for one in (first, third):
-        target = one.moments[3].target
+    for instance in (first, third):
+        target = instance.moments[3].target
         assert target is not None
         assert target.path is not None
         assert (read_class_map(target.path, classes=71) == class_map(3)).all()
@@ -138,10 +138,10 @@ def test_what_cannot_be_used_is_told(bench: Bench) -> None:
     table = bench.root / "metadata.csv"
     table.write_text(table.read_text() + "yt,b,0,0,man,test,v3\nyt,../c,0,0,man,test,v2\nyt,d,0,0,man,test,v2\n")
     listing = bench.listed()
-    told = [(record.stage, record.error) for _, record in listing.errors]
-    assert any("v3" in error for _, error in told)
-    assert any("../c" in error for _, error in told)
-    assert [stage for stage, error in told if "3.png" in error] == ["truth"]
+    errors = [(record.stage, record.error) for _, record in listing.errors]
+    assert any("v3" in error for _, error in errors)
+    assert any("../c" in error for _, error in errors)
+    assert [stage for stage, error in errors if "3.png" in error] == ["truth"]
     assert len(listing.instances) == 1
     assert any("1 clip without" in note for note in listing.notes)
     (bench.root / "label2idx.json").write_text('{"background": 70}')
@@ -152,22 +152,22 @@ def test_what_cannot_be_used_is_told(bench: Bench) -> None:
 def test_a_colour_of_no_class_is_refused(tmp_path: Path) -> None:
     Image.fromarray(np.full((4, 4, 3), 7, np.uint8)).save(tmp_path / "a.png")
     Image.fromarray(np.full((4, 4), 71, np.uint8)).save(tmp_path / "b.png")
-    for name, says in (("a.png", "16 pixels"), ("b.png", "71")):
-        with pytest.raises(InputError, match=says):
+    for name, message in (("a.png", "16 pixels"), ("b.png", "71")):
+        with pytest.raises(InputError, match=message):
             read_class_map(tmp_path / name, classes=71)
 
 
 def test_runs_from_data_to_tables_class_by_class(bench: Bench, tmp_path: Path) -> None:
     for name in "abc":
         bench.clip(name)
-    mine, out = model_file(tmp_path / "code", text=MODEL), tmp_path / "out"
-    models = [f"{mine}:{name}" for name in ("predict", "shifted", "mask")]
-    made = asked(bench.root, out, "avss", *models, kinds=("elastic_transform",), mixes=(), levels=("high",))
-    scored = [row for row in rows(out, "scores.jsonl") if row["outcome"] == "scored"]
+    file, out = model_file(tmp_path / "code", text=MODEL), tmp_path / "out"
+    models = [f"{file}:{name}" for name in ("predict", "shifted", "mask")]
+    suite_run = run_r2(bench.root, out, "avss", *models, kinds=("elastic_transform",), mixes=(), levels=("high",))
+    scored_rows = [row for row in rows(out, "scores.jsonl") if row["outcome"] == "scored"]
     failed = [row for row in rows(out, "scores.jsonl") if row["outcome"] == "failed"]
     assert {row["model"] for row in failed} == {"mine.mask"}
     assert all("bool where the class" in row["reason"] for row in failed)
-    assert {row["model"] for row in scored} == {"mine", "mine.shifted", "baseline.empty.v1"}
+    assert {row["model"] for row in scored_rows} == {"mine", "mine.shifted", "baseline.empty.v1"}
     cells = {(cell["measure"], cell["model"], cell["metric"], cell["level"]): cell for cell in rows_of(out)}
     truth = np.stack([class_map(place) for place in range(10)])
     shifted = np.roll(truth, 3, axis=2)
@@ -182,9 +182,9 @@ def test_runs_from_data_to_tables_class_by_class(bench: Bench, tmp_path: Path) -
     assert "classes that occur" in cells["level", "mine", "mIoU", "clean"]["signature"]
     change = cells["apc", "mine.shifted", "mIoU", ""]
     assert change["low"] <= change["value"] <= change["high"]
-    assert made.summary.failed == 6
-    again = score_record(out, SUITE).summary
-    assert again.metrics == made.summary.metrics
+    assert suite_run.summary.failed == 6
+    second_run = score_record(out, SUITE).summary
+    assert second_run.metrics == suite_run.summary.metrics
     lines = (out / "scores.jsonl").read_text().splitlines()
     first = next(index for index, line in enumerate(lines) if '"classes"' in line)
     for broken in ([], {"0": 3}, {"0": [1]}, {"0": [-1, 1, 1]}, {"0": ["a", "b", "c"]}):
@@ -208,18 +208,18 @@ def test_a_program_and_a_folder_give_classes_too(bench: Bench, tmp_path: Path) -
         Image.fromarray(davis_palette()[class_map(place)]).save(folder / f"{place}.png")
     out = tmp_path / "out"
     models = [f"command:{sys.executable} {program}", f"predictions:{tmp_path / 'predicted'}"]
-    asked(bench.root, out, "avss", *models, mixes=())
-    found = {
+    run_r2(bench.root, out, "avss", *models, mixes=())
+    value_of = {
         (row["model"], row["metric"]): row["value"] for row in rows(out, "scores.jsonl") if row["outcome"] == "scored"
     }
-    assert found["predictions.predicted", "mIoU_clip"] == 1
-    assert 0.5 < found["command.program", "mIoU_clip"] < 0.95  # it knows no dogs
+    assert value_of["predictions.predicted", "mIoU_clip"] == 1
+    assert 0.5 < value_of["command.program", "mIoU_clip"] < 0.95  # it knows no dogs
 
 
 def test_data_without_classes_and_models_of_masks_are_refused(bench: Bench, tmp_path: Path) -> None:
     bench.clip("a")
     with pytest.raises(UsageError, match="does not do audio-visual semantic"):
-        asked(bench.root, tmp_path / "o", "avss", "classical.onsets.v1")
-    with pytest.raises(NothingToDo) as caught:
-        asked(sounding(tmp_path / "ms3", count=1), tmp_path / "p", "avss", "baseline.empty.v1")
-    assert "which class" in caught.value.hint
+        run_r2(bench.root, tmp_path / "o", "avss", "classical.onsets.v1")
+    with pytest.raises(NothingToDo) as error:
+        run_r2(sounding(tmp_path / "ms3", count=1), tmp_path / "p", "avss", "baseline.empty.v1")
+    assert "which class" in error.value.hint

@@ -29,11 +29,11 @@ def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
     conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
     rows: list[dict[str, Any]] = []
     valid: dict[str, tuple[str, str, str]] = {}
-    for one in conditions:
+    for condition in conditions:
         for case, fall in zip(CASES, FALLS[model], strict=True):
-            key = f"{one.name}/{case}"
-            valid[key] = (model, one.name, case)
-            value = 1 - fall * 1.13 * min(3.0, one.strength or 0.0)
+            key = f"{condition.name}/{case}"
+            valid[key] = (model, condition.name, case)
+            value = 1 - fall * 1.13 * min(3.0, condition.strength or 0.0)
             rows += [
                 {"key": key, "metric": metric, "outcome": "scored", "value": value, "signature": {"metric": metric}}
                 for metric in ("J", "F")
@@ -47,17 +47,19 @@ def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
 
 @pytest.mark.parametrize(("levels", "last"), [(("low", "medium"), 3.0), (("low", "high"), 5.0), (("2", "3.5"), 3.5)])
 def test_a_curve_that_stays_up_is_above_the_strongest_that_was_asked(levels: Sequence[str], last: float) -> None:
-    found = numbers(levels, "never")
-    index = Index(found, RULES)
+    numbers_ = numbers(levels, "never")
+    index = Index(numbers_, RULES)
     kinds = kinds_table(index)
     assert kinds is not None
     assert kinds.rows[0][-2] == breaking_table(index).rows[0][-1] == f"above {last:g}"
     (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]
     assert [text for text in _texts(curve.drawing.parts) if text.endswith(f"half lost above {last:g}")]
     assert "arrow" not in curve.caption
-    (cell,) = [row for row in [one.row() for one in found] if (row["measure"], row["metric"], row["group"]) == KEY]
+    (cell,) = [
+        row for row in [number_.row() for number_ in numbers_] if (row["measure"], row["metric"], row["group"]) == KEY
+    ]
     assert (cell["value"], cell["low"], cell["high"], cell["beyond"], cell["n"]) == (None, None, None, last, 10)
-    metric = summary_metrics(found)["never/mix/breaking/J&F"]
+    metric = summary_metrics(numbers_)["never/mix/breaking/J&F"]
     assert (metric["value"], metric["beyond"]) == (None, last)
 
 
@@ -66,10 +68,12 @@ KEY = ("breaking", "J&F", "mix")
 
 @pytest.mark.parametrize(("model", "broken"), [("open", True), ("hardly", False)])
 def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool) -> None:
-    found = numbers(("low", "medium"), model)
-    index = Index(found, RULES)
+    numbers_ = numbers(("low", "medium"), model)
+    index = Index(numbers_, RULES)
     text = breaking_table(index).rows[0][1]
-    (cell,) = [row for row in [one.row() for one in found] if (row["measure"], row["metric"], row["group"]) == KEY]
+    (cell,) = [
+        row for row in [number_.row() for number_ in numbers_] if (row["measure"], row["metric"], row["group"]) == KEY
+    ]
     assert (cell["value"] is not None) == broken
     assert (cell["high"], cell["beyond"]) == (None, 3.0)
     assert cell["low"] < 3
@@ -79,7 +83,7 @@ def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool
     assert kinds is not None
     assert cell["clusters"] == 10
     assert all("95 % interval over 10 clips" in table.note for table in (breaking_table(index), kinds))
-    row = next(row for row in csv.DictReader(io.StringIO(cells_csv(found))) if row["measure"] == "breaking")
+    row = next(row for row in csv.DictReader(io.StringIO(cells_csv(numbers_))) if row["measure"] == "breaking")
     assert (row["high"], row["beyond"]) == ("", "3.0")
     (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]
     assert any(f"[{cell['low']:.1f}, above 3]" in words for words in _texts(curve.drawing.parts))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from r2_material import asked, clips, model_file, photographs, sounding
+from r2_material import clips, model_file, photographs, run_r2, sounding
 
 from auscult.errors import NothingToDo, UsageError
 from auscult.suites.core.conditions import NOTHING, Condition
@@ -30,7 +30,10 @@ def names(
     levels: Sequence[str] = USUAL,
     parts: Sequence[str] = ("all",),
 ) -> list[str]:
-    return [one.name for one in conditions_of(task_rules(task), mixes=mixes, kinds=kinds, levels=levels, parts=parts)]
+    return [
+        condition_.name
+        for condition_ in conditions_of(task_rules(task), mixes=mixes, kinds=kinds, levels=levels, parts=parts)
+    ]
 
 
 def test_the_paper_settings() -> None:
@@ -55,8 +58,8 @@ def test_levels_have_one_name_each() -> None:
         "fog_high",
         "fog_2.5",
     ]
-    one = conditions_of(task_rules("vos"), mixes=(), kinds=["fog"], levels=["2.5"])[1]
-    assert (one.strength, one.label, one.group) == (2.5, "fog", "vision.fog.v1")
+    condition_ = conditions_of(task_rules("vos"), mixes=(), kinds=["fog"], levels=["2.5"])[1]
+    assert (condition_.strength, condition_.label, condition_.group) == (2.5, "fog", "vision.fog.v1")
 
 
 def test_parts_of_a_clip() -> None:
@@ -73,12 +76,12 @@ def test_parts_of_a_clip() -> None:
 
 def test_every_condition_has_a_name_of_its_own() -> None:
     kinds = ["vision.gaussian_noise", "sound.gaussian_noise", "vision.impulse_noise", "sound.impulse_noise"]
-    found = conditions_of(task_rules("avs"), mixes=["mix", "picture"], kinds=["all", *kinds], levels=USUAL)
-    assert len({one.name for one in found}) == len(found)
-    assert len({(one.group, one.level) for one in found}) == len(found)
-    assert len({(one.label, one.level) for one in found}) == len(found)
+    conditions_ = conditions_of(task_rules("avs"), mixes=["mix", "picture"], kinds=["all", *kinds], levels=USUAL)
+    assert len({condition_.name for condition_ in conditions_}) == len(conditions_)
+    assert len({(condition_.group, condition_.level) for condition_ in conditions_}) == len(conditions_)
+    assert len({(condition_.label, condition_.level) for condition_ in conditions_}) == len(conditions_)
     for kind in kinds:
-        assert any(one.group == f"{kind}.v1" for one in found)
+        assert any(condition_.group == f"{kind}.v1" for condition_ in conditions_)
 
 
 BAD: dict[str, dict[str, Any]] = {
@@ -106,9 +109,9 @@ BAD: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("words", BAD.values(), ids=list(BAD))
 def test_words_that_are_refused(words: dict[str, Any]) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as error:
         names(**words)
-    assert told.value.expected
+    assert error.value.expected
 
 
 def test_timing_that_changes_nothing_without_a_sound() -> None:
@@ -116,13 +119,13 @@ def test_timing_that_changes_nothing_without_a_sound() -> None:
         names("rvos", kinds=["timing.offset"], levels=["low"])
     assert names("avs", kinds=["offset", "drift"], levels=["low"]) == ["clean", "offset_low", "drift_low"]
     frames = ["dropped_frames", "repeated_frames"]
-    assert names("rvos", kinds=frames, levels=["low"]) == ["clean", *(f"{one}_low" for one in frames)]
+    assert names("rvos", kinds=frames, levels=["low"]) == ["clean", *(f"{kind}_low" for kind in frames)]
 
 
 def test_tasks() -> None:
     with pytest.raises(UsageError, match="no task 'mot'"):
         task_rules("mot")
-    assert [one for one, rule in TASK_RULES.items() if rule.still] == ["ris"]
+    assert [task for task, rule in TASK_RULES.items() if rule.still] == ["ris"]
     assert list(scored_frames("davis2017", 5)) == [1, 2, 3]
     assert list(scored_frames("after the first", 5)) == [1, 2, 3, 4]
     assert list(scored_frames("all", 2)) == [0, 1]
@@ -151,9 +154,9 @@ def test_what_an_answer_is_stored_under() -> None:
     fog = Condition(name="fog_low", group="vision.fog.v1", level="low")
 
     def key(
-        one: R2Case = case, condition: Condition = fog, *, model: str = "m", revision: str = "r", seed: int = 0
+        asked_case: R2Case = case, condition: Condition = fog, *, model: str = "m", revision: str = "r", seed: int = 0
     ) -> str:
-        return key_of(one, condition, model=model, revision=revision, seed=seed)
+        return key_of(asked_case, condition, model=model, revision=revision, seed=seed)
 
     assert key() == key()
     others = {
@@ -191,34 +194,34 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("words", "told"), COMMANDS.values(), ids=list(COMMANDS))
-def test_commands_that_are_refused(tmp_path: Path, words: list[str], told: str) -> None:
+@pytest.mark.parametrize(("words", "message"), COMMANDS.values(), ids=list(COMMANDS))
+def test_commands_that_are_refused(tmp_path: Path, words: list[str], message: str) -> None:
     out = tmp_path / "out"
-    done = auscult("run", "r2", "--data", tmp_path, "--out", out, "--quiet", *words)
-    assert (done.code, done.out) == (2, "")
-    assert told in " ".join(done.err.split())
+    result = auscult("run", "r2", "--data", tmp_path, "--out", out, "--quiet", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
     assert not out.exists()
 
 
 @pytest.mark.parametrize("word", ["--task", "--model", "--severity", "--perturb", "--kind", "--part"])
 def test_a_suite_of_judges_takes_no_models(tmp_path: Path, word: str) -> None:
-    done = auscult("run", "mqa", "--data", tmp_path, "--out", tmp_path / "out", word, "vos")
-    assert done.code == 2
-    assert f"suite mqa takes no {word}" in done.err
+    result = auscult("run", "mqa", "--data", tmp_path, "--out", tmp_path / "out", word, "vos")
+    assert result.code == 2
+    assert f"suite mqa takes no {word}" in result.err
 
 
 def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     file = model_file(tmp_path)
     with pytest.raises(UsageError, match="no such file or folder"):
-        asked(tmp_path / "nowhere", tmp_path / "o", "vos", f"{file}:colour")
-    with pytest.raises(NothingToDo, match="no case of referring video object segmentation") as told:
-        asked(clips(tmp_path / "silent"), tmp_path / "o1", "rvos", f"{file}:colour")  # nothing says what is meant
-    assert "nothing says which object is meant" in told.value.hint
-    with pytest.raises(NothingToDo, match="no case of audio-visual segmentation") as told:
-        asked(photographs(tmp_path / "photographs"), tmp_path / "o2", "avs", f"{file}:colour")
-    assert "the clip has no sound" in told.value.hint
+        run_r2(tmp_path / "nowhere", tmp_path / "o", "vos", f"{file}:colour")
+    with pytest.raises(NothingToDo, match="no case of referring video object segmentation") as error:
+        run_r2(clips(tmp_path / "silent"), tmp_path / "o1", "rvos", f"{file}:colour")  # nothing says what is meant
+    assert "nothing says which object is meant" in error.value.hint
+    with pytest.raises(NothingToDo, match="no case of audio-visual segmentation") as error:
+        run_r2(photographs(tmp_path / "photographs"), tmp_path / "o2", "avs", f"{file}:colour")
+    assert "the clip has no sound" in error.value.hint
     with pytest.raises(UsageError, match="no split 'train'") as wrong:
-        asked(sounding(tmp_path / "sounding"), tmp_path / "o3", "avs", f"{file}:colour", splits=["train"])
+        run_r2(sounding(tmp_path / "sounding"), tmp_path / "o3", "avs", f"{file}:colour", splits=["train"])
     assert wrong.value.expected == "one of: test"
     assert not (tmp_path / "o").exists()
     assert not (tmp_path / "o3").exists()

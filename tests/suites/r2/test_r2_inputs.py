@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from r2_material import asked, calls, clips, model_file, rows, sounding, spoken
+from r2_material import calls, clips, model_file, rows, run_r2, sounding, spoken
 
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask, write_mask
@@ -37,15 +37,15 @@ def predict_elsewhere(out: Path, to: Path) -> int:
 def test_predicted_elsewhere_scores_as_asked_here(tmp_path: Path) -> None:
     data, file, out = clips(tmp_path / "data", one=4), model_file(tmp_path), tmp_path / "out"
     words = {**WORDS, "kinds": ["elastic_transform", "dropped_frames", "erode"]}
-    asked(data, out, "vos", f"{file}:colour", **words)
+    run_r2(data, out, "vos", f"{file}:colour", **words)
     assert predict_elsewhere(out, tmp_path / "masks") == 4 * 4
-    asked(data, out, "vos", f"predictions:{tmp_path / 'masks'}", **words)
-    told: dict[str, dict[tuple[str, str, str], float]] = {"mine.colour": {}, "predictions.masks": {}}
+    run_r2(data, out, "vos", f"predictions:{tmp_path / 'masks'}", **words)
+    values_of: dict[str, dict[tuple[str, str, str], float]] = {"mine.colour": {}, "predictions.masks": {}}
     for row in rows(out, "scores.jsonl"):
-        if row["model"] in told:
-            told[row["model"]][row["condition"], row["id"], row["metric"]] = row["value"]
-    assert len(told["mine.colour"]) == 8
-    assert told["mine.colour"] == told["predictions.masks"]
+        if row["model"] in values_of:
+            values_of[row["model"]][row["condition"], row["id"], row["metric"]] = row["value"]
+    assert len(values_of["mine.colour"]) == 8
+    assert values_of["mine.colour"] == values_of["predictions.masks"]
     assert not rows(out, "errors.jsonl")
     mask = read_mask(MaskRef(path=out / "inputs/first_mask_erode_high/one#1/first_mask.png"), size=(48, 64)).mask
     clean = read_mask(MaskRef(path=out / "inputs/clean/one#1/first_mask.png"), size=(48, 64)).mask
@@ -56,7 +56,7 @@ def test_predicted_elsewhere_scores_as_asked_here(tmp_path: Path) -> None:
 def test_sentences_and_sounds_are_written_as_given(tmp_path: Path, task: str) -> None:
     data = spoken(tmp_path / "data", count=1) if task == "rvos" else sounding(tmp_path / "data", count=1)
     file, out = model_file(tmp_path), tmp_path / "out"
-    asked(data, out, task, f"{file}:colour", kinds=["misspelling" if task == "rvos" else "gain"], **WORDS)
+    run_r2(data, out, task, f"{file}:colour", kinds=["misspelling" if task == "rvos" else "gain"], **WORDS)
     queries = sorted((out / "inputs").rglob("query.json"))
     assert len(queries) == 2
     texts = {json.loads(query.read_text())["text"] for query in queries}

@@ -45,7 +45,7 @@ def key(model: str, condition: str, case: str) -> str:
     return f"{model}/{condition}/{case}"
 
 
-def scored(model: str, condition: Condition, case: str, metric: str) -> dict[str, Any]:
+def score_row(model: str, condition: Condition, case: str, metric: str) -> dict[str, Any]:
     value = None if case == UNDEFINED else score(model, condition, case, metric)
     soft = {"threshold": "0.5"} if model == "n" else {}
     return {
@@ -64,7 +64,7 @@ def scored(model: str, condition: Condition, case: str, metric: str) -> dict[str
 
 
 ROWS = [
-    scored(model, condition, case, metric)
+    score_row(model, condition, case, metric)
     for model in LOSS
     for condition in CONDITIONS
     for case in CASES
@@ -79,7 +79,7 @@ VALID = {
 }
 
 
-def grid(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Grid:
+def grid(rows: list[dict[str, Any]] = ROWS, **options: Any) -> Grid:
     return grid_of(
         rows,
         task=task_rules("rvos"),
@@ -87,7 +87,7 @@ def grid(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Grid:
         cases={case: (clip, "seen" if clip == "one" else "unseen") for case, clip in CLIPS.items()},
         models=tuple(LOSS),
         conditions=CONDITIONS,
-        **more,
+        **options,
     )
 
 
@@ -97,8 +97,10 @@ def numbers() -> tuple[Number, ...]:
 
 
 def number(numbers: tuple[Number, ...], **fields: str) -> Number:
-    (found,) = [one for one in numbers if all(getattr(one, name) == value for name, value in fields.items())]
-    return found
+    (number_,) = [
+        number_ for number_ in numbers if all(getattr(number_, name) == value for name, value in fields.items())
+    ]
+    return number_
 
 
 def mean(model: str, condition: Condition, metric: str, cases: str) -> float:
@@ -111,14 +113,18 @@ def test_levels(numbers: tuple[Number, ...]) -> None:
             cases = "abd" if (model, condition.name) == FAILED[:2] else "abcd"
             fields = {"model": model, "group": condition.group, "level": condition.level, "measure": "level"}
             for metric in ("J", "F"):
-                one = number(numbers, metric=metric, **fields)
-                assert one.value == pytest.approx(mean(model, condition, metric, cases))
-                assert one.counts is not None
-                assert (one.counts.n, one.counts.failed, one.counts.undefined) == (len(cases), 4 - len(cases), 1)
-                assert one.ends is not None
-                assert one.ends[0] <= (one.value or 0) <= one.ends[1]
-            both = number(numbers, metric="J&F", **fields)
-            assert both.value == pytest.approx(
+                number_ = number(numbers, metric=metric, **fields)
+                assert number_.value == pytest.approx(mean(model, condition, metric, cases))
+                assert number_.counts is not None
+                assert (number_.counts.n, number_.counts.failed, number_.counts.undefined) == (
+                    len(cases),
+                    4 - len(cases),
+                    1,
+                )
+                assert number_.ends is not None
+                assert number_.ends[0] <= (number_.value or 0) <= number_.ends[1]
+            j_and_f = number(numbers, metric="J&F", **fields)
+            assert j_and_f.value == pytest.approx(
                 (mean(model, condition, "J", cases) + mean(model, condition, "F", cases)) / 2
             )
 
@@ -132,9 +138,9 @@ def test_changes(numbers: tuple[Number, ...], model: str, group: str) -> None:
     change = -LOSS[model] * 3.0
     assert apc.value == pytest.approx(change)
     assert apc.counts is not None
-    lost = (model, group) == ("m", "mix")
-    assert (apc.counts.n, apc.counts.failed, apc.counts.undefined) == (3 if lost else 4, int(lost), 1)
-    clean = mean(model, CONDITIONS[0], "J", "abd" if lost else "abcd")
+    with_failure = (model, group) == ("m", "mix")
+    assert (apc.counts.n, apc.counts.failed, apc.counts.undefined) == (3 if with_failure else 4, int(with_failure), 1)
+    clean = mean(model, CONDITIONS[0], "J", "abd" if with_failure else "abcd")
     relative = number(numbers, measure="apc_relative", **fields)
     assert relative.value == pytest.approx(-change / clean)
     dynamic = number(numbers, measure="apc_dynamic", **fields)
@@ -142,15 +148,15 @@ def test_changes(numbers: tuple[Number, ...], model: str, group: str) -> None:
     gap = number(numbers, measure="dynamic_gap", **fields)
     assert gap.value == pytest.approx(LOSS[model] * 0.5)
     breaking = number(numbers, measure="breaking", **fields)
-    at = clean / 2 / LOSS[model]
-    assert breaking.value == (pytest.approx(at) if at <= 5 else None)
+    expected = clean / 2 / LOSS[model]
+    assert breaking.value == (pytest.approx(expected) if expected <= 5 else None)
 
 
 def test_differences(numbers: tuple[Number, ...]) -> None:
-    one = number(numbers, measure="apc_difference", model="m - n", metric="J", group="mix")
-    assert one.value == pytest.approx(-0.3)
-    assert one.counts is not None
-    assert (one.counts.n, one.counts.failed) == (3, 1)
+    difference = number(numbers, measure="apc_difference", model="m - n", metric="J", group="mix")
+    assert difference.value == pytest.approx(-0.3)
+    assert difference.counts is not None
+    assert (difference.counts.n, difference.counts.failed) == (3, 1)
     high = number(numbers, measure="difference", model="m - n", metric="J", group="mix", level="high")
     assert high.value == pytest.approx(-0.5)
     assert high.counts is not None
@@ -158,16 +164,16 @@ def test_differences(numbers: tuple[Number, ...]) -> None:
 
 
 def test_splits() -> None:
-    made = numbers_of(GridColumns(grid=grid(), seed=0, split="seen"))
-    one = number(made, measure="level", model="n", metric="J", group="clean")
-    assert one.value == pytest.approx(mean("n", CONDITIONS[0], "J", "ab"))
-    assert one.split == "seen"
+    numbers_ = numbers_of(GridColumns(grid=grid(), seed=0, split="seen"))
+    number_ = number(numbers_, measure="level", model="n", metric="J", group="clean")
+    assert number_.value == pytest.approx(mean("n", CONDITIONS[0], "J", "ab"))
+    assert number_.split == "seen"
 
 
 def test_every_number_is_the_same_again_and_any_order_of_rows_will_do() -> None:
     first = numbers_of(GridColumns(grid=grid(), seed=3))
-    again = numbers_of(GridColumns(grid=grid(list(reversed(ROWS))), seed=3))
-    assert [(one.value, one.ends) for one in first] == [(one.value, one.ends) for one in again]
+    second = numbers_of(GridColumns(grid=grid(list(reversed(ROWS))), seed=3))
+    assert [(number_.value, number_.ends) for number_ in first] == [(number_.value, number_.ends) for number_ in second]
 
 
 class TestGrid:
@@ -185,44 +191,44 @@ class TestGrid:
 
     def test_scores_of_another_truth_are_passed_over(self) -> None:
         rows = [{**ROWS[0], "truth": "old"}, {**ROWS[1], "truth": "new"}]
-        found = grid(rows, truths={"a": "new"})
-        assert found.cell("m", "clean", "J").values == {}
-        assert set(found.cell("m", "clean", "F").values) == {"a"}
+        grid_ = grid(rows, truths={"a": "new"})
+        assert grid_.cell("m", "clean", "J").values == {}
+        assert set(grid_.cell("m", "clean", "F").values) == {"a"}
 
     def test_order_and_groups(self) -> None:
-        found = grid()
-        assert found.groups() == (("mix", "all"), ("vision.fog.v1", "all"))
-        assert [one.level for one in found.of_group("mix")] == ["low", "2", "medium", "high", "dynamic"]
-        assert found.is_complete("m", "mix_low")
-        assert not found.is_complete("m", "mix_4")
-        assert found.splits["a"] == "seen"
-        assert found.pixels["m", "clean"]["a"] == (3, 4)
+        grid_ = grid()
+        assert grid_.groups() == (("mix", "all"), ("vision.fog.v1", "all"))
+        assert [condition_.level for condition_ in grid_.of_group("mix")] == ["low", "2", "medium", "high", "dynamic"]
+        assert grid_.is_complete("m", "mix_low")
+        assert not grid_.is_complete("m", "mix_4")
+        assert grid_.splits["a"] == "seen"
+        assert grid_.pixels["m", "clean"]["a"] == (3, 4)
 
     def test_a_condition_under_which_everything_failed_was_asked(self) -> None:
         rows = [row for row in ROWS if row["key"] in VALID and VALID[row["key"]][:2] != ("m", "mix_high")]
         assert not grid(rows).is_complete("m", "mix_high")
-        found = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
-        assert found.is_complete("m", "mix_high")
-        apc = number(numbers_of(GridColumns(grid=found, seed=0)), measure="apc", model="m", metric="J", group="mix")
+        grid_ = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
+        assert grid_.is_complete("m", "mix_high")
+        apc = number(numbers_of(GridColumns(grid=grid_, seed=0)), measure="apc", model="m", metric="J", group="mix")
         assert apc.value is None
         assert apc.counts is not None
         assert (apc.counts.n, apc.counts.failed) == (0, 5)
 
     def test_signatures_are_each_models_own(self) -> None:
-        found = grid()
-        assert "threshold" not in found.signature("m", "J")
-        assert found.signature("n", "J")["threshold"] == "0.5"
-        assert found.signature("n", "J&F")["metric"] == "mean of J and F"
-        assert found.signature("m - n", "J")["metric"] == "J"
-        assert found.signature("m", "nothing") == {}
+        grid_ = grid()
+        assert "threshold" not in grid_.signature("m", "J")
+        assert grid_.signature("n", "J")["threshold"] == "0.5"
+        assert grid_.signature("n", "J&F")["metric"] == "mean of J and F"
+        assert grid_.signature("m - n", "J")["metric"] == "J"
+        assert grid_.signature("m", "nothing") == {}
 
 
 def test_no_case_has_a_score() -> None:
-    made = numbers_of(GridColumns(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
-    for one in made:
-        assert isinstance(one.outcome, Undefined)
-        assert one.value is None
-    assert any(one.measure == "level" for one in made)
+    numbers_ = numbers_of(GridColumns(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
+    for number_ in numbers_:
+        assert isinstance(number_.outcome, Undefined)
+        assert number_.value is None
+    assert any(number_.measure == "level" for number_ in numbers_)
 
 
 class TestAnswers:
@@ -241,17 +247,19 @@ class TestAnswers:
 
     def test_counts_and_times(self) -> None:
         rows = [*self.rows(), self.rows()[0], {**self.rows()[0], "key": "another state"}]
-        lost = [("m", "clean", "d"), ("m", "clean", "c")]  # the second has an answer that cannot be scored
-        told = answers_of(rows, valid=VALID, models=("m", "n"), failed=lost)["m"]
-        assert (told.requested, told.answered, told.failed, told.frames) == (4, 3, 2, 12)
-        assert told.times_ms == pytest.approx((200.0, 10.0, 1.0))
+        failed_keys = [("m", "clean", "d"), ("m", "clean", "c")]  # the second has an answer that cannot be scored
+        answers = answers_of(rows, valid=VALID, models=("m", "n"), failed=failed_keys)["m"]
+        assert (answers.requested, answers.answered, answers.failed, answers.frames) == (4, 3, 2, 12)
+        assert answers.times_ms == pytest.approx((200.0, 10.0, 1.0))
 
     def test_a_model_without_answers(self) -> None:
-        told = answers_of(self.rows(), valid=VALID, models=("m", "n"), failed=[("n", "clean", "a")])["n"]
-        assert (told.requested, told.answered, told.failed, told.times_ms) == (1, 0, 1, ())
+        answers = answers_of(self.rows(), valid=VALID, models=("m", "n"), failed=[("n", "clean", "a")])["n"]
+        assert (answers.requested, answers.answered, answers.failed, answers.times_ms) == (1, 0, 1, ())
 
 
-def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition, ...]) -> tuple[list[str], list[str]]:
+def logged_names(
+    folder: Path, models: Mapping[str, str], conditions: tuple[Condition, ...]
+) -> tuple[list[str], list[str]]:
     specs = [
         ModelSpec(given=name, kind="registered", name=name, target=name, revision=revision)
         for name, revision in models.items()
@@ -259,18 +267,20 @@ def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition,
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
         run.append_many(FILE, command_rows(load_log(folder), specs, conditions))
-    asked = load_log(folder)
-    return [f"{name} {revision}" for name, revision in asked.models.items()], [one.name for one in asked.conditions]
+    log = load_log(folder)
+    return [f"{name} {revision}" for name, revision in log.models.items()], [
+        condition_.name for condition_ in log.conditions
+    ]
 
 
 def test_what_was_asked_before_is_kept(tmp_path: Path) -> None:
     low, high = (conditions_of(task_rules("vos"), mixes=(), kinds=["fog"], levels=[level]) for level in ("low", "high"))
-    assert listed(tmp_path / "o", {"m": "1"}, low) == (["m 1"], ["clean", "fog_low"])
-    assert listed(tmp_path / "o", {"n": "1"}, high) == (["n 1", "m 1"], ["clean", "fog_low", "fog_high"])
-    assert listed(tmp_path / "o", {"m": "2"}, low) == (["m 2", "n 1"], ["clean", "fog_low", "fog_high"])
+    assert logged_names(tmp_path / "o", {"m": "1"}, low) == (["m 1"], ["clean", "fog_low"])
+    assert logged_names(tmp_path / "o", {"n": "1"}, high) == (["n 1", "m 1"], ["clean", "fog_low", "fog_high"])
+    assert logged_names(tmp_path / "o", {"m": "2"}, low) == (["m 2", "n 1"], ["clean", "fog_low", "fog_high"])
 
 
-def named(folder: Path, *models: tuple[str, str]) -> list[str]:
+def unique_names(folder: Path, *models: tuple[str, str]) -> list[str]:
     """Names of models by (where it was found, revision), all called ``m``; the folder remembers them."""
     specs = [ModelSpec(given="m", kind="callable", name="m", target=target, revision=code) for target, code in models]
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
@@ -278,18 +288,18 @@ def named(folder: Path, *models: tuple[str, str]) -> list[str]:
         before = load_log(folder)
         specs = list(assign_unique_names(before, specs))
         run.append_many(FILE, command_rows(before, specs, CONDITIONS))
-    return [one.name for one in specs]
+    return [spec.name for spec in specs]
 
 
 def test_a_model_keeps_its_name_from_command_to_command(tmp_path: Path) -> None:
     out = tmp_path / "o"
-    assert named(out, ("a.py", "1"), ("b.py", "2")) == ["m", "m~2"]
-    assert named(out, ("b.py", "2")) == ["m~2"]
-    assert named(out, ("b.py", "3"), ("a.py", "1")) == ["m~2", "m"]  # changed, and in another order
-    assert named(out, ("c.py", "4")) == ["m~3"]
-    assert named(out, ("moved.py", "1")) == ["m"]  # the same code, from elsewhere
-    assert named(out, ("moved.py", "5")) == ["m"]
-    assert named(tmp_path / "p", ("a.py", "1"), ("a.py", "1")) == ["m", "m~2"]
+    assert unique_names(out, ("a.py", "1"), ("b.py", "2")) == ["m", "m~2"]
+    assert unique_names(out, ("b.py", "2")) == ["m~2"]
+    assert unique_names(out, ("b.py", "3"), ("a.py", "1")) == ["m~2", "m"]  # changed, and in another order
+    assert unique_names(out, ("c.py", "4")) == ["m~3"]
+    assert unique_names(out, ("moved.py", "1")) == ["m"]  # the same code, from elsewhere
+    assert unique_names(out, ("moved.py", "5")) == ["m"]
+    assert unique_names(tmp_path / "p", ("a.py", "1"), ("a.py", "1")) == ["m", "m~2"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +313,7 @@ def test_a_model_keeps_its_name_from_command_to_command(tmp_path: Path) -> None:
     ids=["object", "no model", "half a condition", "no number"],
 )
 def test_a_damaged_list_of_what_was_asked(tmp_path: Path, content: dict[str, object]) -> None:
-    listed(tmp_path / "o", {"m": "1"}, CONDITIONS)
+    logged_names(tmp_path / "o", {"m": "1"}, CONDITIONS)
     (tmp_path / "o" / FILE).write_text(json.dumps(content) + "\n")
     with pytest.raises(RecordError, match="what was asked is damaged"):
-        listed(tmp_path / "o", {"m": "1"}, CONDITIONS)
+        logged_names(tmp_path / "o", {"m": "1"}, CONDITIONS)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from r2_material import asked, clips, model_file, rows
+from r2_material import clips, model_file, rows, run_r2
 
 from auscult.errors import UsageError
 from auscult.suites.r2 import R2Options
@@ -28,13 +28,13 @@ def data(tmp_path: Path) -> Path:
 class TestOnly:
     def test_clips_that_are_not_named_are_left_out_and_can_be_added(self, tmp_path: Path, data: Path) -> None:
         out, model = tmp_path / "out", f"{model_file(tmp_path)}:colour"
-        asked(data, out, "vos", model, only=ids(tmp_path, "two", "", "one"), plan_hash="00ff")
+        run_r2(data, out, "vos", model, only=ids(tmp_path, "two", "", "one"), plan_hash="00ff")
         assert {row["clip"] for row in rows(out, "cases.jsonl")} == {"one", "two"}
         inputs = json.loads((out / "manifest.json").read_text())["inputs"]
         assert inputs["plan"] == "00ff"
         assert inputs["only"]["name"] == "2 ids"
         before = rows(out, "predictions.jsonl")
-        asked(data, out, "vos", model)
+        run_r2(data, out, "vos", model)
         assert {row["clip"] for row in rows(out, "cases.jsonl")} == {"one", "two", "three"}
         after = rows(out, "predictions.jsonl")
         assert after[: len(before)] == before
@@ -43,13 +43,13 @@ class TestOnly:
 
     def test_unknown_ids_are_named_with_line_and_nearest(self, tmp_path: Path, data: Path) -> None:
         with pytest.raises(UsageError, match="no case or clip 'thre'") as error:
-            asked(data, tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour", only=ids(tmp_path, "two", "thre"))
+            run_r2(data, tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour", only=ids(tmp_path, "two", "thre"))
         assert error.value.line == 2
         assert "three" in error.value.hint
 
     def test_a_file_that_is_not_there_is_a_usage_error(self, tmp_path: Path, data: Path) -> None:
         with pytest.raises(UsageError, match="--only"):
-            asked(data, tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour", only=tmp_path / "nothing")
+            run_r2(data, tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour", only=tmp_path / "nothing")
 
 
 def test_an_empty_line_names_nothing(tmp_path: Path) -> None:

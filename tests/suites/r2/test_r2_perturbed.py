@@ -36,12 +36,12 @@ from auscult.types import MaskTarget, Query
 SEED = 11
 
 
-def of(data: Path, task: str) -> list[R2Case]:
+def cases_in(data: Path, task: str) -> list[R2Case]:
     listing = list_instances(data)
     rules = task_rules(task)
-    found = cases_of(listing.instances, rules, scored=frame_rule(rules, listing.layout))
-    assert not found.errors
-    return found.cases
+    listing_ = cases_of(listing.instances, rules, scored=frame_rule(rules, listing.layout))
+    assert not listing_.errors
+    return listing_.cases
 
 
 def under(
@@ -64,7 +64,7 @@ def shot(case: R2Case) -> ClipInfo:
     return ClipInfo(height=SIZE[0], width=SIZE[1], frames=len(case.frames), rate_fps=case.rate_fps)
 
 
-def own(case: R2Case) -> NDArray[np.uint8]:
+def own_frames(case: R2Case) -> NDArray[np.uint8]:
     return MediaReader().frames(case.frames, case.size)
 
 
@@ -80,41 +80,41 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def video(home: Path) -> R2Case:
-    return of(home / "vos", "vos")[0]
+    return cases_in(home / "vos", "vos")[0]
 
 
 @pytest.fixture(scope="module")
 def told(home: Path) -> R2Case:
-    return of(home / "rvos", "rvos")[0]
+    return cases_in(home / "rvos", "rvos")[0]
 
 
 @pytest.fixture(scope="module")
 def heard(home: Path) -> R2Case:
-    return of(home / "avs/Multi-sources", "avs")[0]
+    return cases_in(home / "avs/Multi-sources", "avs")[0]
 
 
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform", "dropped_frames"])
 @pytest.mark.parametrize("level", ["low", "high"])
 def test_a_kind_alone_is_what_a_recipe_renders(video: R2Case, kind: str, level: str) -> None:
-    shown = under(video, "vos", level, kinds=[kind]).ask(MediaReader()).frames()
+    frames_shown = under(video, "vos", level, kinds=[kind]).ask(MediaReader()).frames()
     room = "timing" if kind == "dropped_frames" else "vision"
     plan = planned(sweep(room, kind, level)[0], seed=SEED, key=video.id, shot=shot(video))
-    frames = own(video)
+    frames = own_frames(video)
     expected = [plan.frame(frames[plan.frame_number(place)], place) for place in range(len(frames))]
-    assert np.array_equal(shown, np.stack(expected))
-    assert not np.array_equal(shown, frames)
+    assert np.array_equal(frames_shown, np.stack(expected))
+    assert not np.array_equal(frames_shown, frames)
 
 
 def test_clean_is_untouched_and_belongs_to_the_model(video: R2Case) -> None:
     reader = MediaReader()
-    prepared = PerturbedCase(case=video, condition=conditions_of(
+    perturbed_case = PerturbedCase(case=video, condition=conditions_of(
         task_rules("vos"), mixes=(), kinds=(), levels=["low"])[0], seed=SEED, guidance="masks")  # fmt: skip
-    ask = prepared.ask(reader)
-    shown = ask.frames()
-    assert np.array_equal(shown, own(video))
+    ask = perturbed_case.ask(reader)
+    frames_shown = ask.frames()
+    assert np.array_equal(frames_shown, own_frames(video))
     assert np.array_equal(ask.first_mask, target(video, 0))  # type: ignore[arg-type]
-    shown[:] = 0  # a model may spoil what it is given
-    assert np.array_equal(prepared.ask(reader).frames(), own(video))
+    frames_shown[:] = 0  # a model may spoil what it is given
+    assert np.array_equal(perturbed_case.ask(reader).frames(), own_frames(video))
 
 
 def test_a_sentence_is_what_a_recipe_says(told: R2Case) -> None:
@@ -122,19 +122,19 @@ def test_a_sentence_is_what_a_recipe_says(told: R2Case) -> None:
     plan = planned(sweep("sentences", "misspelling", "5")[0], seed=SEED, key=told.id, sentence=told.query.text)
     assert ask.query.text == plan.sentence(told.query.text or "")
     assert ask.query.text != told.query.text
-    assert np.array_equal(ask.frames(), own(told))
+    assert np.array_equal(ask.frames(), own_frames(told))
 
 
 @pytest.mark.parametrize("kind", ["sound.gaussian_noise", "gain", "offset"])
 def test_a_sound_is_what_a_recipe_renders(heard: R2Case, kind: str) -> None:
-    prepared = under(heard, "avs", "high", kinds=[kind])
-    ask = prepared.ask(MediaReader())
+    perturbed_case = under(heard, "avs", "high", kinds=[kind])
+    ask = perturbed_case.ask(MediaReader())
     assert heard.sound is not None
     sound = MediaReader().sound(heard.sound)
     channels = 1 if sound.samples.ndim == 1 else len(sound.samples)
     take = AudioInfo(samples=sound.samples.shape[-1], channels=channels, rate_hz=sound.rate_hz)
-    assert prepared.recipe is not None
-    plan = planned(prepared.recipe, seed=SEED, key=heard.id, shot=shot(heard), take=take)
+    assert perturbed_case.recipe is not None
+    plan = planned(perturbed_case.recipe, seed=SEED, key=heard.id, shot=shot(heard), take=take)
     assert ask.sound is not None
     assert np.array_equal(ask.sound, np.clip(plan.sound(sound.samples, sound.rate_hz), -1, 1))
     assert not np.array_equal(ask.sound, sound.samples)
@@ -155,8 +155,8 @@ def test_shares_of_the_mix(task: str, told: R2Case, heard: R2Case) -> None:
         rooms = [step.room for step in recipe.steps]
         shares["vision" in rooms, task_rules(task).guidance in rooms] += 1
         kinds.update(step.name for step in recipe.steps)
-    for both, share in (((True, True), 0.2), ((True, False), 0.4), ((False, True), 0.4)):
-        assert abs(shares[both] - share * count) < 5 * (count * share * (1 - share)) ** 0.5
+    for rooms_drawn, share in (((True, True), 0.2), ((True, False), 0.4), ((False, True), 0.4)):
+        assert abs(shares[rooms_drawn] - share * count) < 5 * (count * share * (1 - share)) ** 0.5
     assert {base_of(name) for name in kinds} == {*PAPER["vision"], *PAPER[task_rules(task).guidance]}
 
 
@@ -180,8 +180,8 @@ def test_a_case_meets_one_kind_at_every_level(told: R2Case, mix: str) -> None:
 
 def test_the_mix_is_the_papers_preset(told: R2Case) -> None:
     for case in numbered(told, 12):
-        drawn = replace(preset("paper"), schedule=STATIC).recipe(seed=SEED, key=case.id, severity="high")
-        assert under_mix(case, "rvos", "high").steps == drawn.steps
+        recipe = replace(preset("paper"), schedule=STATIC).recipe(seed=SEED, key=case.id, severity="high")
+        assert under_mix(case, "rvos", "high").steps == recipe.steps
         moving = preset("paper").recipe(seed=SEED, key=case.id)
         assert [step.name for step in under_mix(case, "rvos", "dynamic").steps] == [step.name for step in moving.steps]
         assert under_mix(case, "rvos", "dynamic").schedule.name == "paper"
@@ -189,26 +189,30 @@ def test_the_mix_is_the_papers_preset(told: R2Case) -> None:
 
 def test_dynamic_draws_a_severity_for_every_frame(home: Path, video: R2Case) -> None:
     """Each frame is what one of the three severities renders, and over many cases each occurs."""
-    frames, seen = own(video), Counter[str]()
+    frames, n_by_level = own_frames(video), Counter[str]()
     for case in numbered(video, 6):
-        shown = under(case, "vos", "dynamic", kinds=["brightness"]).ask(MediaReader()).frames()
+        frames_shown = under(case, "vos", "dynamic", kinds=["brightness"]).ask(MediaReader()).frames()
         static = {
             level: under(case, "vos", level, kinds=["brightness"]).ask(MediaReader()).frames()
             for level in ("low", "medium", "high")
         }
         for place in range(len(frames)):
-            (level,) = [name for name, one in static.items() if np.array_equal(one[place], shown[place])]
-            seen[level] += 1
-    assert set(seen) == {"low", "medium", "high"}
+            (level,) = [
+                name
+                for name, level_frames in static.items()
+                if np.array_equal(level_frames[place], frames_shown[place])
+            ]
+            n_by_level[level] += 1
+    assert set(n_by_level) == {"low", "medium", "high"}
 
 
 def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
     """What a strip shows of a case is what the model saw, where picture and sound are perturbed as well."""
     for case in numbered(heard, 20):
-        prepared = under(case, "avs", "dynamic", mixes=["mix"])
-        assert prepared.recipe is not None
-        if len(prepared.recipe.rooms) == 2:
-            assert np.array_equal(prepared.frames(MediaReader()), prepared.ask(MediaReader()).frames())
+        perturbed_case = under(case, "avs", "dynamic", mixes=["mix"])
+        assert perturbed_case.recipe is not None
+        if len(perturbed_case.recipe.rooms) == 2:
+            assert np.array_equal(perturbed_case.frames(MediaReader()), perturbed_case.ask(MediaReader()).frames())
             break
     else:
         pytest.fail("no case of twenty has both")
@@ -216,20 +220,20 @@ def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
 
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform"])
 def test_parts_of_a_clip(video: R2Case, kind: str) -> None:
-    frames = own(video)
-    whole = under(video, "vos", "high", kinds=[kind]).ask(MediaReader())
+    frames = own_frames(video)
+    all_frames_ask = under(video, "vos", "high", kinds=[kind]).ask(MediaReader())
     first = under(video, "vos", "high", kinds=[kind], part="first").ask(MediaReader())
-    rest = under(video, "vos", "high", kinds=[kind], part="rest").ask(MediaReader())
-    everything = whole.frames()
-    assert np.array_equal(first.frames(), np.concatenate([everything[:1], frames[1:]]))
-    assert np.array_equal(rest.frames(), np.concatenate([frames[:1], everything[1:]]))
-    assert rest.first_mask is not None
-    assert np.array_equal(rest.first_mask, target(video, 0))  # type: ignore[arg-type]
-    moved = [mask for place in range(len(frames)) if (mask := target(video, place)) is not None]
+    rest_ask = under(video, "vos", "high", kinds=[kind], part="rest").ask(MediaReader())
+    all_frames = all_frames_ask.frames()
+    assert np.array_equal(first.frames(), np.concatenate([all_frames[:1], frames[1:]]))
+    assert np.array_equal(rest_ask.frames(), np.concatenate([frames[:1], all_frames[1:]]))
+    assert rest_ask.first_mask is not None
+    assert np.array_equal(rest_ask.first_mask, target(video, 0))  # type: ignore[arg-type]
+    true_masks = [mask for place in range(len(frames)) if (mask := target(video, place)) is not None]
     for part, acts in (("first", {0}), ("rest", set(range(1, len(frames))))):
-        truths = under(video, "vos", "high", kinds=[kind], part=part).truths(moved)
-        changed = {place for place, mask in enumerate(truths) if not np.array_equal(mask, moved[place])}  # type: ignore[arg-type]
-        assert changed == (acts if kind == "elastic_transform" else set())
+        truths = under(video, "vos", "high", kinds=[kind], part=part).truths(true_masks)
+        changed_frames = {place for place, mask in enumerate(truths) if not np.array_equal(mask, true_masks[place])}  # type: ignore[arg-type]
+        assert changed_frames == (acts if kind == "elastic_transform" else set())
 
 
 @pytest.mark.parametrize(("level", "window"), [("low", (0.85, 0.90)), ("high", (0.75, 0.80))])
@@ -240,21 +244,21 @@ def test_a_first_mask_is_spoiled_within_its_window(
     words = {"mixes": ["guidance"]} if kind == "guidance" else {"kinds": [kind]}
     truth = target(video, 0)
     assert truth is not None
-    seen = set()
+    window_sides = set()
     for case in numbered(video, 12 if kind == "guidance" else 1):
         ask = under(case, "vos", level, **words).ask(MediaReader())  # type: ignore[arg-type]
         assert ask.first_mask is not None
         iou = (ask.first_mask & truth).sum() / (ask.first_mask | truth).sum()
         assert window[0] - 0.005 <= iou <= window[1] + 0.005
-        assert np.array_equal(ask.frames(), own(video))
-        seen.add((bool((ask.first_mask & ~truth).any()), bool((truth & ~ask.first_mask).any())))
+        assert np.array_equal(ask.frames(), own_frames(video))
+        window_sides.add((bool((ask.first_mask & ~truth).any()), bool((truth & ~ask.first_mask).any())))
     if kind == "guidance":
-        assert len(seen) > 1  # grown in some, shrunk in others
+        assert len(window_sides) > 1  # grown in some, shrunk in others
     else:
         difficulty = "hard" if level == "low" else "medium"
-        made = stress(f"masks.{kind}.v1", MaskTarget(mask=truth), difficulty=difficulty, seed=SEED, key="case 0")  # type: ignore[arg-type]
+        stressed = stress(f"masks.{kind}.v1", MaskTarget(mask=truth), difficulty=difficulty, seed=SEED, key="case 0")  # type: ignore[arg-type]
         ask = under(numbered(video, 1)[0], "vos", level, kinds=[kind]).ask(MediaReader())
-        assert np.array_equal(ask.first_mask, made.value.output)  # type: ignore[arg-type,union-attr]
+        assert np.array_equal(ask.first_mask, stressed.value.output)  # type: ignore[arg-type,union-attr]
 
 
 def test_a_first_mask_too_small_to_spoil(tmp_path: Path) -> None:
@@ -262,7 +266,7 @@ def test_a_first_mask_too_small_to_spoil(tmp_path: Path) -> None:
     dot = np.zeros(SIZE, np.uint8)
     dot[5, 5] = 1
     write_labels(tmp_path / "data/one/masks/00000.png", dot)
-    (case,) = of(tmp_path / "data", "vos")
+    (case,) = cases_in(tmp_path / "data", "vos")
     for kind in ("erode", "cutout"):
         with pytest.raises(InputError, match="too small to spoil"):
             under(case, "vos", "low", kinds=[kind]).ask(MediaReader())
@@ -273,7 +277,7 @@ def test_truth_follows_the_picture(tmp_path: Path) -> None:
     data = tmp_path / "data"
     clip(data / "one", 8)
     file = model_file(tmp_path, text=MODEL.replace("(high[..., 0] > 150)", "(high[..., 0] > 130)"))
-    made = run(
+    suite_run = run(
         "r2",
         data=data,
         out=tmp_path / "out",
@@ -284,76 +288,80 @@ def test_truth_follows_the_picture(tmp_path: Path) -> None:
         levels=["high"],
         workers=0,
     )
-    found = {
+    value_of = {
         row["condition"]: row["value"]
-        for row in rows(made.out, "scores.jsonl")
+        for row in rows(suite_run.out, "scores.jsonl")
         if (row["metric"], row["model"]) == ("J", "mine.colour")
     }
-    assert found["dropped_frames_high"] == found["repeated_frames_high"] == found["clean"] == 1.0
-    assert found["elastic_transform_high"] > 0.93
-    said = {row["condition"]: row for row in rows(made.out, "predictions.jsonl") if row["model"] == "mine.colour"}
+    assert value_of["dropped_frames_high"] == value_of["repeated_frames_high"] == value_of["clean"] == 1.0
+    assert value_of["elastic_transform_high"] > 0.93
+    row_of = {
+        row["condition"]: row for row in rows(suite_run.out, "predictions.jsonl") if row["model"] == "mine.colour"
+    }
     for name in ("elastic_transform_high", "dropped_frames_high", "repeated_frames_high"):
-        masks = [decode({"size": list(SIZE), "counts": one}) for one in said[name]["counts"]]
+        masks = [decode({"size": list(SIZE), "counts": run_length}) for run_length in row_of[name]["counts"]]
         still = [(mask & block(place)).sum() / (mask | block(place)).sum() for place, mask in enumerate(masks)]
-        assert np.mean(still[1:-1]) < found[name] - 0.01, name
+        assert np.mean(still[1:-1]) < value_of[name] - 0.01, name
 
 
 @pytest.mark.parametrize("task", ["vos", "rvos", "ris", "avs"])
 def test_every_kind_on_the_shortest_clips(tmp_path: Path, task: str) -> None:
     """One frame, or two: nothing breaks, shapes stay, and the same seed gives the same bytes in another process."""
     if task == "ris":
-        (case,) = of(photographs(tmp_path / "d", 1), "ris")
+        (case,) = cases_in(photographs(tmp_path / "d", 1), "ris")
     elif task == "avs":
-        (case,) = of(sounding(tmp_path / "d", count=1), "avs")
+        (case,) = cases_in(sounding(tmp_path / "d", count=1), "avs")
         case = replace(case, frames=case.frames[:2], targets=case.targets[:2])
     else:
-        (case,) = of(clips(tmp_path / "d", one=2) if task == "vos" else spoken(tmp_path / "d", count=1, frames=2), task)
+        (case,) = cases_in(
+            clips(tmp_path / "d", one=2) if task == "vos" else spoken(tmp_path / "d", count=1, frames=2), task
+        )
     rules = task_rules(task)
     timing = {"ris": (), "avs": PAPER["timing"]}.get(task, ("dropped_frames", "repeated_frames"))
     kinds = ["all", *timing, "elastic_transform"]
     for condition in conditions_of(rules, mixes=("mix",), kinds=kinds, levels=("high", "dynamic")):
         if condition.group in {"sound.mp3_compression.v1", "sound.room_reverberation.v1"}:
             continue  # the first needs an extra; both have tests of their own
-        prepared = PerturbedCase(case=case, condition=condition, seed=SEED, guidance=rules.guidance)
-        if task == "avs" and prepared.recipe is not None and "mp3" in repr(prepared.recipe):
+        perturbed_case = PerturbedCase(case=case, condition=condition, seed=SEED, guidance=rules.guidance)
+        if task == "avs" and perturbed_case.recipe is not None and "mp3" in repr(perturbed_case.recipe):
             continue
-        ask = prepared.ask(MediaReader())
+        ask = perturbed_case.ask(MediaReader())
         assert ask.frames().shape == (*ask.shape, 3)
         assert len(ask.names) == len(set(ask.names)) == len(case.frames)
-        truths = prepared.truths([target(case, place) for place in range(len(case.frames))])
+        truths = perturbed_case.truths([target(case, place) for place in range(len(case.frames))])
         assert len(truths) == len(case.frames)
-        again = pickle.loads(pickle.dumps(prepared))  # noqa: S301 - as the workers get it
-        assert np.array_equal(again.ask(MediaReader()).frames(), ask.frames())
+        restored = pickle.loads(pickle.dumps(perturbed_case))  # noqa: S301 - as the workers get it
+        assert np.array_equal(restored.ask(MediaReader()).frames(), ask.frames())
 
 
 class TestCases:
     def test_frames_that_share_a_name_are_numbered(self, tmp_path: Path, video: R2Case) -> None:
         assert video.names[:2] == ("00000", "00001")
-        same = replace(video, frames=(tmp_path / "a/x.png", tmp_path / "b/x.png"))
-        assert same.names == ("00000", "00001")
+        same_names = replace(video, frames=(tmp_path / "a/x.png", tmp_path / "b/x.png"))
+        assert same_names.names == ("00000", "00001")
 
     def test_what_a_model_sees_is_the_digest(self, tmp_path: Path) -> None:
         data = spoken(tmp_path / "d", count=2)
-        before = {case.id: case for case in of(data, "rvos")}
+        before = {case.id: case for case in cases_in(data, "rvos")}
         write_frame(data / "frames/v0-1.png", np.zeros((*SIZE, 3), np.uint8))
-        after = {case.id: case for case in of(data, "rvos")}
+        after = {case.id: case for case in cases_in(data, "rvos")}
         assert before["v0"].digest != after["v0"].digest
         assert before["v1"].digest == after["v1"].digest
         assert before["v0"].truth == after["v0"].truth
 
     def test_truth_has_a_hash_of_its_own(self, tmp_path: Path) -> None:
         data = spoken(tmp_path / "d", count=1)
-        (before,) = of(data, "rvos")
+        (before,) = cases_in(data, "rvos")
         write_mask(data / "masks/v0-1.png", block(3))
-        (after,) = of(data, "rvos")
+        (after,) = cases_in(data, "rvos")
         assert (before.digest == after.digest, before.truth == after.truth) == (True, False)
 
     def test_a_clip_for_a_photograph_task_gives_the_frame_in_the_middle(self, home: Path) -> None:
-        (case,) = of(home / "rvos", "ris")
+        (case,) = cases_in(home / "rvos", "ris")
         assert [path.name for path in case.frames] == ["v0-2.png"]
 
     def test_a_photograph_for_a_video_task_is_a_clip_of_one_frame(self, home: Path) -> None:
-        (case,) = of(home / "ris", "rvos")
+        (case,) = cases_in(home / "ris", "rvos")
         assert len(case.frames) == 1
         assert case.query == Query("the red block number 0")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from r2_material import asked, calls, clips, model_file, photographs, rows
+from r2_material import calls, clips, model_file, photographs, rows, run_r2
 
 from auscult.outcome import Undefined
 from auscult.report.drawing import Drawing, Text
@@ -34,22 +34,22 @@ def words(drawing: Drawing) -> str:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
     """The rows of every strip that is drawn in this process."""
-    kept: list[Sequence[StripRow]] = []
+    kept_strips: list[Sequence[StripRow]] = []
     real = strips.strip
 
-    def keep(made: Sequence[StripRow], *, width_px: int) -> Frame:
-        kept.append(made)
-        return real(made, width_px=width_px)
+    def keep(strip_rows: Sequence[StripRow], *, width_px: int) -> Frame:
+        kept_strips.append(strip_rows)
+        return real(strip_rows, width_px=width_px)
 
     monkeypatch.setattr(strips, "strip", keep)
-    return kept
+    return kept_strips
 
 
 def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
     tmp_path: Path, drawn: list[Sequence[StripRow]]
 ) -> None:
     file = model_file(tmp_path)
-    made = asked(
+    suite_run = run_r2(
         photographs(tmp_path / "data", 3), tmp_path / "out", "ris", f"{file}:colour",
         mixes=("guidance", "picture"), levels=("high",),
     )  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
     assert sentence.strip("“”") in texts
     assert picture[1].note
     assert "“" not in picture[1].note, "its sentence is the clean one"
-    page = (made.out / "report.html").read_text()
+    page = (suite_run.out / "report.html").read_text()
     assert page.count('class="panel broad"') == 4, "of each, all models and the first one"
     assert page.index('id="beside"') < page.index('id="general"') < page.index('id="strips"')
     assert page.index(", in percent with 95 % intervals: ") < page.index('id="beside"')
@@ -88,10 +88,12 @@ def test_pictures_that_are_no_strips_stay_cards() -> None:
 
 
 def test_clips_without_a_scored_frame_are_said_with_their_reason(tmp_path: Path) -> None:
-    made = asked(clips(tmp_path / "data", one=5, two=2), tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour")
-    (case,) = {row["id"] for row in rows(made.out, "scores.jsonl") if row["outcome"] == "undefined"}
-    page = (made.out / "report.html").read_text()
-    count = len({(row["model"], row["condition"]) for row in rows(made.out, "scores.jsonl") if row["id"] == case})
+    suite_run = run_r2(
+        clips(tmp_path / "data", one=5, two=2), tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour"
+    )
+    (case,) = {row["id"] for row in rows(suite_run.out, "scores.jsonl") if row["outcome"] == "undefined"}
+    page = (suite_run.out / "report.html").read_text()
+    count = len({(row["model"], row["condition"]) for row in rows(suite_run.out, "scores.jsonl") if row["id"] == case})
     assert f"Undefined, no frame is left to score: {count} answers to 1 cases ({case})." in page
 
 
@@ -103,37 +105,37 @@ def _grid(undefined: dict[str, set[str]]) -> Grid:
 
 
 def test_reasons_are_counted_by_answer_and_only_those_that_hold() -> None:
-    told = [
+    score_rows = [
         {"model": "a", "condition": "clean", "metric": metric, "id": f"c{number}", "outcome": "undefined",
          "reason": f"reason {number % reasons}"}
         for reasons in (6,)
         for metric in ("J", "F")
         for number in range(12)
     ]  # fmt: skip
-    told.append({**told[0], "id": "stale", "reason": "gone"})
-    everything = {f"c{number}" for number in range(12)}
-    said = undefined_reasons(told, _grid({"J": everything, "F": everything}))
-    assert said[0] == "Undefined, reason 0: 2 answers to 2 cases (c0, c6)."
-    assert len(said) == 5
-    assert said[-1].startswith("2 more reasons")
-    assert undefined_reasons(told, _grid({})) == []
+    score_rows.append({**score_rows[0], "id": "stale", "reason": "gone"})
+    all_cases = {f"c{number}" for number in range(12)}
+    reasons_said = undefined_reasons(score_rows, _grid({"J": all_cases, "F": all_cases}))
+    assert reasons_said[0] == "Undefined, reason 0: 2 answers to 2 cases (c0, c6)."
+    assert len(reasons_said) == 5
+    assert reasons_said[-1].startswith("2 more reasons")
+    assert undefined_reasons(score_rows, _grid({})) == []
 
 
 def test_matrices_and_ranks_say_over_how_many_cases() -> None:
-    drawn = generator(3, "pictures").normal(size=(3, 7))
-    kinds = {name: dict(enumerate(map(float, drawn[row]))) for row, name in enumerate("xyz")}
+    values = generator(3, "pictures").normal(size=(3, 7))
+    kinds = {name: dict(enumerate(map(float, values[row]))) for row, name in enumerate("xyz")}
     models = {name: {str(key): value for key, value in kinds[name].items()} for name in "xy"}
     ranking = rank_by_score(models, clusters={str(key): str(key) for key in range(7)}, rng=generator(3, "ranks"))
     assert not isinstance(ranking, Undefined)
     few = {**kinds, "z": {key: value for key, value in kinds["z"].items() if key < 5}}
-    made = charts_of(
+    charts = charts_of(
         Index([], task_rules("rvos")),
         correlations={"vision": correlation(kinds), "sound": correlation(few)},
         ranks=[Ranks(name="clean", title="clean J", ranking=ranking)],
         splits=(),
     )
-    same, differing, ranks = made
-    assert "n 7" in words(same.drawing)
+    same_chart, differing, ranks = charts
+    assert "n 7" in words(same_chart.drawing)
     assert "n " not in words(differing.drawing).partition("Pearson")[2]
     assert "From 5 to 7 cases a pair." in differing.caption
     assert "n 7" in words(ranks.drawing)
@@ -144,11 +146,11 @@ def test_a_place_that_every_draw_gives_has_no_interval() -> None:
     models = {name: {str(key): value + key / 100 for key in range(7)} for name, value in values.items()}
     ranking = rank_by_score(models, clusters={str(key): str(key) for key in range(7)}, rng=generator(3, "ranks"))
     assert not isinstance(ranking, Undefined)
-    (made,) = charts_of(
+    (chart,) = charts_of(
         Index([], task_rules("rvos")),
         correlations={},
         ranks=[Ranks(name="clean", title="clean J", ranking=ranking)],
         splits=(),
     )
-    assert "best: rank 1" in made.drawing.words
-    assert "[" not in made.drawing.words
+    assert "best: rank 1" in chart.drawing.words
+    assert "[" not in chart.drawing.words

@@ -22,42 +22,42 @@ RULES = task_rules("rvos")
 
 
 def view(
-    asked: Mapping[str, Sequence[str]],
+    levels_of: Mapping[str, Sequence[str]],
     levels: Sequence[str] = ("low", "medium", "high"),
     *,
-    without: Sequence[tuple[str, str, str]] = (),
+    failed: Sequence[tuple[str, str, str]] = (),
     soft: Sequence[str] = (),
 ) -> GridColumns:
     """Models asked clean and under the mix and fog at some levels; ``without`` (model, level, case) failed."""
     conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
     rows: list[dict[str, Any]] = []
     valid: dict[str, tuple[str, str, str]] = {}
-    for model, told in asked.items():
-        for one in conditions:
+    for model, model_levels in levels_of.items():
+        for condition in conditions:
             for case in CASES:
-                if one.level not in {"clean", *told} or (model, one.level, case) in without:
+                if condition.level not in {"clean", *model_levels} or (model, condition.level, case) in failed:
                     continue
-                key = f"{model}/{one.name}/{case}"
-                valid[key] = (model, one.name, case)
-                cut = {"threshold": "0.5"} if model in soft else {}
+                key = f"{model}/{condition.name}/{case}"
+                valid[key] = (model, condition.name, case)
+                threshold = {"threshold": "0.5"} if model in soft else {}
                 rows += [
                     {
                         "key": key,
                         "metric": metric,
                         "outcome": "scored",
-                        "value": CLEAN[case] - LOSS[one.level],
-                        "signature": {"metric": metric, **cut},
+                        "value": CLEAN[case] - LOSS[condition.level],
+                        "signature": {"metric": metric, **threshold},
                     }
                     for metric in ("J", "F")
                 ]
     places = {case: (case, "") for case in CASES}
-    grid = grid_of(rows, task=RULES, valid=valid, cases=places, models=tuple(asked), conditions=conditions)
+    grid = grid_of(rows, task=RULES, valid=valid, cases=places, models=tuple(levels_of), conditions=conditions)
     return GridColumns(grid=grid, seed=0)
 
 
-def general(shown: GridColumns) -> list[dict[str, str]]:
+def general(columns: GridColumns) -> list[dict[str, str]]:
     """The rows of J, by column."""
-    table = general_table(Index(numbers_of(shown), RULES), "mix", "all")
+    table = general_table(Index(numbers_of(columns), RULES), "mix", "all")
     return [dict(zip(table.header, row, strict=True)) for row in table.rows if row[1] == "J"]
 
 
@@ -65,9 +65,9 @@ FULL = ("low", "medium", "high")
 
 
 def test_changes_over_other_levels_say_so() -> None:
-    shown = view({"m": FULL, "n": ["high"], "o": ["low", "high"]})
-    index = Index(numbers_of(shown), RULES)
-    endings = {row["model"]: row["APC"].removeprefix(row["APC"].split()[0]) for row in general(shown)}
+    columns = view({"m": FULL, "n": ["high"], "o": ["low", "high"]})
+    index = Index(numbers_of(columns), RULES)
+    endings = {row["model"]: row["APC"].removeprefix(row["APC"].split()[0]) for row in general(columns)}
     assert endings == {"m": "", "n": " (high only)", "o": " (low, high only)"}
     table = kinds_table(index)
     assert table is not None
@@ -80,25 +80,25 @@ def test_changes_over_other_levels_say_so() -> None:
 
 
 def test_differences_and_ranks_name_the_levels_that_models_share() -> None:
-    shown = view({"m": FULL, "n": ["high"], "o": FULL})
-    table = difference_table(Index(numbers_of(shown), RULES))
+    columns = view({"m": FULL, "n": ["high"], "o": FULL})
+    table = difference_table(Index(numbers_of(columns), RULES))
     assert table is not None
-    told = {row[0]: "(high only)" in row[2] for row in table.rows}
-    assert told == {"m - n": True, "m - o": False, "n - o": True}
+    is_high_only = {row[0]: "(high only)" in row[2] for row in table.rows}
+    assert is_high_only == {"m - n": True, "m - o": False, "n - o": True}
     assert all("only" not in row[1] for row in table.rows)
-    ranking = ranking_table(rankings_of({"": shown}, "J"))
+    ranking = ranking_table(rankings_of({"": columns}, "J"))
     assert ranking is not None
     assert {row[0] for row in ranking.rows} == {"clean J", "least J lost, a kind drawn for each case (high only)"}
-    alike = ranking_table(rankings_of({"": view({"m": FULL, "n": FULL})}, "J"))
-    assert alike is not None
-    assert not [row for row in alike.rows if "only" in row[0]]
+    equal_ranking = ranking_table(rankings_of({"": view({"m": FULL, "n": FULL})}, "J"))
+    assert equal_ranking is not None
+    assert not [row for row in equal_ranking.rows if "only" in row[0]]
 
 
 def test_dynamic_is_not_held_against_other_strengths() -> None:
     levels = ("low", "medium", "high", "dynamic")
-    shown = view({"m": ["high", "dynamic"], "n": levels}, levels)
-    numbers = numbers_of(shown)
-    gaps = {one.model: one.outcome for one in numbers if one.measure == "dynamic_gap"}
+    columns = view({"m": ["high", "dynamic"], "n": levels}, levels)
+    numbers = numbers_of(columns)
+    gaps = {number.model: number.outcome for number in numbers if number.measure == "dynamic_gap"}
     assert gaps["m"] == Undefined("low, medium and high are needed")
     assert not isinstance(gaps["n"], Undefined)
     table = dynamic_table(Index(numbers, RULES))
@@ -110,28 +110,32 @@ def test_dynamic_is_not_held_against_other_strengths() -> None:
 
 
 def test_a_row_is_of_the_same_cases() -> None:
-    shown = view({"m": FULL}, without=[("m", "high", "d"), ("m", "low", "c")])
-    (row,) = general(shown)
+    columns = view({"m": FULL}, failed=[("m", "high", "d"), ("m", "low", "c")])
+    (row,) = general(columns)
     assert (row["clean"], row["low"], row["medium"], row["high"]) == ("85.0", "80.0", "75.0", "65.0")
     assert row["APC"] == "-11.7"
     assert row["cases"] == "2 (2 failed)"
-    clean = next(one for one in numbers_of(shown) if (one.measure, one.metric, one.level) == ("level", "J", "clean"))
+    clean = next(
+        number_
+        for number_ in numbers_of(columns)
+        if (number_.measure, number_.metric, number_.level) == ("level", "J", "clean")
+    )
     assert clean.value == pytest.approx(0.7)  # of all its cases, as in cells.json
 
 
 def test_a_row_without_a_common_case_keeps_its_levels() -> None:
-    shown = view({"m": FULL}, without=[("m", "high", "a"), ("m", "high", "b"), ("m", "low", "c"), ("m", "low", "d")])
-    (row,) = general(shown)
+    columns = view({"m": FULL}, failed=[("m", "high", "a"), ("m", "high", "b"), ("m", "low", "c"), ("m", "low", "d")])
+    (row,) = general(columns)
     assert (row["clean"], row["low"], row["high"], row["APC"]) == ("70.0", "80.0", "35.0", "n/a")
-    assert "each level is of its own cases" in general_table(Index(numbers_of(shown), RULES), "mix", "all").note
+    assert "each level is of its own cases" in general_table(Index(numbers_of(columns), RULES), "mix", "all").note
 
 
 def test_levels_stand_in_the_order_of_strength() -> None:
-    shown = view({"m": ["high", "2", "low"]}, ("high", "2", "low"), without=[("m", "2", "d")])
-    (row,) = general(shown)
+    columns = view({"m": ["high", "2", "low"]}, ("high", "2", "low"), failed=[("m", "2", "d")])
+    (row,) = general(columns)
     assert list(row)[2:6] == ["clean", "low", "2", "high"]
     assert (row["clean"], row["2"], row["cases"]) == ("70.0", "72.5", "4")  # 2 enters no average
-    assert "other strengths" in general_table(Index(numbers_of(shown), RULES), "mix", "all").note
+    assert "other strengths" in general_table(Index(numbers_of(columns), RULES), "mix", "all").note
 
 
 def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:
@@ -143,6 +147,6 @@ def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:
 def test_a_difference_tells_the_threshold_of_either(soft: str) -> None:
     numbers = numbers_of(view({"m": FULL, "n": FULL}, soft=[soft]))
     for measure in ("difference", "apc_difference"):
-        signatures = [one.signed() for one in numbers if one.measure == measure]
+        signatures = [number.signed() for number in numbers if number.measure == measure]
         assert signatures
-        assert all("score_threshold:0.5" in one.replace("=", ":") for one in signatures), signatures[0]
+        assert all("score_threshold:0.5" in signature.replace("=", ":") for signature in signatures), signatures[0]

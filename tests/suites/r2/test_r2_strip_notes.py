@@ -25,28 +25,28 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> R2Case:
 
 
 def under(case: R2Case, level: str, *, seed: int, kind: str = "") -> PerturbedCase:
-    what = {"mixes": (), "kinds": [kind]} if kind else {"mixes": ["guidance"], "kinds": ()}
-    condition = conditions_of(RULES, levels=[level], **what)[-1]
+    kinds = {"mixes": (), "kinds": [kind]} if kind else {"mixes": ["guidance"], "kinds": ()}
+    condition = conditions_of(RULES, levels=[level], **kinds)[-1]
     return PerturbedCase(case=case, condition=condition, seed=seed, guidance=RULES.guidance)
 
 
 @pytest.mark.parametrize("level", ["low", "high"])
 def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, level: str) -> None:
-    named = set()
+    named_kinds = set()
     for seed in range(8):
-        prepared = under(video, level, seed=seed)
-        said = strips._drawn(prepared)
-        kind, _, rest = said.partition(" ")
-        assert rest == "of the first mask"
-        named.add(kind)
+        perturbed_case = under(video, level, seed=seed)
+        note = strips._drawn(perturbed_case)
+        kind, _, note_rest = note.partition(" ")
+        assert note_rest == "of the first mask"
+        named_kinds.add(kind)
         alone = under(video, level, seed=seed, kind=kind).ask(MediaReader()).first_mask
-        shown = prepared.ask(MediaReader()).first_mask
+        first_mask = perturbed_case.ask(MediaReader()).first_mask
         assert alone is not None
-        assert shown is not None
-        assert np.array_equal(shown, alone)
-        assert not np.array_equal(shown, target(video, 0))  # type: ignore[arg-type]
-    assert len(named) > 1
-    assert named <= {base_of(name) for name in FIRST_MASKS}
+        assert first_mask is not None
+        assert np.array_equal(first_mask, alone)
+        assert not np.array_equal(first_mask, target(video, 0))  # type: ignore[arg-type]
+    assert len(named_kinds) > 1
+    assert named_kinds <= {base_of(name) for name in FIRST_MASKS}
 
 
 def test_one_kind_alone_and_a_clean_case_say_nothing_more(video: R2Case) -> None:

@@ -21,7 +21,7 @@ from auscult.types import Query
 from auscult.version import VERSION
 
 # model -> condition -> case -> J; None where no score is defined, left out where the question failed
-Told = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+ScoresByModel = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 NO_ANSWER = ErrorRecord(stage="predict", error="no answer")
 KINDS = ("fog", "snow", "gaussian_noise")
@@ -56,16 +56,16 @@ def case(name: str, *, content: str = "", truth: str = "", task: str = "rvos") -
 
 def record(
     folder: Path,
-    told: Told,
+    scores: ScoresByModel,
     *,
     cases: Sequence[R2Case],
-    asked: Sequence[Condition] = conditions("low", "high"),
+    conditions_: Sequence[Condition] = conditions("low", "high"),
     task: str = "rvos",
     seed: int = 7,
     data: str = "clips",
     revision: str = "r1",
     frames: str = "all",
-    finished: bool = True,
+    is_finished: bool = True,
     errors: Sequence[Mapping[str, str]] = (),
 ) -> Path:
     """Write a record; F is J less a tenth."""
@@ -82,36 +82,36 @@ def record(
         run.append_many(
             "cases.jsonl",
             [
-                {"id": one.id, "clip": one.clip, "split": one.split, "digest": one.digest}
-                | ({"truth": one.truth} if one.truth else {})
-                for one in cases
+                {"id": case_.id, "clip": case_.clip, "split": case_.split, "digest": case_.digest}
+                | ({"truth": case_.truth} if case_.truth else {})
+                for case_ in cases
             ],
         )
-        known = {one.name: one for one in asked}
+        condition_of = {condition_.name: condition_ for condition_ in conditions_}
         run.append_many(
             "requests.jsonl",
             [
                 {"command": 1, "model": model, "revision": revision, "source": model}
-                | {"conditions": [known[name].as_json() for name in by_condition or known]}
-                for model, by_condition in told.items()
+                | {"conditions": [condition_of[name].as_json() for name in by_condition or condition_of]}
+                for model, by_condition in scores.items()
             ],
         )
         rows, failed = [], []
-        for model, by_condition in told.items():
+        for model, by_condition in scores.items():
             for name, values in by_condition.items():
-                for one in cases:
-                    key = key_of(one, known[name], model=model, revision=revision, seed=seed)
-                    if one.id not in values:
-                        failed.append(failed_row(key, (model, name, one.id), NO_ANSWER, stage="predict"))
+                for case_ in cases:
+                    key = key_of(case_, condition_of[name], model=model, revision=revision, seed=seed)
+                    if case_.id not in values:
+                        failed.append(failed_row(key, (model, name, case_.id), NO_ANSWER, stage="predict"))
                         continue
                     for metric in rules.metrics:
-                        row = score_to_json(one.id, metric, _outcome(values[one.id], metric, frames))
+                        row = score_to_json(case_.id, metric, _outcome(values[case_.id], metric, frames))
                         rows.append({**row, "key": key, "both_px": 1, "either_px": 2})
         run.append_many("scores.jsonl", rows)
-        if finished:  # of an unfinished run what has no score was never asked
+        if is_finished:  # of an unfinished run what has no score was never asked
             run.append_many("scores.jsonl", failed)
         run.append_many("errors.jsonl", errors)
-        if finished:
+        if is_finished:
             run.finish()
     return folder
 

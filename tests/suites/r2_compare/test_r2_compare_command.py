@@ -28,25 +28,28 @@ def predict(frames, query, *, sound=None, rate_hz=None, first_mask=None):
 """
 
 
-def told(seed: int) -> dict[str, dict[str, float]]:
+def random_scores(seed: int) -> dict[str, dict[str, float]]:
     rng = np.random.default_rng(seed)
-    return {one.name: {case.id: float(rng.uniform(0.2, 1)) for case in CASES} for one in conditions("low", "high")}
+    return {
+        condition.name: {case.id: float(rng.uniform(0.2, 1)) for case in CASES}
+        for condition in conditions("low", "high")
+    }
 
 
 @pytest.fixture
 def records(tmp_path: Path) -> tuple[Path, Path]:
     """A record of one model each, on the same cases; the second is not finished."""
     return (
-        record(tmp_path / "one", {"flow": told(1)}, cases=CASES),
-        record(tmp_path / "two", {"<b>lexicon": told(2)}, cases=CASES, finished=False),
+        record(tmp_path / "one", {"flow": random_scores(1)}, cases=CASES),
+        record(tmp_path / "two", {"<b>lexicon": random_scores(2)}, cases=CASES, finished=False),
     )
 
 
 def test_tables_for_people_and_json_for_programs(records: tuple[Path, Path]) -> None:
-    shown = auscult("compare", *records)
-    assert shown.code == 0
-    assert "Differences of models, J&F, on the same cases" in shown.out
-    assert "two is unfinished" in shown.err
+    result = auscult("compare", *records)
+    assert result.code == 0
+    assert "Differences of models, J&F, on the same cases" in result.out
+    assert "two is unfinished" in result.err
     summary = json.loads(auscult("compare", *records, "--json").out)
     assert (summary["command"], summary["n"], summary["failed"]) == ("compare", 2 * 9 * 4, 0)
     gap = summary["metrics"]["difference/flow - <b>lexicon/mix/apc/J"]
@@ -75,15 +78,16 @@ def test_a_folder_with_tables_figures_and_a_page(records: tuple[Path, Path], tmp
 def test_a_page_over_two_data_sets_and_the_same_page_from_the_record(tmp_path: Path) -> None:
     others = tuple(case(f"w{clip}/0", content="other") for clip in range(4))
     elsewhere = {
-        name: dict(zip([one.id for one in others], row.values(), strict=True)) for name, row in told(2).items()
+        name: dict(zip([other.id for other in others], row.values(), strict=True))
+        for name, row in random_scores(2).items()
     }
     folders = [
-        record(tmp_path / "one", {"flow": told(1), "other": told(3)}, cases=CASES),
+        record(tmp_path / "one", {"flow": random_scores(1), "other": random_scores(3)}, cases=CASES),
         record(tmp_path / "two", {"flow": elsewhere, "other": elsewhere}, cases=others),
     ]
     out = tmp_path / "out"
-    ran = auscult("compare", *folders, "--out", out)
-    assert ran.code == 0, ran.err
+    result = auscult("compare", *folders, "--out", out)
+    assert result.code == 0, result.err
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") == len(list((out / "figures").glob("*.svg"))) > 10
     assert auscult("report", out).code == 0
@@ -91,9 +95,9 @@ def test_a_page_over_two_data_sets_and_the_same_page_from_the_record(tmp_path: P
 
 
 def test_the_same_command_again_writes_the_same_and_another_is_refused(tmp_path: Path) -> None:
-    asked, out = conditions()[:1], tmp_path / "out"
+    conditions_, out = conditions()[:1], tmp_path / "out"
     records = [
-        record(tmp_path / name, {name: {"clean": told(seed)["clean"]}}, cases=CASES, asked=asked)
+        record(tmp_path / name, {name: {"clean": random_scores(seed)["clean"]}}, cases=CASES, asked=conditions_)
         for seed, name in enumerate(("one", "two"))
     ]
     assert auscult("compare", *records, "--out", out).code == 0
@@ -107,9 +111,9 @@ def test_the_same_command_again_writes_the_same_and_another_is_refused(tmp_path:
 
 def test_a_record_is_never_written_over(records: tuple[Path, Path]) -> None:
     for out in (records[0], records[0] / "inside", records[0].parent):
-        refused = auscult("compare", *records, "--out", out, "--overwrite")
-        assert refused.code == 2
-        assert "the output folder and a record" in refused.err
+        result = auscult("compare", *records, "--out", out, "--overwrite")
+        assert result.code == 2
+        assert "the output folder and a record" in result.err
     assert (records[0] / "scores.jsonl").is_file()
 
 
@@ -119,9 +123,9 @@ def test_models_and_judges_are_not_compared(records: tuple[Path, Path], tmp_path
     mixed = auscult("compare", records[0], tmp_path / "audit")
     assert mixed.code == 2
     assert "one is a record of `auscult run r2`, audit of `auscult audit`" in mixed.err
-    written = auscult("compare", tmp_path / "audit", tmp_path / "audit", "--out", tmp_path / "out")
-    assert written.code == 2
-    assert "the record holds no verdicts" in written.err
+    result = auscult("compare", tmp_path / "audit", tmp_path / "audit", "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "the record holds no verdicts" in result.err
     assert not (tmp_path / "out").exists()
 
 
@@ -131,11 +135,11 @@ def clips(folder: Path) -> Path:
         frames, masks = (folder / part / "480p" / name for part in ("JPEGImages", "Annotations"))
         frames.mkdir(parents=True)
         masks.mkdir(parents=True)
-        back = np.random.default_rng(number).integers(0, 120, (48, 64, 3), dtype=np.uint8)
+        background = np.random.default_rng(number).integers(0, 120, (48, 64, 3), dtype=np.uint8)
         for time in range(3):
-            frame, mask = back.copy(), np.zeros((48, 64), np.uint8)
-            where = slice(10, 30), slice(8 + 6 * time, 24 + 6 * time)
-            frame[where], mask[where] = (220, 60, 40), 1
+            frame, mask = background.copy(), np.zeros((48, 64), np.uint8)
+            block = slice(10, 30), slice(8 + 6 * time, 24 + 6 * time)
+            frame[block], mask[block] = (220, 60, 40), 1
             Image.fromarray(frame).save(frames / f"{time:05d}.jpg")
             image = Image.fromarray(mask, mode="P")
             image.putpalette([0, 0, 0, 128, 0, 0])
@@ -161,10 +165,10 @@ def test_two_runs_compared_are_one_run_of_both_models(tmp_path: Path) -> None:
             workers=0,
         )
     assert auscult("compare", tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out").code == 0
-    expected, found = ({_place(row): row for row in _cells(tmp_path / name)} for name in ("both", "out"))
+    expected, written_cells = ({_place(row): row for row in _cells(tmp_path / name)} for name in ("both", "out"))
     assert any(measure == "apc_difference" for measure, *_ in expected)
-    assert {place: row for place, row in found.items() if place in expected} == expected
-    assert {row[1] for row in found.keys() - expected.keys()} == {"clips"}  # the means over models
+    assert {place: row for place, row in written_cells.items() if place in expected} == expected
+    assert {row[1] for row in written_cells.keys() - expected.keys()} == {"clips"}  # the means over models
     assert (tmp_path / "out" / "tables" / "differences.csv").read_bytes() == (
         tmp_path / "both" / "tables" / "differences.csv"
     ).read_bytes()
@@ -184,10 +188,10 @@ def test_what_an_earlier_comparison_wrote_and_this_one_does_not_goes(
 ) -> None:
     out = tmp_path / "out"
     write_comparison(records, SUITE, out)
-    written = set(out.rglob("*"))
+    paths = set(out.rglob("*"))
     stale = out / "tables/sets.csv"
     stale.write_text("of an earlier command")
     with (out / ".written").open("a") as notes:
         notes.write(json.dumps({"name": "tables/sets.csv"}) + "\n")
     write_comparison(records, SUITE, out)
-    assert set(out.rglob("*")) == written
+    assert set(out.rglob("*")) == paths

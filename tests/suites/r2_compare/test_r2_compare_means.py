@@ -25,17 +25,17 @@ def draws(seed: int) -> Callable[[str], np.random.Generator]:
     return partial(generator, seed, "r2", "bootstrap", "joined")
 
 
-@given(told=SETS)
+@given(data_sets=SETS)
 @settings(max_examples=15, deadline=None)
-def test_every_model_on_every_data_set_counts_alike(told: list[list[list[float]]]) -> None:
-    parts = {str(name): [dict(enumerate(values)) for values in many] for name, many in enumerate(told)}
+def test_every_model_on_every_data_set_counts_alike(data_sets: list[list[list[float]]]) -> None:
+    parts = {str(name): [dict(enumerate(values)) for values in models] for name, models in enumerate(data_sets)}
     clusters = {name: {case: case // 2 for case in range(6)} for name in parts}
-    found = mean_over(parts, clusters, rng=draws(1), replicates=20)
-    expected = np.mean([np.mean(values) for many in told for values in many])
-    assert found.value == pytest.approx(expected, abs=1e-12)
-    again = mean_over(dict(reversed(parts.items())), clusters, rng=draws(1), replicates=20)
-    assert again.value == pytest.approx(found.value, abs=1e-12)
-    ends = [(getattr(one, "low", None), getattr(one, "high", None)) for one in (found, again)]
+    overall = mean_over(parts, clusters, rng=draws(1), replicates=20)
+    expected = np.mean([np.mean(values) for models in data_sets for values in models])
+    assert overall.value == pytest.approx(expected, abs=1e-12)
+    reordered = mean_over(dict(reversed(parts.items())), clusters, rng=draws(1), replicates=20)
+    assert reordered.value == pytest.approx(overall.value, abs=1e-12)
+    ends = [(getattr(outcome, "low", None), getattr(outcome, "high", None)) for outcome in (overall, reordered)]
     assert ends[0] == pytest.approx(ends[1], abs=1e-12) or ends == [(None, None)] * 2
 
 
@@ -43,9 +43,9 @@ def test_a_cluster_is_a_clip_within_its_data_set() -> None:
     """Two clips of equal values: no draw differs, though the data sets and the cases do."""
     parts = {"a": [{0: 0.5, 1: -0.5, 2: 0.5, 3: -0.5}], "b": [{0: 0.25, 1: 0.25}]}
     clusters = {"a": {0: "x", 1: "x", 2: "y", 3: "y"}, "b": {0: "x", 1: "y"}}
-    found = mean_over(parts, clusters, rng=draws(3))
-    assert isinstance(found, Change)  # no spread, no interval
-    assert found.value == 0.125
+    overall = mean_over(parts, clusters, rng=draws(3))
+    assert isinstance(overall, Change)  # no spread, no interval
+    assert overall.value == 0.125
     by_case = mean_over(parts, {"a": {case: case for case in range(4)}, "b": {0: 0, 1: 1}}, rng=draws(3))
     assert isinstance(by_case, ChangeInterval)
     assert by_case.low < 0.0
@@ -53,17 +53,17 @@ def test_a_cluster_is_a_clip_within_its_data_set() -> None:
 
 
 def test_one_clip_gives_no_interval() -> None:
-    found = mean_over({"a": [{0: 0.5}], "b": [{0: 0.0, 1: 1.0}]}, {"a": {0: 0}, "b": {0: 0, 1: 1}}, rng=draws(0))
-    assert found.value == 0.5
-    assert not hasattr(found, "low")
+    overall = mean_over({"a": [{0: 0.5}], "b": [{0: 0.0, 1: 1.0}]}, {"a": {0: 0}, "b": {0: 0, 1: 1}}, rng=draws(0))
+    assert overall.value == 0.5
+    assert not hasattr(overall, "low")
 
 
 def test_what_failed_is_counted_and_a_model_without_scores_is_in_no_mean() -> None:
-    lost = Failed(ErrorRecord(stage="predict", error="no answer"))
-    parts = {"a": [{0: 0.5, 1: lost, 2: Undefined("nothing")}, {0: lost, 1: lost, 2: lost}]}
-    found = mean_over(parts, {"a": {0: 0, 1: 1, 2: 2}}, rng=draws(0))
-    assert found.value == 0.5
-    assert (found.counts.n, found.counts.failed, found.counts.undefined) == (1, 4, 1)
-    none = mean_over({"a": [{0: lost}]}, {"a": {0: 0}}, rng=draws(0))
+    failed = Failed(ErrorRecord(stage="predict", error="no answer"))
+    parts = {"a": [{0: 0.5, 1: failed, 2: Undefined("nothing")}, {0: failed, 1: failed, 2: failed}]}
+    overall = mean_over(parts, {"a": {0: 0, 1: 1, 2: 2}}, rng=draws(0))
+    assert overall.value == 0.5
+    assert (overall.counts.n, overall.counts.failed, overall.counts.undefined) == (1, 4, 1)
+    none = mean_over({"a": [{0: failed}]}, {"a": {0: 0}}, rng=draws(0))
     assert isinstance(none, Undefined)
     assert none.detail["failed"] == 1

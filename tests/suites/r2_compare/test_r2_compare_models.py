@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from r2_records import Told, case, compare_r2, conditions, record
+from r2_records import ScoresByModel, case, compare_r2, conditions, record
 
 from auscult.outcome import Undefined
 from auscult.rng import generator
@@ -21,15 +21,17 @@ Floats = NDArray[np.float64]
 CLIPS = tuple(case(f"v{clip}/{number}") for clip in range(4) for number in range(2))
 PHOTOS = tuple(case(f"w{clip}/0") for clip in range(5))
 ASKED = conditions("low", "high")
-HERE, THERE = tuple(one.id for one in CLIPS), tuple(one.id for one in PHOTOS)
+HERE, THERE = tuple(case_.id for case_ in CLIPS), tuple(case_.id for case_ in PHOTOS)
 LEVELS = ("mix_low", "mix_high")
 
 
 def scores(seed: int, names: Sequence[str]) -> dict[str, dict[str, float]]:
     rng = np.random.default_rng(seed)
     return {
-        one.name: {name: float(value) for name, value in zip(names, rng.uniform(0.2, 1, len(names)), strict=True)}
-        for one in ASKED
+        condition_.name: {
+            name: float(value) for name, value in zip(names, rng.uniform(0.2, 1, len(names)), strict=True)
+        }
+        for condition_ in ASKED
     }
 
 
@@ -52,69 +54,84 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> SuiteComparison:
     )
 
 
-def _on(data: str, models: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]) -> Told:
-    return {name: told[data] for name, told in models.items() if data in told}
+def _on(data: str, models: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]) -> ScoresByModel:
+    return {name: by_data[data] for name, by_data in models.items() if data in by_data}
 
 
-def number(found: SuiteComparison, measure: str, model: str, group: str, level: str = "") -> Number:
+def number(comparison: SuiteComparison, measure: str, model: str, group: str, level: str = "") -> Number:
     place = (measure, f"all data sets: {model}", group, level)
-    (one,) = [one for one in found.numbers if (one.measure, one.model, one.group, one.level) == place]
-    return one
+    (number_,) = [
+        number_
+        for number_ in comparison.numbers
+        if (number_.measure, number_.model, number_.group, number_.level) == place
+    ]
+    return number_
 
 
-def values(told: Mapping[str, Mapping[str, float]], names: Sequence[str], what: str) -> Floats:
+def values(scores_of: Mapping[str, Mapping[str, float]], names: Sequence[str], column: str) -> Floats:
     """Clean scores, or changes, of every case: J&F is J less a twentieth."""
-    clean = np.array([told["clean"][name] for name in names]) - 0.05
-    if what == "clean":
+    clean = np.array([scores_of["clean"][name] for name in names]) - 0.05
+    if column == "clean":
         return clean
-    return np.mean([[told[level][name] - 0.05 for name in names] for level in LEVELS], axis=0) - clean
+    return np.mean([[scores_of[level][name] - 0.05 for name in names] for level in LEVELS], axis=0) - clean
 
 
-def draws(of: Mapping[str, Floats], *, level: float = 0.95) -> Floats:
+def draws(values_by_data: Mapping[str, Floats], *, level: float = 0.95) -> Floats:
     """The mean over data sets in a thousand draws of clips within each, drawn one by one, and widened."""
     sides = []
     for data, clips in (("clips", 4), ("photos", 5)):
-        each = len(of[data]) // clips
-        chosen = generator(7, "r2", "bootstrap", "joined", data).integers(clips, size=(1000, clips))
-        by_clip = of[data].reshape(clips, each)
-        drawn = np.array([by_clip[row].mean() for row in chosen])
-        sides.append(by_clip.mean() + widening([each] * clips, level=level) * (drawn - by_clip.mean()))
+        n_per_clip = len(values_by_data[data]) // clips
+        clip_draws = generator(7, "r2", "bootstrap", "joined", data).integers(clips, size=(1000, clips))
+        by_clip = values_by_data[data].reshape(clips, n_per_clip)
+        drawn_means = np.array([by_clip[row].mean() for row in clip_draws])
+        sides.append(by_clip.mean() + widening([n_per_clip] * clips, level=level) * (drawn_means - by_clip.mean()))
     return np.mean(sides, axis=0)
 
 
 NAMES = {"clips": HERE, "photos": THERE}
 
 
-@pytest.mark.parametrize("what", ["clean", "mix"])
-def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(found: SuiteComparison, what: str) -> None:
-    level, measures = ("clean", ("level", "difference")) if what == "clean" else ("", ("apc", "apc_difference"))
-    flow, lexicon = ({data: values(told[data], NAMES[data], what) for data in NAMES} for told in (FLOW, LEXICON))
+@pytest.mark.parametrize("column", ["clean", "mix"])
+def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(
+    found: SuiteComparison, column: str
+) -> None:
+    level, measures = ("clean", ("level", "difference")) if column == "clean" else ("", ("apc", "apc_difference"))
+    flow, lexicon = (
+        {data: values(by_data[data], NAMES[data], column) for data in NAMES} for by_data in (FLOW, LEXICON)
+    )
     gap = {data: flow[data] - lexicon[data] for data in NAMES}
-    for measure, model, of in ((measures[0], "flow", flow), (measures[1], "flow - lexicon", gap)):
-        one = number(found, measure, model, what, level)
-        assert one.value == pytest.approx(np.mean([of["clips"].mean(), of["photos"].mean()]))
-        ends = ends_of(draws(of), value=one.value, clusters=4, within=SHARE if measure == "level" else None)
-        assert one.ends == pytest.approx((ends.low, ends.high))
-        assert one.counts is not None
-        assert one.counts.n == 8 + 5
-        assert "over:2 data sets, each alike" in one.signed()
-        assert "drawn:clusters within each data set" in one.signed()
+    for measure, model, values_by_data in ((measures[0], "flow", flow), (measures[1], "flow - lexicon", gap)):
+        number_ = number(found, measure, model, column, level)
+        assert number_.value == pytest.approx(
+            np.mean([values_by_data["clips"].mean(), values_by_data["photos"].mean()])
+        )
+        ends = ends_of(
+            draws(values_by_data), value=number_.value, clusters=4, within=SHARE if measure == "level" else None
+        )
+        assert number_.ends == pytest.approx((ends.low, ends.high))
+        assert number_.counts is not None
+        assert number_.counts.n == 8 + 5
+        assert "over:2 data sets, each alike" in number_.signed()
+        assert "drawn:clusters within each data set" in number_.signed()
 
 
 def test_places_are_those_of_the_means_in_each_draw(found: SuiteComparison) -> None:
     changes = {
-        name: {data: values(told[data], NAMES[data], "mix") for data in NAMES}
-        for name, told in (("flow", FLOW), ("lexicon", LEXICON))
+        name: {data: values(by_data[data], NAMES[data], "mix") for data in NAMES}
+        for name, by_data in (("flow", FLOW), ("lexicon", LEXICON))
     }
-    means = {name: np.mean([one.mean() for one in of.values()]) for name, of in changes.items()}
-    drawn = np.stack([draws(of, level=0.9) for of in changes.values()], axis=1)
-    wins = (drawn == drawn.max(axis=1, keepdims=True)).mean(axis=0)
+    means = {
+        name: np.mean([values_.mean() for values_ in values_by_data.values()])
+        for name, values_by_data in changes.items()
+    }
+    drawn_means = np.stack([draws(values_by_data, level=0.9) for values_by_data in changes.values()], axis=1)
+    wins = (drawn_means == drawn_means.max(axis=1, keepdims=True)).mean(axis=0)
     table = found.tables["joined_ranking"]
     rows = [row for row in table.rows if row[0].startswith("least J&F lost")]
     assert [row[2] for row in rows] == sorted(means, key=lambda name: -means[name])
     for _, place, model, value, first in rows:
         share = dict(zip(changes, wins, strict=True))[model]
-        places = np.where(drawn.argmax(axis=1) == list(changes).index(model), 1, 2)
+        places = np.where(drawn_means.argmax(axis=1) == list(changes).index(model), 1, 2)
         best, worst = np.quantile(places, 0.05, method="lower"), np.quantile(places, 0.95, method="higher")
         assert place.endswith(f"[{best}, {worst}]") or best == worst
         assert value == f"{100 * means[model]:+.1f}"
@@ -134,7 +151,7 @@ def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(fo
     over = [row[1] for row in found.tables["sets"].rows if row[0] == "all data sets"]
     assert over == ["flow", "lexicon"]
     assert {"joined_ranks_clean", "joined_ranks_loss_mix"} <= {
-        one.name for section in found.sections for one in section.figures
+        figure.name for section in found.sections for figure in section.figures
     }
     assert [section.name for section in found.sections][:2] == ["sets", "over"]
     assert any("over all data sets" in table.title for table in found.shown)
@@ -146,14 +163,14 @@ def test_a_single_clip_leaves_no_interval_and_that_is_said(tmp_path: Path) -> No
         record(tmp_path / data, _on(data, {"flow": FLOW, "lexicon": LEXICON}), cases=cases, data=data)
         for data, cases in (("clips", lone), ("photos", PHOTOS))
     ]
-    found = compare_r2(paths)
-    gap = number(found, "apc_difference", "flow - lexicon", "mix")
+    comparison = compare_r2(paths)
+    gap = number(comparison, "apc_difference", "flow - lexicon", "mix")
     assert gap.value is not None
     assert gap.ends is None
-    assert {row[4] for row in found.tables["joined_ranking"].rows} == {"–"}
+    assert {row[4] for row in comparison.tables["joined_ranking"].rows} == {"–"}
     for name in ("joined_ranking", "joined_differences"):
-        assert "No interval: clips has a single clip" in found.tables[name].note
-    assert any("No interval over all data sets" in note and "(clips)" in note for note in found.notes)
+        assert "No interval: clips has a single clip" in comparison.tables[name].note
+    assert any("No interval over all data sets" in note and "(clips)" in note for note in comparison.notes)
 
 
 def test_one_model_in_common_is_no_ranking(tmp_path: Path) -> None:
@@ -161,10 +178,10 @@ def test_one_model_in_common_is_no_ranking(tmp_path: Path) -> None:
         record(tmp_path / data, _on(data, {"flow": FLOW, "other": OTHER}), cases=cases, data=data)
         for data, cases in (("clips", CLIPS), ("photos", PHOTOS))
     ]
-    found = compare_r2(paths)
-    assert not [name for name in found.tables if name.startswith("joined")]
-    assert any("fewer than two models were asked on every one" in note for note in found.notes)
-    assert number(found, "apc", "flow", "mix").value is not None
+    comparison = compare_r2(paths)
+    assert not [name for name in comparison.tables if name.startswith("joined")]
+    assert any("fewer than two models were asked on every one" in note for note in comparison.notes)
+    assert number(comparison, "apc", "flow", "mix").value is not None
 
 
 def test_a_model_without_a_score_somewhere_leaves_the_others_ranked(tmp_path: Path) -> None:
@@ -177,9 +194,9 @@ def test_a_model_without_a_score_somewhere_leaves_the_others_ranked(tmp_path: Pa
         record(tmp_path / data, _on(data, models), cases=cases, data=data, errors=errors if data == "photos" else ())
         for data, cases in (("clips", CLIPS), ("photos", PHOTOS))
     ]
-    found = compare_r2(paths)
-    rows = found.tables["joined_ranking"].rows
+    comparison = compare_r2(paths)
+    rows = comparison.tables["joined_ranking"].rows
     assert {row[2] for row in rows if row[0].startswith("least")} == {"flow", "lexicon"}
     assert {row[2] for row in rows if row[0].startswith("clean")} == {"flow", "lexicon", "dead"}
-    assert isinstance(number(found, "apc", "dead", "mix").outcome, Undefined)
-    assert any("dead has no score under some" in note for note in found.notes)
+    assert isinstance(number(comparison, "apc", "dead", "mix").outcome, Undefined)
+    assert any("dead has no score under some" in note for note in comparison.notes)

@@ -59,17 +59,17 @@ def block(number: int) -> np.ndarray[Any, Any]:
 
 def lines() -> list[dict[str, Any]]:
     """As `auscult stress negatives` writes them; picture 5 has no negative sentence, picture 6 no positive one."""
-    found = []
-    nothing = encode(np.zeros(SIZE, bool))
+    rows = []
+    empty_mask = encode(np.zeros(SIZE, bool))
     for number in range(PICTURES):
-        said = [("the red block", ""), ("block", "")] if number != 6 else []
-        said += [("zebra", "category"), ("the blue block", "attribute"), ("the red block by a cat", "relation")]
-        for at, (text, kind) in enumerate(said if number != 5 else said[:2], start=1):
-            row = {"id": f"{number}/{at}", "frame": f"frames/{number}.png", "text": text, "exists": not kind}
-            row |= {"mask": nothing if kind else encode(block(number)), "reference": f"r{number}"}
+        sentences = [("the red block", ""), ("block", "")] if number != 6 else []
+        sentences += [("zebra", "category"), ("the blue block", "attribute"), ("the red block by a cat", "relation")]
+        for index, (text, kind) in enumerate(sentences if number != 5 else sentences[:2], start=1):
+            row = {"id": f"{number}/{index}", "frame": f"frames/{number}.png", "text": text, "exists": not kind}
+            row |= {"mask": empty_mask if kind else encode(block(number)), "reference": f"r{number}"}
             row |= {"category": "block", "split": "seen" if number % 2 else "unseen"}
-            found.append({**row, "negative": {"kind": kind}} if kind else row)
-    return found
+            rows.append({**row, "negative": {"kind": kind}} if kind else row)
+    return rows
 
 
 def material(folder: Path) -> Path:
@@ -97,15 +97,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(home: Path, *models: str, **more: Any) -> SuiteRun:
-    names = [f"{home / 'mine.py'}:{name}" for name in models]
+def run(root: Path, *models: str, **options: Any) -> SuiteRun:
+    names = [f"{root / 'mine.py'}:{name}" for name in models]
     return SUITE.run(
-        options_of(SUITE, {"data": home / "data", "out": home / "out", "models": names, "workers": 0, **more})
+        options_of(SUITE, {"data": root / "data", "out": root / "out", "models": names, "workers": 0, **options})
     )
 
 
-def calls(home: Path) -> list[str]:
-    return (home / "mine.py.calls").read_text().split()
+def calls(root: Path) -> list[str]:
+    return (root / "mine.py.calls").read_text().split()
 
 
 def expected(paints: Any) -> list[SentenceAreas]:
@@ -120,27 +120,27 @@ def expected(paints: Any) -> list[SentenceAreas]:
     ]  # fmt: skip
 
 
-def seen(number: int) -> np.ndarray[Any, Any]:
+def seen_block(number: int) -> np.ndarray[Any, Any]:
     mask = block(number)
     mask[20:22, number] = True
     return mask
 
 
-def cells(home: Path, **fields: Any) -> list[dict[str, Any]]:
-    rows = json.loads((home / "out/cells.json").read_text())
+def cells(root: Path, **fields: Any) -> list[dict[str, Any]]:
+    rows = json.loads((root / "out/cells.json").read_text())
     return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
 def test_numbers_are_those_of_the_scores_with_intervals_over_pictures(made: Path) -> None:
     paints = {
-        "mine.red": lambda _, number: seen(number),
-        "mine.careful": lambda text, number: seen(number) & ("red block" in text),
+        "mine.red": lambda _, number: seen_block(number),
+        "mine.careful": lambda text, number: seen_block(number) & ("red block" in text),
     }
     for model, paint in paints.items():
         for metric, score in (("rIoU", riou), ("mRR", mrr), ("mIoU", referring_miou)):
             (cell,) = cells(made, measure="level", model=model, metric=metric, group="clean", split="")
-            found = score(expected(paint))
-            assert cell["value"] == pytest.approx(found.value)
+            outcome = score(expected(paint))
+            assert cell["value"] == pytest.approx(outcome.value)
             assert (cell["n"], cell["undefined"], cell["failed"]) == (6, 1, 0)
             assert "score_metric" in cell["signature"]
             assert metric != "rIoU" or cell["low"] <= cell["value"] <= cell["high"]
@@ -164,7 +164,7 @@ def test_tables_baselines_oracle_and_pages(made: Path) -> None:
     kinds = {row[1] for row in tables["general_kinds"].rows}
     assert kinds == {"category", "attribute", "relation", "origin (positive)"}
     page = read_page(made / "out")
-    sections = {one.name: one for one in page.sections}
+    sections = {section.name: section for section in page.sections}
     assert sections.keys() == {"general", "models", "answers", "invented", "missed"}
     worst = sections["invented"].examples
     assert len(worst) == PICTURES - 1  # one a picture
@@ -197,13 +197,15 @@ def test_attention_is_drawn_and_failures_of_near_categories_and_rare_words(
     spec = replace(model_spec(f"{home / 'mine.py'}:careful"), attends=True)
     monkeypatch.setattr(rris_run, "named_models", lambda *_, **__: (spec,))
     monkeypatch.setattr(ModelSpec, "registered", lambda _: Looking())
-    sections = {one.name: one for one in read_page(run(home, "careful").out).sections}
-    near, rare, looked = (sections[name].examples for name in ("near", "rare", "attention-1"))
-    assert {dict(one.facts)["near"] for one in near} == {"cat and horse"}  # nothing is painted for the zebra
-    assert {(one.text, dict(one.facts)["never learned"]) for one in rare} == {("block", "block")}
-    assert len(looked) == 8  # four pictures, each with what is there and what is not
-    assert [one.title == "it is there" for one in looked] == [True, False] * 4
-    assert all((home / "out" / one.file).is_file() for one in looked)
+    sections = {section.name: section for section in read_page(run(home, "careful").out).sections}
+    near_examples, rare, attention_examples = (sections[name].examples for name in ("near", "rare", "attention-1"))
+    assert {dict(example.facts)["near"] for example in near_examples} == {
+        "cat and horse"
+    }  # nothing is painted for the zebra
+    assert {(example.text, dict(example.facts)["never learned"]) for example in rare} == {("block", "block")}
+    assert len(attention_examples) == 8  # four pictures, each with what is there and what is not
+    assert [example.title == "it is there" for example in attention_examples] == [True, False] * 4
+    assert all((home / "out" / example.file).is_file() for example in attention_examples)
     assert "mine.careful" in sections["attention-1"].lead
 
 
@@ -212,11 +214,11 @@ def test_a_model_that_is_added_computes_itself_alone(made: Path) -> None:
 
 
 def test_its_record_is_compared_without_a_model(made: Path, home: Path) -> None:
-    both = score_record(made / "out", SUITE).tables["general"].rows
+    joint_rows = score_record(made / "out", SUITE).tables["general"].rows
     other = run(home, "careful", data=made / "data").out
-    found = write_comparison([made / "red", other], SUITE, home / "compared").tables
-    assert set(both) == set(found["general"].rows)
-    pairs = {row[:2] for row in found["differences"].rows}
+    comparison_tables = write_comparison([made / "red", other], SUITE, home / "compared").tables
+    assert set(joint_rows) == set(comparison_tables["general"].rows)
+    pairs = {row[:2] for row in comparison_tables["differences"].rows}
     assert {("mine.red - mine.careful", kind) for kind in ("all", "category", "attribute", "relation")} <= pairs
 
 
@@ -225,28 +227,28 @@ def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(home: Pa
         (home / f"mine/clean/{row['id']}").parent.mkdir(parents=True, exist_ok=True)
         write_mask(home / f"mine/clean/{row['id']}.png", block(int(row["frame"][7])) & row["exists"])
     write_mask(home / "mine/clean/zebra.png", block(0))
-    asked = {"data": home / "data", "models": [f"predictions:{home / 'mine'}"], "workers": 0}
-    out = SUITE.run(options_of(SUITE, {**asked, "out": home / "out"})).out
+    options = {"data": home / "data", "models": [f"predictions:{home / 'mine'}"], "workers": 0}
+    out = SUITE.run(options_of(SUITE, {**options, "out": home / "out"})).out
     (cell,) = cells(home, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["value"], cell["n"]) == (1.0, 6)
     assert "1 file that no request asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
 
 
 def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:
-    made = run(home, "picky")
-    assert made.summary.failed == 6
+    suite_run = run(home, "picky")
+    assert suite_run.summary.failed == 6
     (cell,) = cells(home, model="mine.picky", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["n"], cell["failed"]) == (1, 6)  # picture 5 has no negative sentence
     (pixels,) = cells(home, model="mine.picky", metric="mask ratio", group="clean", measure="level", split="")
     assert (pixels["n"], pixels["failed"]) == (12, 6)
 
 
-@pytest.mark.parametrize("about", [{}, {"reference": "r", "kind": "", "picture_px": "many"}, [1]])
-def test_a_record_that_does_not_know_its_references_is_refused(made: Path, tmp_path: Path, about: Any) -> None:
+@pytest.mark.parametrize("about_value", [{}, {"reference": "r", "kind": "", "picture_px": "many"}, [1]])
+def test_a_record_that_does_not_know_its_references_is_refused(made: Path, tmp_path: Path, about_value: Any) -> None:
     folder = tmp_path / "altered"
     shutil.copytree(made / "red", folder)
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
-    rows[3]["about"] = about
+    rows[3]["about"] = about_value
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(RecordError, match=r"reference|no case"):
         score_record(folder, SUITE)
@@ -268,21 +270,21 @@ def test_refs_as_released_with_exist(home: Path) -> None:
     folder.mkdir()
     (folder / "refs(unc).p").write_bytes(pickle.dumps(refs))
     (folder / "instances.json").write_text(json.dumps(coco))
-    made = run(home, "red", data=folder, images=home / "data/frames")
+    suite_run = run(home, "red", data=folder, images=home / "data/frames")
     (cell,) = cells(home, model="mine.red", metric="mRR", group="not told", measure="level", split="")
     assert (cell["value"], cell["n"]) == (0.0, 2)
-    assert made.summary.n == 4 * 5
+    assert suite_run.summary.n == 4 * 5
 
 
 def test_what_cannot_be_run_is_refused(home: Path) -> None:
     with pytest.raises(UsageError, match="no model was named"):
         run(home)
-    with pytest.raises(UsageError, match="does not segment a picture by a sentence") as found:
+    with pytest.raises(UsageError, match="does not segment a picture by a sentence") as error:
         run(home, models=["classical.flow.v1"])
-    assert found.value.expected == "a model of the task ris; classical.flow.v1 is one of vos"
-    with pytest.raises(UsageError, match="a tool of other parts") as found:
+    assert error.value.expected == "a model of the task ris; classical.flow.v1 is one of vos"
+    with pytest.raises(UsageError, match="a tool of other parts") as error:
         run(home, models=["classical.grabcut"])
-    assert "a sentence" in str(found.value.expected)
+    assert "a sentence" in str(error.value.expected)
     (home / "data/items.jsonl").write_text(json.dumps({**lines()[0], "text": " "}) + "\n")
     with pytest.raises(NothingToDo, match="holds no sentence"):
         run(home, "red")

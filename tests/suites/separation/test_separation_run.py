@@ -56,31 +56,31 @@ def write(path: Path, samples: np.ndarray[Any, Any], rate_hz: int = RATE_HZ) -> 
     path.write_bytes(wav_bytes(Sound(samples=np.atleast_2d(samples).astype(np.float32), rate_hz=rate_hz), "float32"))
 
 
-def item(home: Path, number: int, **more: Any) -> dict[str, Any]:
+def item(root: Path, number: int, **options: Any) -> dict[str, Any]:
     """A mixture of a tone and noise, each wanted once."""
     rng = np.random.default_rng(number)
     tone = 0.2 * np.sin(2 * np.pi * (200 + 100 * number) * np.arange(COUNT) / RATE_HZ)
     noise = 0.03 * (1 + number) * rng.normal(size=COUNT)
     for name, samples in {"tone": tone, "noise": noise, "mixture": tone + noise}.items():
-        write(home / f"{name}{number}.wav", samples)
+        write(root / f"{name}{number}.wav", samples)
     return {
         "id": f"m{number}/tone", "mixture": f"mixture{number}.wav", "text": "tone", "domain": "music",
         "setting": "instrument", "cluster": f"m{number}", "seen": number % 2 == 0,
-        "truth": {"stem": f"tone{number}.wav", "others": {"noise": f"noise{number}.wav"}}, **more,
+        "truth": {"stem": f"tone{number}.wav", "others": {"noise": f"noise{number}.wav"}}, **options,
     }  # fmt: skip
 
 
-def items(home: Path) -> list[dict[str, Any]]:
+def items(root: Path) -> list[dict[str, Any]]:
     rows = []
     for number in range(2):
-        row = item(home, number)
+        row = item(root, number)
         noise = {"id": f"m{number}/noise", "text": "noise", "domain": "sound", "setting": "general_sound"}
         rows += [row, {**row, **noise, "spans_s": [["+", 0.0, 0.5]], "truth": {"stem": f"noise{number}.wav"}}]
     return rows
 
 
-def write_items(home: Path, rows: list[dict[str, Any]]) -> None:
-    (home / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+def write_items(root: Path, rows: list[dict[str, Any]]) -> None:
+    (root / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.fixture
@@ -92,48 +92,59 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(home: Path, *models: str, **more: Any) -> SuiteRun:
-    names = [one if one in SEPARATORS or ":" in one or "/" in one else f"{home / 'mine.py'}:{one}" for one in models]
-    words = {"data": home / "data", "out": home / "out", "models": names, "workers": 0, **more}
+def run(root: Path, *models: str, **fields: Any) -> SuiteRun:
+    names = [
+        model if model in SEPARATORS or ":" in model or "/" in model else f"{root / 'mine.py'}:{model}"
+        for model in models
+    ]
+    words = {"data": root / "data", "out": root / "out", "models": names, "workers": 0, **fields}
     options = options_of(SUITE, words)
     assert isinstance(options, SeparationOptions)
     return SUITE.run(options)
 
 
-def rows(home: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (home / "out" / name).read_text().splitlines()]
+def rows(root: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (root / "out" / name).read_text().splitlines()]
 
 
-def calls(home: Path) -> list[str]:
-    path = home / "mine.py.calls"
+def calls(root: Path) -> list[str]:
+    path = root / "mine.py.calls"
     return path.read_text().split() if path.is_file() else []
 
 
-def values(home: Path, model: str, metric: str) -> dict[str, float | None]:
+def values(root: Path, model: str, metric: str) -> dict[str, float | None]:
     return {
         row["id"]: row["value"]
-        for row in rows(home, "scores.jsonl")
+        for row in rows(root, "scores.jsonl")
         if (row["model"], row["metric"]) == (model, metric)
     }
 
 
-def numbers(made: SuiteRun) -> dict[str, Any]:
-    return {name: table for name, table in made.tables.items() if name != "answers"}
+def numbers(suite_run: SuiteRun) -> dict[str, Any]:
+    return {name: table for name, table in suite_run.tables.items() if name != "answers"}
 
 
 def test_tables_scores_outputs_and_page(home: Path) -> None:
-    made = run(home, "smooth", "irm")
+    suite_run = run(home, "smooth", "irm")
     general = {
-        row[0]: dict(zip(made.tables["general"].header, row, strict=True)) for row in made.tables["general"].rows
+        row[0]: dict(zip(suite_run.tables["general"].header, row, strict=True))
+        for row in suite_run.tables["general"].rows
     }
     assert list(general) == ["mine.smooth", "irm (oracle)", "mixture", "silence", "random_bands"]
     assert general["mixture"]["SI-SDRi"] == "0.0"
     assert general["silence"]["items: overall, SI-SDR"] == "4, 0 (4 undefined)"
     assert general["silence"]["recall"].startswith("1.00")
     assert float(general["irm (oracle)"]["overall"].split()[0]) > float(general["mixture"]["overall"].split()[0]) + 0.5
-    assert {"by_domain", "by_setting", "by_prompt", "by_seen", "by_difficulty", "differences"} <= made.tables.keys()
-    assert {row[0] for row in made.tables["by_domain"].rows} == {"music", "sound"}
-    assert {row[0] for row in made.tables["by_prompt"].rows} == {"text", "text+span"}
+    assert {
+        "by_domain",
+        "by_setting",
+        "by_prompt",
+        "by_seen",
+        "by_difficulty",
+        "differences",
+    } <= suite_run.tables.keys()
+    assert {row[0] for row in suite_run.tables["by_domain"].rows} == {"music", "sound"}
+    assert {row[0] for row in suite_run.tables["by_prompt"].rows} == {"text", "text+span"}
     reply = next(
         row for row in rows(home, "predictions.jsonl") if row["model"] == "mine.smooth" and row["id"] == "m1/tone"
     )
@@ -162,21 +173,21 @@ def test_it_goes_on_where_it_stopped(home: Path) -> None:
 
 @pytest.mark.slow
 def test_its_record_is_scored_again_and_compared(home: Path) -> None:
-    both = run(home, "smooth", "irm")
+    both_runs = run(home, "smooth", "irm")
     (home / "mine.py").rename(home / "away.py")
-    again = score_record(home / "out", SUITE)
-    assert again.tables == both.tables
-    assert again.summary.metrics == both.summary.metrics
-    assert "mine.smooth/clean/clean/overall" in again.summary.metrics
+    second_run = score_record(home / "out", SUITE)
+    assert second_run.tables == both_runs.tables
+    assert second_run.summary.metrics == both_runs.summary.metrics
+    assert "mine.smooth/clean/clean/overall" in second_run.summary.metrics
     (home / "away.py").rename(home / "mine.py")
     parts = [run(home, name, out=home / name).out for name in ("smooth", "irm")]
-    found = write_comparison(parts, SUITE, home / "compared")
-    assert found.tables["general"].rows == both.tables["general"].rows
+    comparison = write_comparison(parts, SUITE, home / "compared")
+    assert comparison.tables["general"].rows == both_runs.tables["general"].rows
 
 
 def test_a_failure_is_no_score(home: Path) -> None:
-    made = run(home, "picky", "short")
-    assert made.summary.failed == 2 + 4
+    suite_run = run(home, "picky", "short")
+    assert suite_run.summary.failed == 2 + 4
     cells = {(cell["model"], cell["level"]): cell for cell in rows_of_cells(home) if cell["metric"] == "overall"}
     assert (cells["mine.picky", "clean"]["n"], cells["mine.picky", "clean"]["failed"]) == (2, 2)
     errors = [row["error"] for row in rows(home, "errors.jsonl")]
@@ -184,9 +195,9 @@ def test_a_failure_is_no_score(home: Path) -> None:
     assert any("3999 samples of a mixture of 4000" in error for error in errors)
 
 
-def rows_of_cells(home: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((home / "out/cells.json").read_text())
-    return [cell for cell in found if cell["group"] == "clean" and cell["measure"] == "level"]
+def rows_of_cells(root: Path) -> list[dict[str, Any]]:
+    cell_rows: list[dict[str, Any]] = json.loads((root / "out/cells.json").read_text())
+    return [cell for cell in cell_rows if cell["group"] == "clean" and cell["measure"] == "level"]
 
 
 def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_once(home: Path) -> None:
@@ -200,14 +211,14 @@ def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_onc
                 {**row, "id": f"{number}-{family}", "separated": f"out/{family}{number}.wav", "family": family}
             )
     write_items(data, lines)
-    made = run(home, str(data), "smooth")
+    suite_run = run(home, str(data), "smooth")
     assert calls(home) == ["smooth"] * 2
-    table = made.tables["families"]
-    found = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
-    assert [found["good"]["mixtures"], found["good"]["outputs"]] == ["2", "2"]
-    assert float(found["good"]["SI-SDRi"].split()[0]) == pytest.approx(20, abs=0.5)
-    assert found["poor"]["SI-SDRi"].split()[0] == "0.0"
-    items_by_model = {row[0]: row[-1] for row in made.tables["general"].rows}
+    table = suite_run.tables["families"]
+    row_of = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert [row_of["good"]["mixtures"], row_of["good"]["outputs"]] == ["2", "2"]
+    assert float(row_of["good"]["SI-SDRi"].split()[0]) == pytest.approx(20, abs=0.5)
+    assert row_of["poor"]["SI-SDRi"].split()[0] == "0.0"
+    items_by_model = {row[0]: row[-1] for row in suite_run.tables["general"].rows}
     assert (items_by_model["predictions.data"], items_by_model["mine.smooth"]) == ("4", "2")
 
 
@@ -215,9 +226,9 @@ def test_without_stems_it_is_separated_and_not_scored(home: Path) -> None:
     data = home / "data"
     row = item(data, 0)
     write_items(data, [{key: value for key, value in row.items() if key != "truth"}])
-    made = run(home, "smooth")
-    assert (made.summary.failed, made.summary.undefined) == (0, 4)
-    assert made.tables["general"].rows[0][1] == "n/a"
+    suite_run = run(home, "smooth")
+    assert (suite_run.summary.failed, suite_run.summary.undefined) == (0, 4)
+    assert suite_run.tables["general"].rows[0][1] == "n/a"
     assert [sound.label for sound in read_page(home / "out").sections[-1].examples[0].sounds] == ["mixture", "output"]
 
 
@@ -236,19 +247,19 @@ def bad_files(data: Path) -> dict[str, str]:
 
 
 def test_bad_stems_cost_their_item_and_say_why(home: Path) -> None:
-    data, said = home / "data", {}
+    data, message_of = home / "data", {}
     lines = [item(data, 1)]
     for name, text in bad_files(data).items():
         lines.append({**item(data, 0), "id": name, "truth": {"stem": f"{name}.wav"}})
-        said[name] = text
+        message_of[name] = text
     write_items(data, lines)
-    made = run(home, "smooth")
-    assert {row[-1] for row in made.tables["general"].rows if row[0] == "mine.smooth"} <= {
+    suite_run = run(home, "smooth")
+    assert {row[-1] for row in suite_run.tables["general"].rows if row[0] == "mine.smooth"} <= {
         "1 (5 failed)",
         "1 (6 failed)",
     }
     errors = {Path(str(row["path"])).stem: row["error"] for row in rows(home, "errors.jsonl")}
-    for name, text in said.items():
+    for name, text in message_of.items():
         assert text in errors[name]
 
 
@@ -262,7 +273,7 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     elif kind == "constant":
         tone = np.full_like(tone, 0.2)
     elif kind == "stereo":
-        tone, noise = (np.stack([one, 0.5 * one]) for one in (tone, noise))
+        tone, noise = (np.stack([sound, 0.5 * sound]) for sound in (tone, noise))
     elif kind == "short":
         tone, noise = tone[:400], noise[:400]
     elif kind == "clipped":
@@ -270,11 +281,11 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     for name, samples in {"tone": tone, "noise": noise, "mixture": tone + noise}.items():
         write(data / f"{name}0.wav", samples)
     write_items(data, [row])
-    made = run(home, "smooth") if kind != "stereo" else run(home, "nmf")
-    assert made.summary.failed == 0
-    overall = next(iter(values(home, made.tables["general"].rows[0][0], "overall").values()))
+    suite_run = run(home, "smooth") if kind != "stereo" else run(home, "nmf")
+    assert suite_run.summary.failed == 0
+    overall = next(iter(values(home, suite_run.tables["general"].rows[0][0], "overall").values()))
     assert (overall is None) == (kind == "silent")
-    assert ("Nothing told the tracks of nmf apart for 1 item" in made.tables["general"].note) == (kind == "stereo")
+    assert ("Nothing told the tracks of nmf apart for 1 item" in suite_run.tables["general"].note) == (kind == "stereo")
 
 
 def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:
@@ -282,9 +293,9 @@ def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:
     write_frame(data / "dog.png", np.zeros((8, 8, 3), np.uint8))
     first = item(data, 0, video="dog.png", text=None)
     write_items(data, [first, {**first, "id": "lost", "video": "cat.png"}])
-    made = run(home, "smooth")
+    suite_run = run(home, "smooth")
     assert [row["about"]["prompt"] for row in rows(home, "cases.jsonl")] == ["picture"]
-    assert made.summary.failed == 4
+    assert suite_run.summary.failed == 4
     assert any("cat.png" in str(row["path"]) for row in rows(home, "errors.jsonl"))
 
 
@@ -300,7 +311,7 @@ def test_no_model_no_data_and_an_unknown_separator_are_refused(home: Path) -> No
 
 @pytest.mark.slow
 def test_the_command_line_runs_it(home: Path) -> None:
-    ran = auscult(
+    completed = auscult(
         "run",
         "separation",
         "--model",
@@ -313,20 +324,20 @@ def test_the_command_line_runs_it(home: Path) -> None:
         1,
         "--json",
     )
-    assert ran.code == 0, ran.err
-    summary = json.loads(ran.out)
+    assert completed.code == 0, completed.err
+    summary = json.loads(completed.out)
     assert summary["metrics"]["mixture/clean/clean/SI-SDRi"]["value"] == 0.0
-    refused = auscult(
+    result = auscult(
         "run", "separation", "--model", "mixture", "--data", home / "data", "--out", home / "o", "--task", "x"
     )
-    assert refused.code == 2
+    assert result.code == 2
 
 
 @pytest.mark.slow
 @pytest.mark.extra_sound
 def test_mixtures_of_scenes_are_made_and_separated(home: Path) -> None:
-    made = run(home, "mixture", data="scenes", count=2, seed=1)
-    assert made.summary.n == 6
+    suite_run = run(home, "mixture", data="scenes", count=2, seed=1)
+    assert suite_run.summary.n == 6
     assert len(rows(home, "cases.jsonl")) == 2
 
 
@@ -335,28 +346,28 @@ def test_mixtures_of_scenes_are_made_and_separated(home: Path) -> None:
 def test_real_published_outputs_have_the_scores_that_their_readme_prints(data: Path, tmp_path: Path) -> None:
     source = data / "sound/separated"
     lines = [json.loads(line) for line in (source / "items.jsonl").read_text().splitlines()]
-    kept = [line for line in lines if line["family"] in {"tdcnpp", "labelsep"}]
-    home = tmp_path / "data"
-    for name in {line[key] for line in kept for key in ("mixture", "target", "separated")}:
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_bytes((source / name).read_bytes())
-    write_items(home, kept)
-    made = run(tmp_path, str(home), data=home)
-    printed = {line["id"]: line["si_sdr"] for line in kept}
-    found = values(tmp_path, "predictions.data", "SI-SDR")
-    assert len(found) == len(kept) == 9
-    assert np.median([abs(float(found[name] or 0) - value) for name, value in printed.items()]) < 0.05
-    assert [row[0] for row in made.tables["families"].rows] == ["labelsep", "tdcnpp"]
-    assert [row[2] for row in made.tables["families"].rows] == ["3", "6"]
+    published = [line for line in lines if line["family"] in {"tdcnpp", "labelsep"}]
+    root = tmp_path / "data"
+    for name in {line[key] for line in published for key in ("mixture", "target", "separated")}:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes((source / name).read_bytes())
+    write_items(root, published)
+    suite_run = run(tmp_path, str(root), data=root)
+    printed_scores = {line["id"]: line["si_sdr"] for line in published}
+    si_sdr_of = values(tmp_path, "predictions.data", "SI-SDR")
+    assert len(si_sdr_of) == len(published) == 9
+    assert np.median([abs(float(si_sdr_of[name] or 0) - value) for name, value in printed_scores.items()]) < 0.05
+    assert [row[0] for row in suite_run.tables["families"].rows] == ["labelsep", "tdcnpp"]
+    assert [row[2] for row in suite_run.tables["families"].rows] == ["3", "6"]
 
 
 def test_an_output_that_comes_late_is_named(home: Path) -> None:
     (home / "late.py").write_text(
         "import numpy as np\ndef late(mixture, query, **_):\n    return np.roll(mixture, 80)\n"
     )
-    made = run(home, f"{home / 'late.py'}:late")
-    assert "late.late: 1 output up to +10.0 ms beside the stem, scored as it lies." in made.tables["general"].note
-    late = [
+    suite_run = run(home, f"{home / 'late.py'}:late")
+    assert "late.late: 1 output up to +10.0 ms beside the stem, scored as it lies." in suite_run.tables["general"].note
+    late_answers = [
         row["answer"] for row in rows(home, "scores.jsonl") if (row["model"], row["id"]) == ("late.late", "m1/noise")
     ]
-    assert {answer["delay_s"] for answer in late} == {0.01}
+    assert {answer["delay_s"] for answer in late_answers} == {0.01}
