@@ -10,12 +10,12 @@ from auscult.types import Evidence, Verdict
 
 
 def frame(probability: float | None, **changes: Any) -> Verdict:
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": "a", "iou": 0.7, "iou_low": 0.6, "iou_high": 0.8, "defect": "erode", "defect_probs": {"erode": 1.0},
         "evidence": Evidence(), "rationale": "", "judge": "masks.any.v1", "action": "minor_revision",
         "prob_iou_80": probability,
     }  # fmt: skip
-    return Verdict(**{**known, **changes})
+    return Verdict(**{**fields, **changes})
 
 
 def empty(exists: str) -> Verdict:

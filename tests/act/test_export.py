@@ -48,8 +48,8 @@ def read_back(text: str) -> list[dict[str, Any]]:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(ROW, max_size=5))
 def test_csv_comes_back_as_it_was(rows: list[dict[str, Any]]) -> None:
-    kept = [{key: None if value == "" else value for key, value in row.items()} for row in rows]
-    assert read_back(verdicts_csv(rows)) == kept
+    nulled_rows = [{key: None if value == "" else value for key, value in row.items()} for row in rows]
+    assert read_back(verdicts_csv(rows)) == nulled_rows
 
 
 @settings(deadline=None, max_examples=60)
@@ -79,18 +79,18 @@ def test_amounts_follow_where_a_row_has_them_and_the_error_map_never_does() -> N
     assert "levels" not in text
     first, second = read_back(text)
     assert (first["missing_share"], second["missing_share"]) == (0.14, None)
-    both = verdicts_csv([{"id": "a", "missing_share": 0.0, "extra_share": 0.5}])
-    assert read_back(both)[0]["extra_share"] == 0.5
+    with_amounts = verdicts_csv([{"id": "a", "missing_share": 0.0, "extra_share": 0.5}])
+    assert read_back(with_amounts)[0]["extra_share"] == 0.5
 
 
 SIZE = (20, 30)
 
 
-def mask(left: int, *, width: int = 6) -> np.ndarray:
-    drawn = np.zeros(SIZE, dtype=bool)
-    drawn[3:12, left : left + width] = True
-    drawn[5:7, left + 1 : left + 3] = False
-    return drawn
+def mask(left_px: int, *, width: int = 6) -> np.ndarray:
+    mask_ = np.zeros(SIZE, dtype=bool)
+    mask_[3:12, left_px : left_px + width] = True
+    mask_[5:7, left_px + 1 : left_px + 3] = False
+    return mask_
 
 
 def verdict(name: str, iou: float | None = 0.84) -> dict[str, Any]:
@@ -127,9 +127,9 @@ def test_pycocotools_reads_the_same_masks(handed: tuple[list[np.ndarray], Path])
         assert annotation["area"] == given_.sum()
     assert annotations[0]["bbox"] == [2, 3, 6, 9]
     assert annotations[2]["bbox"] == [0, 0, 0, 0]
-    said = [annotation["auscult"] for annotation in annotations]
-    assert [one.get("iou") for one in said] == [0.84, 0.5, None, 1.0]
-    assert {one["defect"] for one in said} == {"erode"}
+    audit_notes = [annotation["auscult"] for annotation in annotations]
+    assert [note.get("iou") for note in audit_notes] == [0.84, 0.5, None, 1.0]
+    assert {note["defect"] for note in audit_notes} == {"erode"}
     assert not any("score" in annotation for annotation in annotations), "the estimate is no score of the model's"
 
 
@@ -137,14 +137,14 @@ def test_our_own_listing_reads_the_same_masks(handed: tuple[list[np.ndarray], Pa
     masks, path = handed
     listing = list_items(path, ListOptions(images=path.parent / "images"))
     assert not listing.errors
-    assert [one.id for one in listing.items] == ["a/1", "a/2", "a/3", "b/4"]
-    for given_, one in zip(masks, listing.items, strict=True):
-        assert np.array_equal(read_mask(one.mask, size=SIZE).mask, given_)
+    assert [item.id for item in listing.items] == ["a/1", "a/2", "a/3", "b/4"]
+    for given_, item in zip(masks, listing.items, strict=True):
+        assert np.array_equal(read_mask(item.mask, size=SIZE).mask, given_)
     first = listing.items[0]
     assert first.query.text == "the dog"
-    said = first.extra["coco"]["auscult"]
-    assert (said["item"], said["iou"], said["action"]) == ("a#1", 0.84, "minor_revision")
-    assert said["rationale"] == "Thin at the left."
+    audit_note = first.extra["coco"]["auscult"]
+    assert (audit_note["item"], audit_note["iou"], audit_note["action"]) == ("a#1", 0.84, "minor_revision")
+    assert audit_note["rationale"] == "Thin at the left."
 
 
 def test_masks_of_two_sizes_on_one_frame_are_refused() -> None:

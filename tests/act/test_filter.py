@@ -26,7 +26,7 @@ ROWS = [row("a", "perfect", 0.97), row("b", "erode", 0.85), row("c", "erode", 0.
 
 
 def ids(rows: Any) -> list[str]:
-    return [one["id"] for one in rows]
+    return [row_["id"] for row_ in rows]
 
 
 def test_picking_by_action_defect_and_iou() -> None:
@@ -40,28 +40,28 @@ def test_picking_by_action_defect_and_iou() -> None:
 
 
 def test_deciding_again_changes_action_and_note_and_nothing_else() -> None:
-    before = [dict(one) for one in ROWS]
+    before = [dict(row_) for row_ in ROWS]
     strict = redecide(ROWS, load_policy("identity"))
     assert before == ROWS
-    assert [one["action"] for one in strict] == ["minor_revision", "minor_revision", "reject", "reject"]
+    assert [row_["action"] for row_ in strict] == ["minor_revision", "minor_revision", "reject", "reject"]
     assert strict[0]["rationale"].startswith("Why. Not accepted")
     released = redecide(strict, load_policy("release"))
-    assert [one["action"] for one in released] == ["accept", "minor_revision", "major_revision", "reject"]
-    assert [one["rationale"] for one in released[:3]] == ["Why."] * 3
-    assert {one["clip"] for one in released} == {"v1"}
+    assert [row_["action"] for row_ in released] == ["accept", "minor_revision", "major_revision", "reject"]
+    assert [row_["rationale"] for row_ in released[:3]] == ["Why."] * 3
+    assert {row_["clip"] for row_ in released} == {"v1"}
 
 
 def test_deciding_on_rows_is_deciding_on_verdicts() -> None:
     for iou in (0.949999, 0.95, 0.8, 0.1):
         for defect in ("perfect", "erode", "merge", "full_neg"):
-            (again,) = redecide([row("a", defect, iou)], DEFAULT)
-            assert again["action"] == decide(verdict("a", defect, iou)).action
+            (redecided,) = redecide([row("a", defect, iou)], DEFAULT)
+            assert redecided["action"] == decide(verdict("a", defect, iou)).action
 
 
 def test_the_probability_on_record_decides_again() -> None:
     rows = [row("a", "erode", 0.5, prob_iou_80=0.8), row("b", "perfect", 0.97, prob_iou_80=0.4)]
-    assert [one["action"] for one in redecide(rows, DEFAULT)] == ["accept", "minor_revision"]
-    assert [one["action"] for one in redecide(rows, load_policy("paper"))] == ["reject", "accept"]
+    assert [row_["action"] for row_ in redecide(rows, DEFAULT)] == ["accept", "minor_revision"]
+    assert [row_["action"] for row_ in redecide(rows, load_policy("paper"))] == ["reject", "accept"]
 
 
 @pytest.mark.parametrize(

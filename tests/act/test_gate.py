@@ -21,38 +21,38 @@ def _binomial(accepted: CountArray, bad: CountArray) -> float:
     return upper_bound(int(bad.sum()), int(accepted.sum()))
 
 
-def _search(known: list[KnownMask], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
+def _search(known_masks: list[KnownMask], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
     bound = Bound(upper=_binomial, fewest=lambda _: fewest_trials(accept_error))
     if clusters == "bound":
         bound = Bound(upper=cluster_upper_bound, fewest=partial(fewest_clusters, rate=accept_error))
-    return search(known, accept_error=accept_error, clusters=clusters, bound=bound)
+    return search(known_masks, accept_error=accept_error, clusters=clusters, bound=bound)
 
 
-def _known(scores: list[float | None], bad: list[bool], clusters: list[int] | None = None) -> list[KnownMask]:
+def _known_masks(scores: list[float | None], bad: list[bool], clusters: list[int] | None = None) -> list[KnownMask]:
     names = clusters or list(range(len(scores)))
     return [
-        KnownMask(id=f"m{at}", score=score, bad=wrong, cluster=f"p{name}")
-        for at, (score, wrong, name) in enumerate(zip(scores, bad, names, strict=True))
+        KnownMask(id=f"m{index}", score=score, bad=wrong, cluster=f"p{name}")
+        for index, (score, wrong, name) in enumerate(zip(scores, bad, names, strict=True))
     ]
 
 
 def _clear(good: int, wrong: int) -> list[KnownMask]:
     """So many good masks with scores above 0.8, so many bad ones below 0.6."""
-    high = [0.8 + 0.2 * at / good for at in range(good)]
-    return _known([*high, *(0.6 * at / wrong for at in range(wrong))], [False] * good + [True] * wrong)
+    high = [0.8 + 0.2 * index / good for index in range(good)]
+    return _known_masks([*high, *(0.6 * index / wrong for index in range(wrong))], [False] * good + [True] * wrong)
 
 
 def test_it_separates_what_is_separate() -> None:
-    found = _search(_clear(200, 100))
-    assert found.chosen is not None
-    assert 0.55 <= found.chosen.threshold <= 0.8
-    assert found.chosen.bound <= 0.05
-    assert found.chosen.masks >= 200
-    assert found.enough
+    result = _search(_clear(200, 100))
+    assert result.chosen is not None
+    assert 0.55 <= result.chosen.threshold <= 0.8
+    assert result.chosen.bound <= 0.05
+    assert result.chosen.masks >= 200
+    assert result.enough
 
 
 def test_fifty_nine_good_photographs_are_enough_and_fifty_eight_are_not() -> None:
-    enough, few = _search(_clear(59, 1)), _search(_known([0.9] * 58, [False] * 58))
+    enough, few = _search(_clear(59, 1)), _search(_known_masks([0.9] * 58, [False] * 58))
     assert enough.chosen is not None
     assert enough.chosen.tested == 59
     assert not few.enough
@@ -61,91 +61,102 @@ def test_fifty_nine_good_photographs_are_enough_and_fifty_eight_are_not() -> Non
 
 def test_many_masks_of_few_photographs_are_few() -> None:
     for clusters in ("one", "bound"):
-        found = _search(_known([0.9] * 1000, [False] * 1000, [at % 20 for at in range(1000)]), clusters=clusters)
-        assert not found.enough
-        assert (found.usable, found.needed) == (20, 59)
+        result = _search(
+            _known_masks([0.9] * 1000, [False] * 1000, [index % 20 for index in range(1000)]), clusters=clusters
+        )
+        assert not result.enough
+        assert (result.usable, result.needed) == (20, 59)
 
 
 def test_it_ends_at_the_first_threshold_that_cannot_be_ruled_out() -> None:
     """From 0.7 to 0.5 all are bad; below, so many are good that the lowest threshold would pass if it were tried."""
     scores = [*np.linspace(0.71, 1, 120), *np.linspace(0.5, 0.7, 12), *np.linspace(0.01, 0.49, 340)]
-    found = _search(_known(scores, [False] * 120 + [True] * 12 + [False] * 340))
-    tried = [step.passed for step in found.steps if step.tried]
-    assert tried == [True] * (len(tried) - 1) + [False]
-    assert found.chosen is not None
-    assert 0.65 < found.chosen.threshold < 0.72
-    assert found.steps[-1].bound <= 0.05
-    assert not found.steps[-1].tried
+    result = _search(_known_masks(scores, [False] * 120 + [True] * 12 + [False] * 340))
+    tried_passed = [step.passed for step in result.steps if step.tried]
+    assert tried_passed == [True] * (len(tried_passed) - 1) + [False]
+    assert result.chosen is not None
+    assert 0.65 < result.chosen.threshold < 0.72
+    assert result.steps[-1].bound <= 0.05
+    assert not result.steps[-1].tried
 
 
 def test_no_threshold_lies_below_the_lowest_score_seen() -> None:
-    found = _search(_known([0.805] * 100, [False] * 100))
-    assert [step.threshold for step in found.steps] == [0.805]
+    result = _search(_known_masks([0.805] * 100, [False] * 100))
+    assert [step.threshold for step in result.steps] == [0.805]
 
 
 def test_nothing_but_bounds_and_passing_depends_on_truth() -> None:
-    known = _random(1)
-    turned = [replace(one, bad=not one.bad) for one in known]
+    known_masks = _random(1)
+    inverted = [replace(mask, bad=not mask.bad) for mask in known_masks]
     for clusters in ("one", "bound"):
-        one, other = _search(known, clusters=clusters), _search(turned, clusters=clusters)
-        assert [(s.threshold, s.clusters, s.tested, s.masks) for s in one.steps] == [
+        first_search, other = _search(known_masks, clusters=clusters), _search(inverted, clusters=clusters)
+        assert [(s.threshold, s.clusters, s.tested, s.masks) for s in first_search.steps] == [
             (s.threshold, s.clusters, s.tested, s.masks) for s in other.steps
         ]
-        first = [next(step.threshold for step in found.steps if step.tried) for found in (one, other)]
+        first = [next(step.threshold for step in search_.steps if step.tried) for search_ in (first_search, other)]
         assert first[0] == first[1]
-        assert all(a.tested_bad + b.tested_bad == a.tested for a, b in zip(one.steps, other.steps, strict=True))
+        assert all(
+            a.tested_bad + b.tested_bad == a.tested for a, b in zip(first_search.steps, other.steps, strict=True)
+        )
 
 
 def test_one_mask_a_photograph_speaks_and_its_bad_ones_are_not_hidden() -> None:
-    known = _random(2)
-    for step in _search(known).steps:
+    known_masks = _random(2)
+    for step in _search(known_masks).steps:
         assert step.tested == step.clusters
-        reached = [one for one in known if one.score is not None and one.score >= step.threshold]
-        assert step.masks == len(reached)
-        assert step.masks_bad == sum(one.bad for one in reached)
-        wholly = {one.cluster for one in reached} - {one.cluster for one in reached if not one.bad}
-        touched = {one.cluster for one in reached if one.bad}
+        above = [mask for mask in known_masks if mask.score is not None and mask.score >= step.threshold]
+        assert step.masks == len(above)
+        assert step.masks_bad == sum(mask.bad for mask in above)
+        wholly = {mask.cluster for mask in above} - {mask.cluster for mask in above if not mask.bad}
+        touched = {mask.cluster for mask in above if mask.bad}
         assert len(wholly) <= step.tested_bad <= len(touched)
 
 
 def test_where_crowded_photographs_are_worse_one_mask_each_does_not_hide_it() -> None:
     """2 % of the photographs hold most masks, half of them bad."""
-    single = _known([0.9] * 490, [False] * 490)
-    crowd = [KnownMask(id=f"c{at}", score=0.9, bad=at % 2 == 0, cluster=f"c{at // 60}") for at in range(600)]
-    found = _search([*single, *crowd])
-    assert found.chosen is None
-    assert found.steps[-1].bound <= 0.05  # one a photograph
-    assert found.steps[-1].masks_bad == 300
+    single = _known_masks([0.9] * 490, [False] * 490)
+    crowd = [
+        KnownMask(id=f"c{index}", score=0.9, bad=index % 2 == 0, cluster=f"c{index // 60}") for index in range(600)
+    ]
+    result = _search([*single, *crowd])
+    assert result.chosen is None
+    assert result.steps[-1].bound <= 0.05  # one a photograph
+    assert result.steps[-1].masks_bad == 300
 
 
 def test_crowded_photographs_that_are_worse_are_detected_where_the_count_would_pass() -> None:
     """500 photographs of one mask, 4 bad; 20 of ten masks, 2 of them wholly bad: 24 of 700, which a count passes."""
-    single = _known([0.9] * 500, [at < 4 for at in range(500)])
-    crowd = [KnownMask(id=f"c{at}", score=0.9, bad=at < 20, cluster=f"c{at // 10}") for at in range(200)]
-    found = _search([*single, *crowd])
-    assert found.chosen is not None
-    assert found.chosen.masks_bad == 24
-    assert found.crowded_p <= 0.1
-    alike = [KnownMask(id=f"c{at}", score=0.9, bad=at == 0, cluster=f"c{at // 10}") for at in range(200)]
-    assert _search([*single, *alike]).crowded_p > 0.1
+    single = _known_masks([0.9] * 500, [index < 4 for index in range(500)])
+    crowd = [KnownMask(id=f"c{index}", score=0.9, bad=index < 20, cluster=f"c{index // 10}") for index in range(200)]
+    result = _search([*single, *crowd])
+    assert result.chosen is not None
+    assert result.chosen.masks_bad == 24
+    assert result.crowded_p <= 0.1
+    equal_crowd = [
+        KnownMask(id=f"c{index}", score=0.9, bad=index == 0, cluster=f"c{index // 10}") for index in range(200)
+    ]
+    assert _search([*single, *equal_crowd]).crowded_p > 0.1
     assert _search([*single, *crowd], clusters="bound").crowded_p == 1.0
 
 
 def test_one_long_name_does_not_cost_its_length_for_every_mask() -> None:
-    known = [*_clear(300, 100), KnownMask(id="long", score=0.9, bad=False, cluster="x" * 60_000)]
+    known_masks = [*_clear(300, 100), KnownMask(id="long", score=0.9, bad=False, cluster="x" * 60_000)]
     tracemalloc.start()
     try:
-        found = _search(known)
+        result = _search(known_masks)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert found.usable == 401
+    assert result.usable == 401
     assert peak < 8 << 20
 
 
 def test_masks_without_a_score_are_never_accepted_and_never_counted() -> None:
-    known = [*_clear(80, 40), *(KnownMask(id=f"n{at}", score=None, bad=True, cluster=f"n{at}") for at in range(500))]
-    assert _search(known) == _search(_clear(80, 40))
+    known_masks = [
+        *_clear(80, 40),
+        *(KnownMask(id=f"n{index}", score=None, bad=True, cluster=f"n{index}") for index in range(500)),
+    ]
+    assert _search(known_masks) == _search(_clear(80, 40))
     assert not _search([KnownMask(id="n", score=None, bad=False, cluster="n")]).enough
     assert not _search([]).enough
 
@@ -177,21 +188,21 @@ masks = st.lists(
 def test_what_is_chosen_passed_and_everything_before_it_did(
     drawn: list[tuple[float | None, bool, int]], accept_error: float, clusters: Clusters
 ) -> None:
-    known = _known([s for s, _, _ in drawn], [b for _, b, _ in drawn], [c for _, _, c in drawn])
-    found = _search(known, accept_error=accept_error, clusters=clusters)
-    thresholds = [step.threshold for step in found.steps]
+    known_masks = _known_masks([s for s, _, _ in drawn], [b for _, b, _ in drawn], [c for _, _, c in drawn])
+    result = _search(known_masks, accept_error=accept_error, clusters=clusters)
+    thresholds = [step.threshold for step in result.steps]
     assert thresholds == sorted(thresholds, reverse=True)
-    tried = [step for step in found.steps if step.tried]
-    assert all(step.passed for step in tried[:-1])
-    assert found.chosen == next((step for step in reversed(tried) if step.passed), None)
-    for step in tried:
+    tried_steps = [step for step in result.steps if step.tried]
+    assert all(step.passed for step in tried_steps[:-1])
+    assert result.chosen == next((step for step in reversed(tried_steps) if step.passed), None)
+    for step in tried_steps:
         assert not step.passed or max(step.bound, step.masks_bad / step.masks) <= accept_error
-    assert search_again(known, accept_error, clusters) == found
+    assert search_again(known_masks, accept_error, clusters) == result
 
 
-def search_again(known: list[KnownMask], accept_error: float, clusters: Clusters) -> Search:
+def search_again(known_masks: list[KnownMask], accept_error: float, clusters: Clusters) -> Search:
     """The same masks in another order."""
-    return _search(known[::-1], accept_error=accept_error, clusters=clusters)
+    return _search(known_masks[::-1], accept_error=accept_error, clusters=clusters)
 
 
 @pytest.mark.parametrize("accept_error", [0.0, 1.0, -0.1])
@@ -230,8 +241,8 @@ def _population(kind: str) -> dict[str, list[KnownMask]]:
         share = {"level": 0.052, "many": 0.052, "crowded": 0.026}.get(kind, 0.0)
         limits = np.where(scores > 0.8, 0.03, 0.3) if kind == "slope" else np.full(size, share)
         photographs[f"p{number}"] = [
-            KnownMask(id=f"p{number}/{at}", score=float(score), bad=bool(luck < limit), cluster=f"p{number}")
-            for at, (score, limit) in enumerate(zip(scores, limits, strict=True))
+            KnownMask(id=f"p{number}/{index}", score=float(score), bad=bool(luck < limit), cluster=f"p{number}")
+            for index, (score, limit) in enumerate(zip(scores, limits, strict=True))
         ]
     return photographs
 
@@ -242,20 +253,20 @@ def _over(kind: str, clusters: Clusters | None, *, splits: int = 200, size: int 
     names = list(photographs)
     if clusters is None:  # each mask for itself
         photographs = {name: [replace(mask, cluster=mask.id) for mask in masks] for name, masks in photographs.items()}
-    every = [(at, mask) for at, name in enumerate(names) for mask in photographs[name]]
-    owner = np.array([at for at, _ in every])
-    scores = np.array([mask.score for _, mask in every], dtype=np.float64)
-    bad = np.array([mask.bad for _, mask in every])
+    owned_masks = [(index, mask) for index, name in enumerate(names) for mask in photographs[name]]
+    owner = np.array([index for index, _ in owned_masks])
+    scores = np.array([mask.score for _, mask in owned_masks], dtype=np.float64)
+    bad = np.array([mask.bad for _, mask in owned_masks])
     over, accepted = 0, 0.0
     for number in range(splits):
         order = generator(number, "split", kind).permutation(len(names))
-        known = [mask for at in order[:size] for mask in photographs[names[at]]]
-        found = _search(known, clusters=clusters or "one")
+        known_masks = [mask for index in order[:size] for mask in photographs[names[index]]]
+        result = _search(known_masks, clusters=clusters or "one")
         others = ~np.isin(owner, order[:size])
-        least = 2.0 if found.chosen is None else found.chosen.threshold
-        taken = others & (scores >= least)
-        over += bool(taken.any()) and float(bad[taken].mean()) > 0.05
-        accepted += float(taken.sum() / others.sum()) / splits
+        threshold = 2.0 if result.chosen is None else result.chosen.threshold
+        accepted_masks = others & (scores >= threshold)
+        over += bool(accepted_masks.any()) and float(bad[accepted_masks].mean()) > 0.05
+        accepted += float(accepted_masks.sum() / others.sum()) / splits
     return over, accepted
 
 

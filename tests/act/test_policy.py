@@ -28,7 +28,7 @@ BELOW = 1e-5
 
 DEFAULT_TABLE = [
     ("perfect", 1.0, ACCEPT), ("perfect", 0.95, ACCEPT), ("perfect", 0.95 - BELOW, MINOR), ("perfect", 0.0, MINOR),
-    *((shape, iou, wanted) for shape in ("cutout", "dilate", "erode") for iou, wanted in (
+    *((shape, iou, expected_action) for shape in ("cutout", "dilate", "erode") for iou, expected_action in (
         (1.0, MINOR), (0.825, MINOR), (0.825 - BELOW, MAJOR), (0.75, MAJOR), (0.75 - BELOW, REJECT), (0.0, REJECT))),
     ("merge", 1.0, MINOR), ("merge", 0.9, MINOR), ("merge", 0.9 - BELOW, MAJOR), ("merge", 0.75, MAJOR),
     ("merge", 0.75 - BELOW, REJECT), ("merge", 0.0, REJECT),
@@ -51,17 +51,19 @@ STRICT = load_policy("identity")
 SHAPES = ("cutout", "dilate", "erode")
 
 
-@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
-def test_the_default_at_each_edge_where_the_judge_gives_no_probability(defect: str, iou: float, wanted: str) -> None:
-    assert action(defect, iou) == wanted
+@pytest.mark.parametrize(("defect", "iou", "expected_action"), DEFAULT_TABLE)
+def test_the_default_at_each_edge_where_the_judge_gives_no_probability(
+    defect: str, iou: float, expected_action: str
+) -> None:
+    assert action(defect, iou) == expected_action
 
 
 @pytest.mark.parametrize("probability", [None, 0.0, 0.99])
-@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
+@pytest.mark.parametrize(("defect", "iou", "expected_action"), DEFAULT_TABLE)
 def test_the_windows_of_the_paper_ask_for_no_probability(
-    defect: str, iou: float, wanted: str, probability: float | None
+    defect: str, iou: float, expected_action: str, probability: float | None
 ) -> None:
-    assert action(defect, iou, PAPER, prob_iou_80=probability) == wanted
+    assert action(defect, iou, PAPER, prob_iou_80=probability) == expected_action
 
 
 @pytest.mark.parametrize("defect", ["perfect", *SHAPES])
@@ -69,17 +71,17 @@ def test_the_windows_of_the_paper_ask_for_no_probability(
 def test_what_is_probably_good_is_accepted_whatever_its_defect(defect: str, iou: float | None) -> None:
     assert DEFAULT.good is not None
     edge = DEFAULT.good.prob_iou_80
-    decided = decide(verdict(defect, iou, prob_iou_80=edge))
-    assert (decided.action, decided.rationale) == (ACCEPT, "A bite is missing at the left.")
+    decision = decide(verdict(defect, iou, prob_iou_80=edge))
+    assert (decision.action, decision.rationale) == (ACCEPT, "A bite is missing at the left.")
     assert action(defect, iou, prob_iou_80=edge - BELOW) != ACCEPT
 
 
-@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
+@pytest.mark.parametrize(("defect", "iou", "expected_action"), DEFAULT_TABLE)
 def test_below_the_threshold_the_groups_decide_and_none_accepts_a_perfect_mask(
-    defect: str, iou: float, wanted: str
+    defect: str, iou: float, expected_action: str
 ) -> None:
-    told = action(defect, iou, prob_iou_80=0.3)
-    assert told == (MINOR if (defect, wanted) == ("perfect", ACCEPT) else wanted)
+    decided_action = action(defect, iou, prob_iou_80=0.3)
+    assert decided_action == (MINOR if (defect, expected_action) == ("perfect", ACCEPT) else expected_action)
 
 
 def test_a_probability_accepts_no_wrong_object_and_nothing_on_an_absent_target() -> None:
@@ -91,16 +93,16 @@ def test_a_probability_accepts_no_wrong_object_and_nothing_on_an_absent_target()
 
 
 def test_what_is_probably_good_still_needs_identity_where_the_policy_asks_for_it() -> None:
-    decided = decide(verdict("erode", 0.5, prob_iou_80=0.99), STRICT)
-    assert decided.action == MINOR
-    assert "was not checked" in decided.rationale
+    decision = decide(verdict("erode", 0.5, prob_iou_80=0.99), STRICT)
+    assert decision.action == MINOR
+    assert "was not checked" in decision.rationale
     assert action("erode", 0.5, STRICT, prob_iou_80=0.99, evidence=Evidence(identity=True)) == ACCEPT
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
-@pytest.mark.parametrize(("iou", "wanted"), RELEASE_TABLE)
-def test_the_release_looks_at_the_iou_alone(defect: str, iou: float, wanted: str) -> None:
-    assert action(defect, iou, load_policy("release")) == wanted
+@pytest.mark.parametrize(("iou", "expected_action"), RELEASE_TABLE)
+def test_the_release_looks_at_the_iou_alone(defect: str, iou: float, expected_action: str) -> None:
+    assert action(defect, iou, load_policy("release")) == expected_action
 
 
 EVERY = [load_policy(name) for name in shipped_policies()]
@@ -108,11 +110,11 @@ EVERY = [load_policy(name) for name in shipped_policies()]
 
 @pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.name)
 def test_an_empty_mask_is_right_only_on_an_absent_target(policy: Policy) -> None:
-    absent, there, open_ = (
+    absent, present, open_ = (
         decide(verdict("empty", None, target_exists=exists), policy) for exists in ("no", "yes", "unchecked")
     )
-    assert [one.action for one in (absent, there, open_)] == [ACCEPT, REJECT, REJECT]
-    assert absent.rationale == there.rationale == "A bite is missing at the left."
+    assert [decision.action for decision in (absent, present, open_)] == [ACCEPT, REJECT, REJECT]
+    assert absent.rationale == present.rationale == "A bite is missing at the left."
     assert "was not checked" in open_.rationale
 
 
@@ -123,16 +125,16 @@ def test_a_mask_on_an_absent_target_is_full_neg() -> None:
 
 @pytest.mark.parametrize("iou", [None, math.nan])
 def test_without_an_estimate_nothing_is_kept(iou: float | None) -> None:
-    decided = decide(verdict("perfect", iou))
-    assert decided.action == REJECT
-    assert "no estimate" in decided.rationale
+    decision = decide(verdict("perfect", iou))
+    assert decision.action == REJECT
+    assert "no estimate" in decision.rationale
 
 
 def test_a_policy_can_ask_for_identity() -> None:
     strict = load_policy("identity")
-    decided = decide(verdict("perfect", 0.99), strict)
-    assert decided.action == MINOR
-    assert "was not checked" in decided.rationale
+    decision = decide(verdict("perfect", 0.99), strict)
+    assert decision.action == MINOR
+    assert "was not checked" in decision.rationale
     assert action("perfect", 0.99, strict, evidence=Evidence(identity=True)) == ACCEPT
     assert action("erode", 0.8, strict) == MAJOR
 
@@ -168,5 +170,5 @@ def test_the_decision_is_that_of_the_six_decimals_on_record(defect: Any, edge: f
     for policy in (DEFAULT, load_policy("release")):
         assert action(defect, edge + offset, policy) == action(defect, round(edge + offset, 6), policy)
     assert DEFAULT.good is not None
-    near = DEFAULT.good.prob_iou_80 + offset
-    assert action(defect, 0.8, prob_iou_80=near) == action(defect, 0.8, prob_iou_80=round(near, 6))
+    probability = DEFAULT.good.prob_iou_80 + offset
+    assert action(defect, 0.8, prob_iou_80=probability) == action(defect, 0.8, prob_iou_80=round(probability, 6))

@@ -47,7 +47,7 @@ def test_json_and_toml_say_the_same(tmp_path: Path) -> None:
     assert [threshold.reached(0.8) for threshold in from_json.shape] == [False, True]
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
+def changed_policy(path: str, value: Any) -> dict[str, Any]:
     policy = copy.deepcopy(GOOD)
     *folders, last = path.split("/")
     table = policy
@@ -91,14 +91,14 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_wrong_is_named(path: str, value: Any, words: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        policy_of(changed(path, value))
-    assert words in str(caught.value)
+    with pytest.raises(InputError) as error:
+        policy_of(changed_policy(path, value))
+    assert words in str(error.value)
     file = tmp_path / "p.json"
-    file.write_text(json.dumps(changed(path, value)))
-    with pytest.raises(UsageError) as again:
+    file.write_text(json.dumps(changed_policy(path, value)))
+    with pytest.raises(UsageError) as file_error:
         load_policy(file)
-    assert again.value.path == str(file)
+    assert file_error.value.path == str(file)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe", b"[" * 100_000])
@@ -136,7 +136,7 @@ def load_policy_without_good(place: Path) -> Any:
 
 
 def test_the_shipped_files_hold_what_the_table_in_the_documentation_says() -> None:
-    assert [(one.action, one.iou, one.inclusive) for one in DEFAULT.merge] == [
+    assert [(limit.action, limit.iou, limit.inclusive) for limit in DEFAULT.merge] == [
         ("minor_revision", 0.9, True),
         ("major_revision", 0.75, True),
     ]

@@ -21,7 +21,7 @@ def sound_verdict(overall: float | None, low: float | None = None, weakest: floa
 
 
 @pytest.mark.parametrize(
-    ("scores", "wanted"),
+    ("scores", "expected_action"),
     [
         ((4.5, 3.5, 3.5), "accept"),
         ((4.5, 3.4999, 4.5), "minor_revision"),
@@ -32,15 +32,17 @@ def sound_verdict(overall: float | None, low: float | None = None, weakest: floa
         ((None, None, None), "unjudged"),
     ],
 )
-def test_the_default_goes_by_the_lower_end_and_the_weakest_axis(scores: tuple[float, ...], wanted: str) -> None:
-    assert decide_sound(sound_verdict(*scores)).action == wanted
+def test_the_default_goes_by_the_lower_end_and_the_weakest_axis(
+    scores: tuple[float, ...], expected_action: str
+) -> None:
+    assert decide_sound(sound_verdict(*scores)).action == expected_action
 
 
 def test_a_file_decides_again_from_the_verdict_alone(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('name = "mine"\n[major_revision]\nweakest = 2.0\n')
-    again = decide_sound(decide_sound(sound_verdict(5.0)), load_sound_policy(file))
-    assert (again.action, load_sound_policy(file).name) == ("major_revision", "mine")
+    decision = decide_sound(decide_sound(sound_verdict(5.0)), load_sound_policy(file))
+    assert (decision.action, load_sound_policy(file).name) == ("major_revision", "mine")
     assert decide_sound(sound_verdict(5.0, weakest=1.9), load_sound_policy(file)).action == "reject"
 
 
@@ -54,6 +56,6 @@ def test_a_file_decides_again_from_the_verdict_alone(tmp_path: Path) -> None:
 def test_a_wrong_file_is_refused_by_name(text: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(text)
-    with pytest.raises(AuscultError) as caught:
+    with pytest.raises(AuscultError) as error:
         load_sound_policy(file)
-    assert caught.value.path == str(file) or caught.value.path == file
+    assert error.value.path == str(file) or error.value.path == file

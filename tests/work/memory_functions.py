@@ -24,9 +24,9 @@ def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0911, PLR0912 - a t
             KEPT.append(bytearray(mb << 20))
             return os.getpid()
         case ("keep and wait", mb):
-            kept = bytearray(mb << 20)
+            buffer = bytearray(mb << 20)
             time.sleep(60)
-            return len(kept)
+            return len(buffer)
         case ("child keeps", mb):
             subprocess.run([sys.executable, "-S", "-c", _HOLDS, str(mb)], check=True)
         case ("stray keeps", mb):

@@ -38,30 +38,30 @@ CALL = ChatCall(body={"model": "m", "messages": [{"role": "user", "content": "?"
 STREAMED = ChatCall(body={**CALL.body, "stream": True}, most=CALL.most)
 
 
-def after(first: bytes, *more: bytes, then: str = "yes") -> Script:
+def after(first: bytes, *later_answers: bytes, then: str = "yes") -> Script:
     """Answer badly so often, then well."""
-    bad = (first, *more)
+    bad = (first, *later_answers)
     return lambda number, _: bad[number] if number < len(bad) else completed(then)
 
 
-def ask(script: Script, *, call: ChatCall = CALL, **how: object) -> tuple[ChatReply | AuscultError, int]:
+def ask(script: Script, *, call: ChatCall = CALL, **options: object) -> tuple[ChatReply | AuscultError, int]:
     """What became of one request, and how often it was sent."""
-    with serving(script) as served:
-        client = ChatClient(Endpoint(**{"base_url": served.url, "key": Secret(KEY), "timeout_s": 5.0, **how}))
+    with serving(script) as server:
+        client = ChatClient(Endpoint(**{"base_url": server.url, "key": Secret(KEY), "timeout_s": 5.0, **options}))
         try:
-            found: ChatReply | AuscultError = client.ask(call)
+            result: ChatReply | AuscultError = client.ask(call)
         except AuscultError as error:
-            found = error
+            result = error
         finally:
             client.close()
-        return found, len(served.bodies)
+        return result, len(server.bodies)
 
 
 def test_a_reply_has_text_tokens_and_model() -> None:
-    found, sent = ask(lambda *_: completed("a dog"))
-    assert isinstance(found, ChatReply)
-    assert (found.text, found.finish, found.model, found.tries, sent) == ("a dog", "stop", "served-1", 1, 1)
-    assert found.tokens == Tokens(sent=12, received=3)
+    result, n_requests = ask(lambda *_: completed("a dog"))
+    assert isinstance(result, ChatReply)
+    assert (result.text, result.finish, result.model, result.tries, n_requests) == ("a dog", "stop", "served-1", 1, 1)
+    assert result.tokens == Tokens(sent=12, received=3)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_reply_has_text_tokens_and_model() -> None:
     ],
 )
 def test_what_is_no_completed_chat_is_tried_again(bad: bytes) -> None:
-    found, sent = ask(after(bad))
-    assert isinstance(found, ChatReply), found
-    assert (found.text, found.tries, sent) == ("yes", 2, 2)
+    result, n_requests = ask(after(bad))
+    assert isinstance(result, ChatReply), result
+    assert (result.text, result.tries, n_requests) == ("yes", 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -104,32 +104,32 @@ def test_what_is_no_completed_chat_is_tried_again(bad: bytes) -> None:
     ],
 )
 def test_a_completed_reply_is_one_even_without_an_answer(answer: bytes, text: str) -> None:
-    found, sent = ask(lambda *_: answer)
-    assert isinstance(found, ChatReply), found
-    assert (found.text, sent) == (text, 1)
+    result, n_requests = ask(lambda *_: answer)
+    assert isinstance(result, ChatReply), result
+    assert (result.text, n_requests) == (text, 1)
 
 
-@pytest.mark.parametrize("named", ["seconds", "milliseconds", "date"])
-def test_retry_after_is_honoured(named: str) -> None:
+@pytest.mark.parametrize("header_form", ["seconds", "milliseconds", "date"])
+def test_retry_after_is_honoured(header_form: str) -> None:
     headers = {
         "seconds": {"Retry_After": "1"},
         "milliseconds": {"Retry_After_Ms": "900"},
         "date": {"Retry_After": format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)},
-    }[named]
-    with serving(after(refused(429, "slow down", **headers))) as served:
-        client = ChatClient(Endpoint(base_url=served.url))
+    }[header_form]
+    with serving(after(refused(429, "slow down", **headers))) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
         assert client.ask(CALL).tries == 2
         client.close()
-    assert served.times[1] - served.times[0] >= 0.85
+    assert server.times[1] - server.times[0] >= 0.85
 
 
 def test_a_wait_beyond_the_limit_fails_at_once() -> None:
-    begun = time.monotonic()
-    found, sent = ask(lambda *_: refused(429, "come back tomorrow", Retry_After="86400"))
-    assert isinstance(found, InputError)
-    assert sent == 1
-    assert "86400 s" in found.message
-    assert time.monotonic() - begun < 5
+    start_s = time.monotonic()
+    result, n_requests = ask(lambda *_: refused(429, "come back tomorrow", Retry_After="86400"))
+    assert isinstance(result, InputError)
+    assert n_requests == 1
+    assert "86400 s" in result.message
+    assert time.monotonic() - start_s < 5
 
 
 def test_slow_answers_fail_in_time() -> None:
@@ -139,23 +139,25 @@ def test_slow_answers_fail_in_time() -> None:
         hold.wait(10)
         return completed("late")
 
-    begun = time.monotonic()
-    found, sent = ask(script, timeout_s=0.3, tries=2)
+    start_s = time.monotonic()
+    result, n_requests = ask(script, timeout_s=0.3, tries=2)
     hold.set()
-    assert isinstance(found, InputError)
-    assert (sent, "no answer in 0.3 s" in found.message) == (2, True)
-    assert time.monotonic() - begun < 5
+    assert isinstance(result, InputError)
+    assert (n_requests, "no answer in 0.3 s" in result.message) == (2, True)
+    assert time.monotonic() - start_s < 5
 
 
-@pytest.mark.parametrize("whole", [b"HTTP/1.1 200 OK\r\nX-Slow: " + 100 * b"x", http(b"", length=100) + 100 * b"x"])
-def test_an_answer_that_drips_fails_in_time(whole: bytes) -> None:
+@pytest.mark.parametrize(
+    "answer_bytes", [b"HTTP/1.1 200 OK\r\nX-Slow: " + 100 * b"x", http(b"", length=100) + 100 * b"x"]
+)
+def test_an_answer_that_drips_fails_in_time(answer_bytes: bytes) -> None:
     """Each byte comes well within the time of one try, in the headers or in the body."""
     over = threading.Event()
 
     class Dripping(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             self.request.recv(1 << 16)
-            for byte in whole:
+            for byte in answer_bytes:
                 if over.wait(0.1):
                     return
                 self.request.sendall(bytes([byte]))
@@ -166,59 +168,59 @@ def test_an_answer_that_drips_fails_in_time(whole: bytes) -> None:
         client = ChatClient(
             Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=0.5, tries=1)
         )
-        begun = time.monotonic()
+        start_s = time.monotonic()
         with pytest.raises(InputError, match=r"no answer in 0\.5 s"):
             client.ask(CALL)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - start_s < 5
         over.set()
         client.close()
         server.shutdown()
 
 
 def test_ten_megabytes_are_not_read() -> None:
-    found, sent = ask(lambda *_: completed("x" * 10_000_000))
-    assert isinstance(found, InputError)
-    assert (sent, "more than 8,388,608 bytes" in found.message) == (1, True)
+    result, n_requests = ask(lambda *_: completed("x" * 10_000_000))
+    assert isinstance(result, InputError)
+    assert (n_requests, "more than 8,388,608 bytes" in result.message) == (1, True)
 
 
 def test_a_long_reply_is_cut() -> None:
-    found, _ = ask(lambda *_: completed("x" * 2_000_000))
-    assert isinstance(found, ChatReply)
-    assert len(found.text) == 100_000
+    result, _ = ask(lambda *_: completed("x" * 2_000_000))
+    assert isinstance(result, ChatReply)
+    assert len(result.text) == 100_000
 
 
 def test_a_streamed_reply_is_put_together() -> None:
-    found, _ = ask(lambda *_: events("a ", "dog ", "barks"), call=STREAMED)
-    assert isinstance(found, ChatReply)
-    assert (found.text, found.finish, found.tokens) == ("a dog barks", "stop", Tokens(sent=12, received=3))
+    result, _ = ask(lambda *_: events("a ", "dog ", "barks"), call=STREAMED)
+    assert isinstance(result, ChatReply)
+    assert (result.text, result.finish, result.tokens) == ("a dog barks", "stop", Tokens(sent=12, received=3))
 
 
 def test_line_marks_within_a_piece_end_no_event() -> None:
     piece = json.dumps({"choices": [{"delta": {"content": "a\u2028b\x85c"}}]}, ensure_ascii=False)
     body = f"data: {piece}\r\n\r\ndata: [DONE]\r\n\r\n".encode()
-    found, _ = ask(lambda *_: http(body), call=STREAMED)
-    assert isinstance(found, ChatReply)
-    assert found.text == "a\u2028b\x85c"
+    result, _ = ask(lambda *_: http(body), call=STREAMED)
+    assert isinstance(result, ChatReply)
+    assert result.text == "a\u2028b\x85c"
 
 
 @pytest.mark.parametrize("bad", [events("a do", end=False), http(b'data: {"error": {"message": "x"}}\n\n'), http(b"")])
 def test_a_stream_without_its_end_is_tried_again(bad: bytes) -> None:
-    found, sent = ask(lambda number, _: events("whole") if number else bad, call=STREAMED)
-    assert isinstance(found, ChatReply)
-    assert (found.text, sent) == ("whole", 2)
+    result, n_requests = ask(lambda number, _: events("whole") if number else bad, call=STREAMED)
+    assert isinstance(result, ChatReply)
+    assert (result.text, n_requests) == ("whole", 2)
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_request_that_is_wrong_is_not_sent_again(status: int) -> None:
-    found, sent = ask(lambda *_: refused(status, "no audio here"))
-    assert type(found) is InputError
-    assert (sent, "no audio here" in found.message) == (1, True)
+    result, n_requests = ask(lambda *_: refused(status, "no audio here"))
+    assert type(result) is InputError
+    assert (n_requests, "no audio here" in result.message) == (1, True)
 
 
 def test_no_redirection_is_followed() -> None:
     with serving(lambda *_: completed("elsewhere")) as other:
-        found, _ = ask(lambda *_: http(b"", status=307, Location=f"{other.url}/chat/completions"))
-        assert isinstance(found, InputError)
+        result, _ = ask(lambda *_: http(b"", status=307, Location=f"{other.url}/chat/completions"))
+        assert isinstance(result, InputError)
         assert other.bodies == []
 
 
@@ -227,14 +229,14 @@ def test_no_redirection_is_followed() -> None:
     [refused(401, "wrong key"), refused(403), refused(404, "no such model"), refused(429, code="insufficient_quota")],
 )
 def test_what_no_request_can_pass_ends_the_run(answer: bytes) -> None:
-    found, sent = ask(lambda *_: answer)
-    assert isinstance(found, EndpointError)
-    assert sent == 1
+    result, n_requests = ask(lambda *_: answer)
+    assert isinstance(result, EndpointError)
+    assert n_requests == 1
 
 
 def test_a_model_that_replied_survives_a_403() -> None:
-    with serving(lambda number, _: refused(403, "moderated") if number == 1 else completed("yes")) as served:
-        client = ChatClient(Endpoint(base_url=served.url))
+    with serving(lambda number, _: refused(403, "moderated") if number == 1 else completed("yes")) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
         client.ask(CALL)
         with pytest.raises(InputError):
             client.ask(CALL)
@@ -245,16 +247,16 @@ def test_a_model_that_replied_survives_a_403() -> None:
 def test_a_dead_endpoint_ends_the_run_for_all_threads() -> None:
     client = ChatClient(Endpoint(base_url="http://127.0.0.1:9/v1", tries=1, connections=4))
 
-    def one(_: int) -> str:
+    def error_name(_: int) -> str:
         try:
             return client.ask(CALL).text
         except AuscultError as error:
             return type(error).__name__
 
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(one, range(30)))
-    assert found.count("InputError") <= 9
-    assert found[-1] == "EndpointError"
+        error_names = list(threads.map(error_name, range(30)))
+    assert error_names.count("InputError") <= 9
+    assert error_names[-1] == "EndpointError"
     client.close()
 
 
@@ -263,34 +265,34 @@ def test_closing_wakes_who_waits() -> None:
         threading.Timer(1.0, client.close).start()  # a slow machine may take that long to read the answer
         return refused(429, Retry_After="60")
 
-    with serving(script) as served:
-        client = ChatClient(Endpoint(base_url=served.url))
-        begun = time.monotonic()
+    with serving(script) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
+        start_s = time.monotonic()
         with pytest.raises(EndpointError):
             client.ask(CALL)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - start_s < 10
 
 
 def test_a_budget_is_never_passed_by_parallel_requests() -> None:
     price = Price(sent=1e4, received=1e4)  # a request costs at most 1.5 USD, and then .15
     spending = Spending(budget=3.0)
-    with serving(lambda *_: completed("yes")) as served:
-        client = ChatClient(Endpoint(base_url=served.url, connections=8), price=price, spending=spending)
+    with serving(lambda *_: completed("yes")) as server:
+        client = ChatClient(Endpoint(base_url=server.url, connections=8), price=price, spending=spending)
 
-        def one(_: int) -> float:
+        def cost_of_request(_: int) -> float:
             try:
                 return client.ask(CALL).cost or 0.0
             except BudgetSpent:
                 return -1.0
 
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(one, range(60)))
+            costs = list(threads.map(cost_of_request, range(60)))
         client.close()
-    paid = [cost for cost in found if cost >= 0]
+    paid = [cost for cost in costs if cost >= 0]
     assert sum(paid) == pytest.approx(spending.spent)
     assert 1.0 < spending.spent <= 3.0
-    assert len(served.bodies) == len(paid)
-    assert -1.0 in found
+    assert len(server.bodies) == len(paid)
+    assert -1.0 in costs
 
 
 def test_a_budget_needs_a_price() -> None:
@@ -302,9 +304,9 @@ def test_a_budget_needs_a_price() -> None:
     "url", ["http://me:secret@host/v1", "https://host/v1?key=abc", "file:///etc/passwd", "host:80/v1", "http:///v1"]
 )
 def test_an_address_that_holds_a_key_or_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UsageError) as found:
+    with pytest.raises(UsageError) as error:
         Endpoint(base_url=url)
-    assert "secret" not in str(found.value)
+    assert "secret" not in str(error.value)
 
 
 def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
@@ -318,33 +320,33 @@ def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture, cap
         http(KEY.encode()),
         b"",
     ]  # fmt: skip
-    shown: list[str] = []
+    texts: list[str] = []
     for answer in echo:
-        with serving(lambda *_, answer=answer: answer) as served:
-            client = ChatClient(Endpoint(base_url=served.url, key=Secret(KEY), tries=1))
+        with serving(lambda *_, answer=answer: answer) as server:
+            client = ChatClient(Endpoint(base_url=server.url, key=Secret(KEY), tries=1))
             try:
-                shown.append(repr(client.ask(CALL)))
+                texts.append(repr(client.ask(CALL)))
             except AuscultError as error:
-                shown += [str(error), repr(error), *traceback.format_exception(error)]
-            shown += [
+                texts += [str(error), repr(error), *traceback.format_exception(error)]
+            texts += [
                 repr(client),
                 repr(client.endpoint),
             ]
             client.close()
-            assert served.headers[0]["authorization"] == f"Bearer {KEY}"
-            assert KEY not in json.dumps(served.bodies)
+            assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+            assert KEY not in json.dumps(server.bodies)
     out, err = capfd.readouterr()
-    everything = "\n".join([*shown, caplog.text, out, err])
-    assert KEY not in everything
-    assert "***" in everything
+    all_text = "\n".join([*texts, caplog.text, out, err])
+    assert KEY not in all_text
+    assert "***" in all_text
 
 
 @pytest.mark.parametrize("placeholder", ["EMPTY", "1", "none"])
 def test_a_placeholder_for_a_key_changes_no_reply(placeholder: str) -> None:
     text = '{"dog": 1, "none": "EMPTY"}'
-    found, _ = ask(lambda *_: completed(text), key=Secret(placeholder))
-    assert isinstance(found, ChatReply)
-    assert (found.text, found.tokens) == (text, Tokens(sent=12, received=3))
+    result, _ = ask(lambda *_: completed(text), key=Secret(placeholder))
+    assert isinstance(result, ChatReply)
+    assert (result.text, result.tokens) == (text, Tokens(sent=12, received=3))
 
 
 def test_an_error_shows_neither_the_key_nor_the_login_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,10 +357,10 @@ def test_an_error_shows_neither_the_key_nor_the_login_of_a_proxy(monkeypatch: py
 
     monkeypatch.setattr(httpx2.HTTPTransport, "handle_request", fails)
     client = ChatClient(Endpoint(base_url="http://127.0.0.1:9/v1", key=Secret(KEY), tries=1))
-    with pytest.raises(InputError, match="407") as found:
+    with pytest.raises(InputError, match="407") as error:
         client.ask(CALL)
     client.close()
-    assert "http://***@proxy:3128/ for ***" in str(found.value)
+    assert "http://***@proxy:3128/ for ***" in str(error.value)
 
 
 def test_a_body_that_stalls_ends_in_time() -> None:
@@ -378,10 +380,10 @@ def test_a_body_that_stalls_ends_in_time() -> None:
         client = ChatClient(
             Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=3.0, tries=1)
         )
-        begun = time.monotonic()
+        start_s = time.monotonic()
         with pytest.raises(InputError, match=r"no answer in 3 s"):
             client.ask(CALL)
-        took_s = time.monotonic() - begun
+        took_s = time.monotonic() - start_s
         hold.set()
         client.close()
         server.shutdown()
@@ -391,8 +393,8 @@ def test_a_body_that_stalls_ends_in_time() -> None:
 def test_nothing_of_the_environment_is_sent_beside_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "from-the-environment")
-    with serving(lambda *_: completed("yes")) as served:
-        client = ChatClient(Endpoint(base_url=served.url))
+    with serving(lambda *_: completed("yes")) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
         client.ask(CALL)
         client.close()
-    assert "from-the-environment" not in json.dumps(served.headers)
+    assert "from-the-environment" not in json.dumps(server.headers)

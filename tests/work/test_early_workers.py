@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import worker_functions as wf
-from test_pool import gone
+from test_pool import is_gone
 
 from auscult.errors import AuscultError
 from auscult.work import EarlyWorkers, Task, run_tasks
@@ -37,7 +37,7 @@ def test_what_warmed_up_does_the_tasks(tmp_path: Path, waits: bool) -> None:
         first, doubled = run(early, [("pid",), ("double", 4)])
         assert (warmed(tmp_path, count=1), doubled) == ([first], 8)
         assert run(early, [("pid",)]) != [first]  # a second run starts its own
-    assert gone(first)
+    assert is_gone(first)
 
 
 def test_the_others_are_started_as_they_are_needed(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_gets_no_task_ends(tmp_path: Path, runs: bool) -> None:
         if runs:
             assert run(early, [], workers=2) == []
     assert len(pids) == 2
-    assert all(map(gone, pids))
+    assert all(map(is_gone, pids))
 
 
 def test_a_warm_up_that_fails_is_an_error() -> None:

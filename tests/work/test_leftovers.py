@@ -32,17 +32,17 @@ def test_what_the_dead_left_goes_and_nothing_else(scratch: Path, dead: int, tmp_
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").touch()
-    left = scratch / f"auscult-worker-{dead}-abc"
-    (left / "deep").mkdir(parents=True)
-    (left / "deep" / "file").touch()
-    (left / "link").symlink_to(outside)
+    leftover = scratch / f"auscult-worker-{dead}-abc"
+    (leftover / "deep").mkdir(parents=True)
+    (leftover / "deep" / "file").touch()
+    (leftover / "link").symlink_to(outside)
     stay = [f"auscult-worker-{os.getpid()}-abc", "auscult-worker-x-abc", f"other-{dead}-abc", "auscult-worker-0-a"]
     for name in stay:
         (scratch / name).mkdir()
     (scratch / f"auscult-worker-{dead}-link").symlink_to(outside)
     (scratch / f"auscult-worker-{dead}-file").touch()
     remove_leftovers()
-    assert not left.exists()
+    assert not leftover.exists()
     assert sorted(path.name for path in scratch.iterdir()) == sorted(
         [*stay, f"auscult-worker-{dead}-link", f"auscult-worker-{dead}-file"]
     )

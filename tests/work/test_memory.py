@@ -34,7 +34,7 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     limit = time.monotonic() + 5
     while is_there(pid) and time.monotonic() < limit:
         time.sleep(0.01)
@@ -53,24 +53,24 @@ def test_a_task_that_takes_too_much_is_stopped_and_costs_itself(payload: tuple[A
 def test_a_worker_that_threads_share_is_replaced_and_says_whether_the_cause_is_known() -> None:
     with closing(SharedWorker(mf.make, stage="work", memory_mb=200, setup_s=60.0)) as shared:
         with ThreadPoolExecutor(3) as threads:
-            found = list(threads.map(shared, [("keep and wait", 1), ("keep and wait", 400), ("keep and wait", 2)]))
-        assert all(isinstance(one, FailedTogether) for one in found)
+            outcomes = list(threads.map(shared, [("keep and wait", 1), ("keep and wait", 400), ("keep and wait", 2)]))
+        assert all(isinstance(outcome, FailedTogether) for outcome in outcomes)
         alone = shared(("keep and wait", 400))
         assert type(alone) is Failed
         assert alone.error.error == "took more memory than the limit of 200 MB and was stopped"
         assert shared(("where",)) == str(Path.cwd()), "another process goes on"
-        raised, pid = shared(("unknown",)), shared(("keep", 1))
-        assert isinstance(raised, Failed)
-        assert raised.error.error.startswith("AssertionError: ('unknown',)")
+        failure, pid = shared(("unknown",)), shared(("keep", 1))
+        assert isinstance(failure, Failed)
+        assert failure.error.error.startswith("AssertionError: ('unknown',)")
         assert isinstance(pid, int)
-    assert gone(pid)
+    assert is_gone(pid)
 
 
 def test_a_call_of_a_shared_worker_that_takes_too_long_has_failed_and_another_goes_on() -> None:
     with closing(SharedWorker(mf.make, stage="work", memory_mb=200, setup_s=60.0, timeout_s=0.5)) as shared:
-        late = shared(("keep and wait", 1))
-        assert isinstance(late, Failed)
-        assert "0.5 s" in late.error.error
+        outcome = shared(("keep and wait", 1))
+        assert isinstance(outcome, Failed)
+        assert "0.5 s" in outcome.error.error
         assert isinstance(shared(("keep", 1)), int)
 
 
@@ -84,7 +84,7 @@ def test_a_leak_from_task_to_task_costs_none() -> None:
     pids = run([("keep", 30)] * 10, memory_mb=200)
     assert not any(isinstance(pid, Failed) for pid in pids)
     assert 2 <= len(set(pids)) <= 5
-    assert all(gone(pid) for pid in pids)
+    assert all(is_gone(pid) for pid in pids)
 
 
 def test_a_worker_that_is_large_from_the_start_stays() -> None:
@@ -110,14 +110,14 @@ def test_impossible_limits_are_refused(memory_mb: int) -> None:
 
 def test_what_a_worker_leaves_behind_goes_with_it() -> None:
     child, folder = run([("leave behind",)])[0]
-    assert gone(child)
+    assert is_gone(child)
     assert not Path(folder).exists()
 
 
 def test_a_child_that_outlives_its_worker_does_not_hold_up_the_others() -> None:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     outcomes = run([("hold the pipe",), ("where",)])
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - start_s < 20
     assert outcomes[0].error.error == "the worker process died (exit status 5)"
     assert outcomes[1] == str(Path.cwd())
 
@@ -132,9 +132,9 @@ def test_memory_of_this_process_is_told() -> None:
 
 
 def test_a_child_that_left_the_group_is_counted_and_stopped() -> None:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     outcome = run([("stray keeps", 300)], memory_mb=200, timeout_s=20)[0]
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - start_s < 15
     assert outcome.error.error == "took more memory than the limit of 200 MB and was stopped"
 
 
@@ -143,4 +143,4 @@ def test_a_child_that_left_the_group_goes_with_its_worker(tmp_path: Path, end: s
     """It is in a session of its own, and its parent has ended."""
     note = tmp_path / "pid"
     run([("leave a stray", str(note), end)])
-    assert gone(int(note.read_text("ascii")))
+    assert is_gone(int(note.read_text("ascii")))

@@ -38,7 +38,7 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def gone(pid: int, within_s: float = 5.0) -> bool:
+def is_gone(pid: int, within_s: float = 5.0) -> bool:
     limit = time.monotonic() + within_s
     while alive(pid) and time.monotonic() < limit:
         time.sleep(0.01)
@@ -59,45 +59,50 @@ def test_no_tasks_is_no_results_and_no_process(tmp_path: Path) -> None:
 
 
 def test_the_function_is_made_once_per_worker(tmp_path: Path) -> None:
-    made = tmp_path / "made"
+    pids_file = tmp_path / "made"
     tasks = [Task(str(n), ("sleep", 0.02)) for n in range(30)]
-    list(run_tasks(partial(wf.make_counting, str(made)), tasks, workers=2))
-    pids = made.read_text("ascii").split()
+    list(run_tasks(partial(wf.make_counting, str(pids_file)), tasks, workers=2))
+    pids = pids_file.read_text("ascii").split()
     assert len(pids) == len(set(pids)) == 2
 
 
 def test_a_single_task_starts_a_single_process(tmp_path: Path) -> None:
-    made = tmp_path / "made"
-    list(run_tasks(partial(wf.make_counting, str(made)), [Task("a", ("double", 1))], workers=8))
-    assert len(made.read_text("ascii").split()) == 1
+    pids_file = tmp_path / "made"
+    list(run_tasks(partial(wf.make_counting, str(pids_file)), [Task("a", ("double", 1))], workers=8))
+    assert len(pids_file.read_text("ascii").split()) == 1
 
 
 def test_tasks_are_taken_lazily() -> None:
-    taken = 0
+    n_taken = 0
 
     def endless() -> Iterator[Task[Any]]:
-        nonlocal taken
+        nonlocal n_taken
         for number in itertools.count():
-            taken += 1
+            n_taken += 1
             yield Task(str(number), ("double", number))
 
     results = run_tasks(wf.make, endless(), workers=2)
     for count, _ in enumerate(itertools.islice(results, 50), start=1):
-        assert taken <= count + 2 * 2 + 1
+        assert n_taken <= count + 2 * 2 + 1
     results.close()  # type: ignore[attr-defined]
 
 
 def test_an_error_of_ours_keeps_its_fields() -> None:
     outcome = run([("input error",)], stage="judge")["0"]
     assert isinstance(outcome, Failed)
-    kept = outcome.error
-    assert (kept.stage, kept.error, kept.expected, kept.hint) == ("judge", "no such mask", "a PNG", "look again")
-    assert (kept.path, kept.line) == ("a/b.png", 3)
+    record = outcome.error
+    assert (record.stage, record.error, record.expected, record.hint) == (
+        "judge",
+        "no such mask",
+        "a PNG",
+        "look again",
+    )
+    assert (record.path, record.line) == ("a/b.png", 3)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize(
-    ("payload", "says"),
+    ("payload", "message"),
     [
         (("value error",), "ValueError: first line second line (at worker_functions.py:"),
         (("library error",), "ValueError: cannot reshape array of size 3 into shape (2,2) (at worker_functions.py:"),
@@ -106,10 +111,10 @@ def test_an_error_of_ours_keeps_its_fields() -> None:
         (("unspeakable",), "Unspeakable (at worker_functions.py:"),
     ],
 )
-def test_an_exception_costs_its_task_alone(payload: tuple[Any, ...], says: str, workers: int) -> None:
+def test_an_exception_costs_its_task_alone(payload: tuple[Any, ...], message: str, workers: int) -> None:
     outcomes = run([("double", 1), payload, ("double", 2)], workers=workers)
     assert (outcomes["0"], outcomes["2"]) == (2, 4)
-    assert outcomes["1"].error.error.startswith(says)
+    assert outcomes["1"].error.error.startswith(message)
     assert "\n" not in outcomes["1"].error.error
     assert outcomes["1"].error.hint
 
@@ -135,7 +140,7 @@ def test_a_payload_that_cannot_be_sent_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "says"),
+    ("payload", "message"),
     [
         (("exit", 0), "the worker process died (exit status 0)"),
         (("exit", 7), "the worker process died (exit status 7)"),
@@ -143,9 +148,9 @@ def test_a_payload_that_cannot_be_sent_is_a_failure() -> None:
         (("signal", signal.SIGSEGV), "the worker process died (signal 11, SIGSEGV)"),
     ],
 )
-def test_a_death_costs_its_task_and_the_worker_is_replaced(payload: tuple[Any, ...], says: str) -> None:
+def test_a_death_costs_its_task_and_the_worker_is_replaced(payload: tuple[Any, ...], message: str) -> None:
     outcomes = run([("double", 1), payload, ("double", 2), ("double", 3)])
-    assert outcomes["1"].error.error == says
+    assert outcomes["1"].error.error == message
     assert outcomes["1"].error.hint
     assert [outcomes[key] for key in "023"] == [2, 4, 6]
 
@@ -167,9 +172,9 @@ def test_every_task_may_kill_its_worker() -> None:
 
 @pytest.mark.parametrize("payload", [("sleep", 60), ("spin",)])
 def test_a_hang_is_stopped_at_the_limit(payload: tuple[Any, ...]) -> None:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     outcomes = run([("double", 1), payload, ("double", 2)], timeout_s=3.0)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start_s < 30
     assert outcomes["1"].error.error == "took longer than the limit of 3 s and was stopped"
     assert (outcomes["0"], outcomes["2"]) == (2, 4)
 
@@ -187,7 +192,7 @@ def test_a_killed_task_takes_its_own_processes_along(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     outcome = run([("grandchild", str(note))], timeout_s=1.0)["0"]
     assert "limit of 1 s" in outcome.error.error
-    assert gone(int(note.read_text("ascii")))
+    assert is_gone(int(note.read_text("ascii")))
 
 
 def test_what_a_plug_in_prints_or_reads_stays_off_the_callers_channels(tmp_path: Path) -> None:
@@ -201,9 +206,11 @@ def test_what_a_plug_in_prints_or_reads_stays_off_the_callers_channels(tmp_path:
         "    print(repr(result.outcome))\n",
         "utf-8",
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, input="for the caller")
-    assert done.stdout == "''\n"
-    assert sorted(done.stderr.splitlines()) == ["talk from a library", "talk from a plug-in"]
+    completed = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, input="for the caller"
+    )
+    assert completed.stdout == "''\n"
+    assert sorted(completed.stderr.splitlines()) == ["talk from a library", "talk from a plug-in"]
 
 
 def test_a_script_without_a_main_guard_is_not_run_again(tmp_path: Path) -> None:
@@ -220,10 +227,10 @@ def test_a_script_without_a_main_guard_is_not_run_again(tmp_path: Path) -> None:
         "    print(error)\n",
         "utf-8",
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert "defined in the script itself" in done.stdout
-    assert "workers=0" in done.stdout
-    assert done.stderr == ""
+    completed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "defined in the script itself" in completed.stdout
+    assert "workers=0" in completed.stdout
+    assert completed.stderr == ""
 
 
 def test_large_payloads_and_results_pass() -> None:
@@ -242,13 +249,13 @@ def test_workers_compute_on_one_processor_each() -> None:
 
 def test_an_error_of_ours_in_make_is_raised_as_it_is() -> None:
     for workers in (0, 2):
-        with pytest.raises(NothingToDo, match="no judge here") as caught:
+        with pytest.raises(NothingToDo, match="no judge here") as error:
             list(run_tasks(wf.make_nothing_to_do, [Task("a", 1)], workers=workers))
-        assert caught.value.hint == "name one"
+        assert error.value.hint == "name one"
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (wf.make_broken, r"could not be set up: KeyError: 'weights' \(at worker_functions.py:"),
         (wf.make_dying, r"died while it was being set up \(signal 9, SIGKILL\)"),
@@ -256,8 +263,8 @@ def test_an_error_of_ours_in_make_is_raised_as_it_is() -> None:
         (lambda: wf.behave, "cannot be sent to another process"),
     ],
 )
-def test_a_function_that_cannot_be_made_is_an_error_at_once(make: Any, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_a_function_that_cannot_be_made_is_an_error_at_once(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         list(run_tasks(make, (Task(str(n), ("double", n)) for n in itertools.count()), workers=2))
 
 
@@ -278,28 +285,28 @@ def test_an_error_while_listing_tasks_is_raised_and_ends_the_workers() -> None:
     with pytest.raises(OSError, match="listing broke"):
         pids.extend(result.outcome for result in run_tasks(wf.make, tasks(), workers=1))
     assert pids
-    assert all(gone(pid) for pid in pids)
+    assert all(is_gone(pid) for pid in pids)
 
 
 def test_leaving_early_ends_busy_workers_promptly() -> None:
     results = run_tasks(wf.make, [Task("pid", ("pid",)), *(Task(str(n), ("sleep", 60)) for n in range(3))], workers=2)
     pid = next(results).outcome
     assert isinstance(pid, int)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     results.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - begun < 20
-    assert gone(pid)
+    assert time.monotonic() - start_s < 20
+    assert is_gone(pid)
 
 
 def test_idle_workers_end_with_the_results() -> None:
     pids = {r.outcome for r in run_tasks(wf.make, [Task(str(n), ("pid",)) for n in range(8)], workers=2)}
-    assert all(gone(pid) for pid in pids)
+    assert all(is_gone(pid) for pid in pids)
     assert os.getpid() not in pids
 
 
 @pytest.mark.parametrize("payload", [("sleep", 60), ("spin",)])
 def test_no_worker_outlives_a_killed_caller(tmp_path: Path, payload: tuple[Any, ...]) -> None:
-    made = tmp_path / "made"
+    pids_file = tmp_path / "made"
     script = tmp_path / "caller.py"
     script.write_text(
         "import sys\n"
@@ -307,25 +314,25 @@ def test_no_worker_outlives_a_killed_caller(tmp_path: Path, payload: tuple[Any, 
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "import worker_functions as wf\n"
         "from auscult.work import Task, run_tasks\n"
-        f"make = partial(wf.make_counting, {str(made)!r})\n"
+        f"make = partial(wf.make_counting, {str(pids_file)!r})\n"
         f"list(run_tasks(make, [Task(str(n), {payload!r}) for n in range(2)], workers=2))\n",
         "utf-8",
     )
     caller = subprocess.Popen([sys.executable, script])
     limit = time.monotonic() + 20
-    while (not made.exists() or len(made.read_text("ascii").split()) < 2) and time.monotonic() < limit:
+    while (not pids_file.exists() or len(pids_file.read_text("ascii").split()) < 2) and time.monotonic() < limit:
         time.sleep(0.02)
     time.sleep(0.1)
     caller.kill()
     caller.wait()
-    pids = [int(pid) for pid in made.read_text("ascii").split()]
+    pids = [int(pid) for pid in pids_file.read_text("ascii").split()]
     assert len(pids) == 2
-    assert all(gone(pid) for pid in pids)
+    assert all(is_gone(pid) for pid in pids)
 
 
 def test_the_first_result_comes_soon() -> None:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     results = run_tasks(wf.make_with_cv2, [Task("a", ("double", 1))], workers=1)
     next(results)
-    assert time.monotonic() - begun < 15, "about 0.3 s on an idle machine"
+    assert time.monotonic() - start_s < 15, "about 0.3 s on an idle machine"
     results.close()  # type: ignore[attr-defined]

@@ -18,11 +18,11 @@ from auscult.work import Task, run_tasks
 
 @pytest.mark.slow
 def test_a_function_that_is_never_made_is_an_error_at_the_limit() -> None:
-    begun = time.monotonic()
-    with pytest.raises(UsageError, match=r"a worker process was not set up within 0.5 s") as caught:
+    start_s = time.monotonic()
+    with pytest.raises(UsageError, match=r"a worker process was not set up within 0.5 s") as error:
         list(run_tasks(wf.make_hanging, [Task("a", 1)], workers=1, timeout_s=30, setup_s=0.5))
-    assert time.monotonic() - begun < 20
-    assert "raise the limit" in caught.value.hint
+    assert time.monotonic() - start_s < 20
+    assert "raise the limit" in error.value.hint
 
 
 @pytest.mark.slow
@@ -35,8 +35,8 @@ def test_a_worker_that_cannot_be_replaced_is_tried_once_more_and_costs_no_task(t
     """The second load fails, as where a lock was left; the third does not."""
     tasks = [Task(str(n), task) for n, task in enumerate([("exit", 1), ("double", 1), ("double", 2)])]
     make = partial(wf.make_unless, str(tmp_path / "made"), (2,))
-    found = {result.key: result.outcome for result in run_tasks(make, tasks, workers=1)}
-    assert (found["1"], found["2"]) == (2, 4)
+    outcomes = {result.key: result.outcome for result in run_tasks(make, tasks, workers=1)}
+    assert (outcomes["1"], outcomes["2"]) == (2, 4)
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_those_that_are_ready_go_on_without_one_that_is_not(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (wf.make_broken, r"the model was not loaded: KeyError: 'weights' \(at worker_functions.py:"),
         (wf.make_dying, r"the model's process died while it was being loaded \(signal 9, SIGKILL\)"),
@@ -69,11 +69,11 @@ def test_those_that_are_ready_go_on_without_one_that_is_not(tmp_path: Path) -> N
     ],
     ids=["raises", "dies", "hangs"],
 )
-def test_a_model_that_is_not_loaded_is_called_so(make: Any, says: str) -> None:
-    with pytest.raises(UsageError, match=says) as caught:
-        list(run_tasks(make, [Task("a", 1)], workers=1, setup_s=0.4 if "within" in says else None, stage="predict"))
-    assert "doctor" not in caught.value.hint
-    assert "--timeout" in caught.value.hint or "the other models went on" in caught.value.hint
+def test_a_model_that_is_not_loaded_is_called_so(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
+        list(run_tasks(make, [Task("a", 1)], workers=1, setup_s=0.4 if "within" in message else None, stage="predict"))
+    assert "doctor" not in error.value.hint
+    assert "--timeout" in error.value.hint or "the other models went on" in error.value.hint
 
 
 def test_a_model_that_prints_without_end_fills_no_error_output(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_model_that_prints_without_end_fills_no_error_output(tmp_path: Path) -
         "    print(result.outcome)\n",
         "utf-8",
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout == "3000000\n10\n"
-    first, _, last = done.stderr.partition("\nauscult: 2.9 MB more that was printed at one case are left out\n")
+    completed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert completed.stdout == "3000000\n10\n"
+    first, _, last = completed.stderr.partition("\nauscult: 2.9 MB more that was printed at one case are left out\n")
     assert first == "z" * (1 << 16)
     assert last == "z" * 10

@@ -21,7 +21,7 @@ print([result.outcome for result in run_tasks(worker_functions.make, tasks, work
 def printed() -> dict[str, tuple[str, str]]:
     """What the script prints, on stdout and stderr, by the setting; both sleep at the same time."""
     paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])  # noqa: PTH120
-    begun = {
+    processes = {
         seconds: subprocess.Popen(
             [sys.executable, "-c", SCRIPT],
             env={**os.environ, "PYTHONPATH": paths, "AUSCULT_STANDSTILL_S": seconds},
@@ -31,12 +31,12 @@ def printed() -> dict[str, tuple[str, str]]:
         )
         for seconds in ("0.5", "0")
     }
-    return {seconds: process.communicate() for seconds, process in begun.items()}
+    return {seconds: process.communicate() for seconds, process in processes.items()}
 
 
 def test_stacks_are_printed_where_nothing_happens_for_long(printed: dict[str, tuple[str, str]]) -> None:
-    told, stacks = printed["0.5"]
-    assert told == "[1.5, 1.5]\n"
+    stdout, stacks = printed["0.5"]
+    assert stdout == "[1.5, 1.5]\n"
     assert stacks.count("Timeout (0:00:00.500000)!") == 2  # one of each process, though both tasks are long
     assert "in behave" in stacks
     assert "in _wait" in stacks

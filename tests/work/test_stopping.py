@@ -70,7 +70,7 @@ def test_a_command_that_is_stopped_takes_everything_along(tmp_path: Path, number
     worker, program = (_wait_for(tmp_path / name) for name in ("worker", "program"))
     assert list(scratch.iterdir())
     command.send_signal(number)
-    _, said = command.communicate(timeout=20)
+    _, stderr = command.communicate(timeout=20)
     assert command.returncode == code
     limit = time.monotonic() + 5
     while (_alive(worker) or _alive(program)) and time.monotonic() < limit:
@@ -78,5 +78,5 @@ def test_a_command_that_is_stopped_takes_everything_along(tmp_path: Path, number
     assert not _alive(worker)
     assert not _alive(program)
     if number != signal.SIGKILL:
-        assert "stopped; what was done is kept" in said
+        assert "stopped; what was done is kept" in stderr
         assert not list(scratch.iterdir())

@@ -18,51 +18,57 @@ TASKS = [Task(str(number), number) for number in range(20)]
 
 
 def test_what_is_under_way_is_stored_when_the_caller_leaves() -> None:
-    begun: list[int] = []
-    stored: list[str] = []
+    started_numbers: list[int] = []
+    stored_keys: list[str] = []
 
     def slow(number: int) -> int:
-        begun.append(number)
+        started_numbers.append(number)
         time.sleep(0.2 if number else 0.0)
         return number
 
-    made = run_threads(lambda: slow, TASKS, threads=4, stage="ask", store=lambda result: stored.append(result.key))
-    next(made)
-    made.close()  # as an exception or Ctrl-C does in a loop
-    assert 1 < len(begun) < len(TASKS)
-    assert sorted(stored, key=int) == [str(number) for number in sorted(begun)]
+    results = run_threads(
+        lambda: slow, TASKS, threads=4, stage="ask", store=lambda result: stored_keys.append(result.key)
+    )
+    next(results)
+    results.close()  # as an exception or Ctrl-C does in a loop
+    assert 1 < len(started_numbers) < len(TASKS)
+    assert sorted(stored_keys, key=int) == [str(number) for number in sorted(started_numbers)]
 
 
 def test_a_result_is_stored_before_it_is_taken() -> None:
-    stored: list[str] = []
-    made = run_threads(lambda: lambda x: x, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key))
-    with closing(made):
-        next(made)
+    stored_keys: list[str] = []
+    results = run_threads(
+        lambda: lambda x: x, TASKS, threads=2, stage="ask", store=lambda result: stored_keys.append(result.key)
+    )
+    with closing(results):
+        next(results)
         until = time.monotonic() + 5
-        while len(stored) < 4 and time.monotonic() < until:
+        while len(stored_keys) < 4 and time.monotonic() < until:
             time.sleep(0.01)
-        assert len(stored) >= 4  # twice as many as threads are done ahead of who takes them
+        assert len(stored_keys) >= 4  # twice as many as threads are done ahead of who takes them
 
 
 def test_nothing_is_stored_once_the_caller_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "LEAVE_S", 0.05)
-    stored: list[str] = []
-    held, ended = Event(), Event()
+    stored_keys: list[str] = []
+    release, ended = Event(), Event()
 
     def hangs(number: int) -> int:
         if number:
-            held.wait(5)
+            release.wait(5)
             ended.set()
         return number
 
-    made = run_threads(lambda: hangs, TASKS, threads=2, stage="ask", store=lambda result: stored.append(result.key))
-    next(made)
-    made.close()
-    assert stored == ["0"]
-    held.set()
+    results = run_threads(
+        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda result: stored_keys.append(result.key)
+    )
+    next(results)
+    results.close()
+    assert stored_keys == ["0"]
+    release.set()
     assert ended.wait(5)
     time.sleep(0.05)
-    assert stored == ["0"]
+    assert stored_keys == ["0"]
 
 
 def test_an_error_of_storing_is_raised_and_one_of_a_task_is_a_result() -> None:
@@ -71,8 +77,8 @@ def test_an_error_of_storing_is_raised_and_one_of_a_task_is_a_result() -> None:
             raise ValueError(number)
         return number
 
-    found = list(run_threads(lambda: odd, TASKS, threads=3, stage="ask"))
-    assert sum(isinstance(result.outcome, Failed) for result in found) == len(TASKS) // 2
+    results = list(run_threads(lambda: odd, TASKS, threads=3, stage="ask"))
+    assert sum(isinstance(result.outcome, Failed) for result in results) == len(TASKS) // 2
 
     def full(_: TaskResult[int]) -> None:
         raise OutputError("the disk is full")
@@ -82,23 +88,23 @@ def test_an_error_of_storing_is_raised_and_one_of_a_task_is_a_result() -> None:
 
 
 def test_a_task_that_hangs_is_failed_and_the_others_go_on() -> None:
-    held, stored = Event(), list[str]()
+    release, stored_keys = Event(), list[str]()
 
     def hangs(number: int) -> int:
         if number in {0, 1, 7}:  # as many as threads, and one for a thread that took a place
-            held.wait(20)
+            release.wait(20)
         return number
 
-    begun = time.monotonic()
-    made = run_threads(
-        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key), timeout_s=1.5
+    start_s = time.monotonic()
+    results = run_threads(
+        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda result: stored_keys.append(result.key), timeout_s=1.5
     )
-    found = {result.key: result.outcome for result in made}
-    assert time.monotonic() - begun < 10
-    held.set()
+    outcomes = {result.key: result.outcome for result in results}
+    assert time.monotonic() - start_s < 10
+    release.set()
     time.sleep(0.05)
-    assert sorted(stored, key=int) == sorted(found, key=int) == [task.key for task in TASKS]
-    assert {key for key, outcome in found.items() if isinstance(outcome, Failed)} == {"0", "1", "7"}
-    failed = found["7"]
+    assert sorted(stored_keys, key=int) == sorted(outcomes, key=int) == [task.key for task in TASKS]
+    assert {key for key, outcome in outcomes.items() if isinstance(outcome, Failed)} == {"0", "1", "7"}
+    failed = outcomes["7"]
     assert isinstance(failed, Failed)
     assert "1.5 s" in failed.error.error
