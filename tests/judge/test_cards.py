@@ -22,7 +22,7 @@ def a_judge(name: str, path: Path | None = None) -> Any:
     return SimpleNamespace(name=name, meta=JUDGE.meta, **({} if path is None else {"card": path}))
 
 
-def found(set_name: str, metric: str, row: str = "masks.cues.v1") -> Result:
+def result_of(set_name: str, metric: str, row: str = "masks.cues.v1") -> Result:
     return next(result for result in CARD.results if (result.set, result.metric, result.row) == (set_name, metric, row))
 
 
@@ -44,7 +44,7 @@ def test_every_number_stands_beside_the_baselines() -> None:
         if result.value is not None and result.low is not None and result.high is not None:
             assert result.low <= result.high
         for row in ("always-perfect", "constant-IoU"):
-            assert found(result.set, result.metric, row).n == result.n
+            assert result_of(result.set, result.metric, row).n == result.n
     assert {result.set for result in CARD.results} == set(CARD.sets)
     assert {
         result.metric.split(".")[0].removesuffix("_five").removesuffix("_all_six") for result in CARD.results
@@ -53,25 +53,27 @@ def test_every_number_stands_beside_the_baselines() -> None:
 
 @pytest.mark.parametrize("set_name", ["coco_test", "coco_test_with_others", "davis_test", "davis_test_real"])
 def test_it_is_better_than_knowing_nothing(set_name: str) -> None:
-    ours, one, constant = (found(set_name, "rmse", row).value for row in (JUDGE.name, "always-perfect", "constant-IoU"))
-    assert ours is not None
-    assert one is not None
+    own_rmse, perfect_rmse, constant = (
+        result_of(set_name, "rmse", row).value for row in (JUDGE.name, "always-perfect", "constant-IoU")
+    )
+    assert own_rmse is not None
+    assert perfect_rmse is not None
     assert constant is not None
-    assert ours < constant
-    assert ours < one
+    assert own_rmse < constant
+    assert own_rmse < perfect_rmse
 
 
 def test_a_judge_without_a_card_is_refused() -> None:
-    with pytest.raises(UsageError, match="has no quality card") as caught:
+    with pytest.raises(UsageError, match="has no quality card") as error:
         require_card(a_judge("masks.other.v1"))
-    assert "measured card" in caught.value.hint
+    assert "measured card" in error.value.hint
 
 
 def test_a_plug_ins_own_card_is_read(tmp_path: Path) -> None:
     path = tmp_path / "card.json"
-    own = replace(CARD, judge="masks.own.v1", results=(replace(CARD.results[0], row="masks.own.v1"),))
-    path.write_text(json.dumps(own.as_json()))
-    assert require_card(a_judge("masks.own.v1", path)) == own
+    own_card = replace(CARD, judge="masks.own.v1", results=(replace(CARD.results[0], row="masks.own.v1"),))
+    path.write_text(json.dumps(own_card.as_json()))
+    assert require_card(a_judge("masks.own.v1", path)) == own_card
 
 
 @pytest.mark.parametrize(

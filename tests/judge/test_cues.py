@@ -46,20 +46,20 @@ def cues(mask: Mask, *, frame: Frame = FRAME, others: tuple[Mask, ...] = ()) -> 
 
 @pytest.mark.parametrize("radius", [50, 53, 56])
 def test_the_edge_is_outside_a_mask_that_is_too_small(radius: int) -> None:
-    found = cues(disc(radius))
+    cue_of = cues(disc(radius))
     thickness = radius / 2
-    assert found["peak_offset"] == pytest.approx((60 - radius) / thickness, abs=0.06)
-    assert found["peak_outside_share"] > 0.8
-    assert found["peak_inside_share"] < 0.2
-    assert found["edge_on"] < cues(TRUE)["edge_on"]
+    assert cue_of["peak_offset"] == pytest.approx((60 - radius) / thickness, abs=0.06)
+    assert cue_of["peak_outside_share"] > 0.8
+    assert cue_of["peak_inside_share"] < 0.2
+    assert cue_of["edge_on"] < cues(TRUE)["edge_on"]
 
 
 @pytest.mark.parametrize("radius", [64, 67, 70])
 def test_the_edge_is_inside_a_mask_that_is_too_large(radius: int) -> None:
-    found = cues(disc(radius))
-    assert found["peak_offset"] == pytest.approx((60 - radius) / (radius / 2), abs=0.06)
-    assert found["peak_inside_share"] > 0.8
-    assert found["peak_outside_share"] < 0.2
+    cue_of = cues(disc(radius))
+    assert cue_of["peak_offset"] == pytest.approx((60 - radius) / (radius / 2), abs=0.06)
+    assert cue_of["peak_inside_share"] > 0.8
+    assert cue_of["peak_outside_share"] < 0.2
 
 
 def test_an_outline_far_from_any_edge_is_unsupported() -> None:
@@ -68,11 +68,11 @@ def test_an_outline_far_from_any_edge_is_unsupported() -> None:
 
 
 def test_the_edge_is_on_a_perfect_outline() -> None:
-    found = cues(TRUE)
-    assert abs(found["peak_offset"]) < 0.05
-    assert found["peak_on_share"] > 0.95
-    assert found["edge_on"] > max(found["edge_outside"], found["edge_inside"]) + 0.5
-    assert found["run_outside"] == found["run_inside"] == 0
+    cue_of = cues(TRUE)
+    assert abs(cue_of["peak_offset"]) < 0.05
+    assert cue_of["peak_on_share"] > 0.95
+    assert cue_of["edge_on"] > max(cue_of["edge_outside"], cue_of["edge_inside"]) + 0.5
+    assert cue_of["run_outside"] == cue_of["run_inside"] == 0
 
 
 def test_colour_says_on_which_side_the_mask_is_wrong() -> None:
@@ -87,12 +87,12 @@ def test_holes_are_counted_and_measured() -> None:
     mask = TRUE.copy()
     mask[100:120, 130:150] = False
     mask[130:140, 165:175] = False
-    found = cues(mask)
-    assert found["hole_count"] == pytest.approx(np.log(3), abs=1e-6)
-    assert found["hole_share"] ** 2 == pytest.approx(500 / mask.sum(), rel=0.1)
-    assert found["hole_largest"] ** 2 == pytest.approx(400 / mask.sum(), rel=0.1)
-    assert found["hole_regularity"] > 0.8
-    assert found["hole_edge_support"] < -1
+    cue_of = cues(mask)
+    assert cue_of["hole_count"] == pytest.approx(np.log(3), abs=1e-6)
+    assert cue_of["hole_share"] ** 2 == pytest.approx(500 / mask.sum(), rel=0.1)
+    assert cue_of["hole_largest"] ** 2 == pytest.approx(400 / mask.sum(), rel=0.1)
+    assert cue_of["hole_regularity"] > 0.8
+    assert cue_of["hole_edge_support"] < -1
     assert cues(TRUE)["hole_count"] == 0
 
 
@@ -103,10 +103,10 @@ def test_an_edge_supports_a_true_hole() -> None:
 
 def test_a_second_part_is_seen() -> None:
     other = disc(25, x=270)
-    found = cues(TRUE | other)
-    assert found["part_count"] == pytest.approx(np.log(2), abs=1e-6)
-    assert found["part_second"] ** 2 == pytest.approx(other.sum() / (TRUE | other).sum(), rel=0.05)
-    assert found["solidity"] < cues(TRUE)["solidity"]
+    cue_of = cues(TRUE | other)
+    assert cue_of["part_count"] == pytest.approx(np.log(2), abs=1e-6)
+    assert cue_of["part_second"] ** 2 == pytest.approx(other.sum() / (TRUE | other).sum(), rel=0.05)
+    assert cue_of["solidity"] < cues(TRUE)["solidity"]
     assert cues(TRUE)["part_second"] == 0
 
 
@@ -138,13 +138,13 @@ def test_growing_and_shrinking_round_different_corners() -> None:
 
 
 def test_straight_cuts_are_seen_but_not_the_frames_border() -> None:
-    cut = TRUE.copy()
-    cut[:, 180:] = False
-    assert cues(cut)["straight_share"] > cues(TRUE)["straight_share"] + 0.1
-    half = disc(60, x=0)
-    found = cues(half, frame=picture(half))
-    assert found["frame_contact"] > 0.2
-    assert found["straight_share"] < 0.1
+    cut_mask = TRUE.copy()
+    cut_mask[:, 180:] = False
+    assert cues(cut_mask)["straight_share"] > cues(TRUE)["straight_share"] + 0.1
+    half_mask = disc(60, x=0)
+    cue_of = cues(half_mask, frame=picture(half_mask))
+    assert cue_of["frame_contact"] > 0.2
+    assert cue_of["straight_share"] < 0.1
 
 
 def test_a_notch_is_seen() -> None:
@@ -163,17 +163,17 @@ def test_size_and_contrast() -> None:
 
 def test_another_object_inside_the_mask_is_a_merge_hint() -> None:
     other = disc(30, x=240)
-    both = TRUE | other
-    found = cues(both, others=(other,))
-    assert found["swallowed"] ** 2 == pytest.approx((other & both).sum() / both.sum(), rel=0.01)
-    assert cues(both)["swallowed"] == 0
+    both_objects = TRUE | other
+    cue_of = cues(both_objects, others=(other,))
+    assert cue_of["swallowed"] ** 2 == pytest.approx((other & both_objects).sum() / both_objects.sum(), rel=0.01)
+    assert cues(both_objects)["swallowed"] == 0
     assert cues(TRUE, others=(disc(30, x=250),))["touching"] > 0
 
 
 def test_other_candidates_for_the_same_object_are_no_others() -> None:
-    same = (disc(55), disc(66), TRUE.copy())
-    found = cues(TRUE, others=same)
-    assert found["swallowed"] == found["overlap"] == found["touching"] == 0
+    same_object = (disc(55), disc(66), TRUE.copy())
+    cue_of = cues(TRUE, others=same_object)
+    assert cue_of["swallowed"] == cue_of["overlap"] == cue_of["touching"] == 0
 
 
 def test_the_order_of_the_others_does_not_matter() -> None:
@@ -209,15 +209,20 @@ def test_every_mask_that_is_not_empty_has_finite_cues_in_range(
     if grey:
         frame[:] = frame[..., :1]
     others = (rng.random((height, width)) < 0.5, np.zeros((height, width), bool))
-    found = cues(mask, frame=frame, others=others)
-    assert list(found) == [cue.name for cue in CUES]
-    assert all(np.isfinite(value) for value in found.values())
-    assert all(cue.low <= found[cue.name] <= cue.high for cue in CUES)
+    cue_of = cues(mask, frame=frame, others=others)
+    assert list(cue_of) == [cue.name for cue in CUES]
+    assert all(np.isfinite(value) for value in cue_of.values())
+    assert all(cue.low <= cue_of[cue.name] <= cue.high for cue in CUES)
 
 
 @pytest.mark.parametrize("turn", [np.fliplr, np.flipud])
 def test_mirrored_pictures_give_nearly_the_same_cues(turn: Callable[[np.ndarray], np.ndarray]) -> None:
     mask = TRUE | disc(25, x=255)
-    there, back = cues(mask), cues(np.ascontiguousarray(turn(mask)), frame=np.ascontiguousarray(turn(FRAME)))
+    straight_cues, mirrored_cues = (
+        cues(mask),
+        cues(np.ascontiguousarray(turn(mask)), frame=np.ascontiguousarray(turn(FRAME))),
+    )
     for cue in CUES:
-        assert there[cue.name] == pytest.approx(back[cue.name], abs=0.1 * (cue.high - cue.low)), cue.name
+        assert straight_cues[cue.name] == pytest.approx(mirrored_cues[cue.name], abs=0.1 * (cue.high - cue.low)), (
+            cue.name
+        )

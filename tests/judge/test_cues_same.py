@@ -37,12 +37,12 @@ def plainly_rounded(view: CueView, radius: float) -> tuple[float, float]:
     filled = canvas > 0
     pad = int(np.ceil(0.4 * view.thickness_px)) + 2
     wide, middle = np.pad(filled, pad, mode="edge"), (slice(pad, -pad), slice(pad, -pad))
-    core, rest = away_from(~wide) > radius, away_from(wide) > radius
-    opened = (away_from(core) <= radius)[middle]
-    closed = (away_from(rest) > radius)[middle] if rest.any() else filled
+    core, background = away_from(~wide) > radius, away_from(wide) > radius
+    opened_mask = (away_from(core) <= radius)[middle]
+    closed_mask = (away_from(background) > radius)[middle] if background.any() else filled
     area = np.count_nonzero(filled)
-    lost, gained = np.count_nonzero(filled & ~opened), np.count_nonzero(closed & ~filled)
-    return float(np.sqrt(lost / area)), float(np.sqrt(gained / area))
+    lost_px, gained = np.count_nonzero(filled & ~opened_mask), np.count_nonzero(closed_mask & ~filled)
+    return float(np.sqrt(lost_px / area)), float(np.sqrt(gained / area))
 
 
 @pytest.mark.parametrize("connectivity", [4, 8])
@@ -63,8 +63,8 @@ def test_one_distance_gives_the_same_opening_and_closing_as_two(sigma: float, le
         assert view is not None
         cues = shape_of(view)[0]
         for name, share in (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4)):
-            found = cues[f"spikes_{name}"], cues[f"dents_{name}"]
-            assert found == plainly_rounded(view, max(1.0, share * view.thickness_px))
+            rounded = cues[f"spikes_{name}"], cues[f"dents_{name}"]
+            assert rounded == plainly_rounded(view, max(1.0, share * view.thickness_px))
 
 
 def test_a_full_mask_is_neither_opened_nor_closed() -> None:
@@ -80,6 +80,6 @@ def test_lab_and_distance_follow_their_definitions() -> None:
     assert view is not None
     scale, zero = np.array([100 / 255, 1, 1], np.float32), np.array([0, 128, 128], np.float32)
     assert np.array_equal(view.lab, view.lab8 * scale - zero)
-    signed = np.where(view.mask, 0.5 - away_from(~view.mask), away_from(view.mask) - 0.5)
-    assert np.array_equal(view.distance, (signed / view.thickness_px).astype(np.float32))
+    signed_distance = np.where(view.mask, 0.5 - away_from(~view.mask), away_from(view.mask) - 0.5)
+    assert np.array_equal(view.distance, (signed_distance / view.thickness_px).astype(np.float32))
     assert view.area == np.count_nonzero(view.mask)

@@ -112,9 +112,9 @@ def test_a_good_mask_scores_above_its_damaged_ones() -> None:
     good = judge(TRUE)
     assert good.iou is not None
     for worse in (disc(64), disc(88), TRUE & ~disc(30), TRUE | disc(45, x=340)):
-        found = judge(worse)
-        assert found.iou is not None
-        assert found.iou < good.iou
+        verdict = judge(worse)
+        assert verdict.iou is not None
+        assert verdict.iou < good.iou
 
 
 def test_an_empty_mask_is_empty_by_rule() -> None:
@@ -164,15 +164,15 @@ def test_squares_anywhere_are_not_accepted(data: Path) -> None:
     folder = data / "video/davis2016/dog"
     frame = read_frame(folder / "frames/00005.jpg")
     rng = generator(0, "squares")
-    said = []
+    verdicts = []
     for side in (1, 41, 81):
         for _ in range(20):
             y, x = int(rng.integers(0, frame.shape[0] - side)), int(rng.integers(0, frame.shape[1] - side))
             mask = np.zeros(frame.shape[:2], bool)
             mask[y : y + side, x : x + side] = True
-            said.append(judge(mask, frame=frame))
-    assert not [verdict for verdict in said if verdict.defect == "perfect" and (verdict.iou or 0) >= 0.95]
-    assert sum(verdict.defect == "perfect" for verdict in said) <= 10
+            verdicts.append(judge(mask, frame=frame))
+    assert not [verdict for verdict in verdicts if verdict.defect == "perfect" and (verdict.iou or 0) >= 0.95]
+    assert sum(verdict.defect == "perfect" for verdict in verdicts) <= 10
 
 
 @pytest.mark.parametrize("radius", [20, 66, 75, 90])
@@ -203,9 +203,9 @@ def test_noise_is_novel_and_photographs_are_not(data: Path) -> None:
     ],
 )
 def test_wrong_arrays_are_refused_with_both_sizes(frame: Frame, mask: Mask, words: str) -> None:
-    with pytest.raises(InputError, match=words) as caught:
+    with pytest.raises(InputError, match=words) as error:
         judge(mask, frame=frame)
-    assert caught.value.expected
+    assert error.value.expected
 
 
 def test_an_other_mask_of_another_size_is_refused() -> None:
@@ -216,7 +216,7 @@ def test_an_other_mask_of_another_size_is_refused() -> None:
 def test_a_mask_takes_milliseconds() -> None:
     """Far above what it needs, so that only a change of order fails."""
     judge(TRUE)
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     for _ in range(5):
         judge(TRUE)
-    assert (time.perf_counter() - begun) / 5 < 0.2
+    assert (time.perf_counter() - start_s) / 5 < 0.2

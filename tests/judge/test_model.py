@@ -45,9 +45,9 @@ def test_it_is_read_once() -> None:
 def test_a_broken_file_is_refused_with_its_path(text: str, tmp_path: Path) -> None:
     path = tmp_path / "coefficients.json"
     path.write_text(text)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         model.load_coefficients(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -59,20 +59,20 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 @given(seed=st.integers(0, 100_000), stretch=st.sampled_from([0.5, 1.0, 3.0, 50.0]))
 def test_any_cues_give_a_sound_estimate(seed: int, stretch: float) -> None:
     vector = SHIPPED.mean + stretch * SHIPPED.spread * generator(seed, "cues").normal(size=len(CUES))
-    found = model.estimate(vector, SHIPPED)
-    assert tuple(found.defect_probs) == DEFECTS
-    assert sum(found.defect_probs.values()) == pytest.approx(1.0, abs=1e-9)
-    assert max(found.defect_probs, key=found.defect_probs.__getitem__) == found.defect
-    assert 0 <= found.iou_low <= found.iou <= found.iou_high <= 1
-    assert 0 <= found.novelty <= 1
+    estimate_ = model.estimate(vector, SHIPPED)
+    assert tuple(estimate_.defect_probs) == DEFECTS
+    assert sum(estimate_.defect_probs.values()) == pytest.approx(1.0, abs=1e-9)
+    assert max(estimate_.defect_probs, key=estimate_.defect_probs.__getitem__) == estimate_.defect
+    assert 0 <= estimate_.iou_low <= estimate_.iou <= estimate_.iou_high <= 1
+    assert 0 <= estimate_.novelty <= 1
 
 
 def test_novelty_grows_with_distance() -> None:
     step = SHIPPED.spread * np.where(np.arange(len(CUES)) % 2, 1.0, -1.0)
-    found = [model.estimate(SHIPPED.mean + size * step, SHIPPED).novelty for size in (0.0, 1.0, 2.0, 4.0)]
-    assert found == sorted(found)
-    assert found[0] == 0
-    assert found[-1] == 1
+    novelties = [model.estimate(SHIPPED.mean + size * step, SHIPPED).novelty for size in (0.0, 1.0, 2.0, 4.0)]
+    assert novelties == sorted(novelties)
+    assert novelties[0] == 0
+    assert novelties[-1] == 1
 
 
 def vector_of(**cues: float) -> np.ndarray:
@@ -104,11 +104,11 @@ def test_what_can_be_looked_at(cues: dict[str, float], sight: str) -> None:
     vector = vector_of(**cues)
     assert model.sight_of(vector) == sight
     if sight == "small":
-        found = model.estimate(vector, SHIPPED)
-        assert (found.sight, found.novelty) == (sight, 1)
-        assert found.iou < 0.95
-        assert found.iou_high - found.iou_low > 0.5
-        assert found.defect != "full_neg"
+        estimate_ = model.estimate(vector, SHIPPED)
+        assert (estimate_.sight, estimate_.novelty) == (sight, 1)
+        assert estimate_.iou < 0.95
+        assert estimate_.iou_high - estimate_.iou_low > 0.5
+        assert estimate_.defect != "full_neg"
 
 
 def test_a_mask_on_no_object_lowers_the_iou() -> None:

@@ -73,11 +73,11 @@ def test_replies_as_models_write_them_are_understood(text: str, iou: float, defe
     ],
 )
 def test_nothing_is_guessed_and_nothing_takes_long(text: str) -> None:
-    begun = time.perf_counter()
-    with pytest.raises(InputError) as caught:
+    start_s = time.perf_counter()
+    with pytest.raises(InputError) as error:
         read_reply(text)
-    assert caught.value.expected or len(text) > MOST_CHARACTERS
-    assert time.perf_counter() - begun < 2.0
+    assert error.value.expected or len(text) > MOST_CHARACTERS
+    assert time.perf_counter() - start_s < 2.0
 
 
 def _ask(judge: FileJudge, name: str, *, empty: bool = False) -> float | None:

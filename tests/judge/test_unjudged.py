@@ -50,8 +50,8 @@ def test_it_stands_apart_in_the_record_and_on_the_page(tmp_path: Path) -> None:
     for name, mask in (("good", LEFT), ("whole", np.ones((HEIGHT, WIDTH), bool)), ("empty", LEFT & False)):
         save_frame(tmp_path / "in" / "frames" / f"{name}.png")
         save_mask(tmp_path / "in" / "masks" / f"{name}.png", mask)
-    ran = auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--json", "--quiet")
-    summary = json.loads(ran.out)
+    result = auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--json", "--quiet")
+    summary = json.loads(result.out)
     assert (summary["n"], summary["ok"], summary["failed"]) == (3, 3, 0)
     assert summary["by_action"]["unjudged"] == 1
     assert sum(summary["by_action"].values()) == 3
@@ -63,7 +63,7 @@ def test_it_stands_apart_in_the_record_and_on_the_page(tmp_path: Path) -> None:
     assert 'data-action="unjudged" data-defect=""' in page
     picked = auscult("act", "filter", tmp_path / "out", "--action", "unjudged", "--out", tmp_path / "picked")
     assert picked.out.split() == ["whole"]
-    again = auscult(
+    filtered = auscult(
         "act", "filter", tmp_path / "out", "--action", "accept", "--policy", "paper", "--out", tmp_path / "p"
     )
-    assert "whole" not in again.out.split()
+    assert "whole" not in filtered.out.split()

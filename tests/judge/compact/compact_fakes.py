@@ -40,8 +40,8 @@ TRUE = disc(75)
 FRAME = picture()
 
 
-def calibration(**changed: object) -> Calibration:
-    given: dict[str, object] = {
+def calibration(**changes: object) -> Calibration:
+    fields: dict[str, object] = {
         "weights": "0" * 64,
         "temperature": 1.0,
         "arbitrary": (1.0, 0.0),
@@ -52,7 +52,7 @@ def calibration(**changed: object) -> Calibration:
         "prior": (0.8, 0.4, 1.0),
         "known": KnownFeatures(centre=np.zeros(64), precision=np.eye(64), distances=(8.0, 12.0, 16.0)),
     }
-    return Calibration(**{**given, **changed})  # type: ignore[arg-type]
+    return Calibration(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 class Oracle:
@@ -76,7 +76,7 @@ class Oracle:
         return self.found
 
 
-def judged(
+def verdict_of(
     kind: str,
     mask: Mask,
     *,
@@ -84,11 +84,11 @@ def judged(
     frame: Frame = FRAME,
     odds: Mapping[str, float] = EVEN,
     features: float = 0.0,
-    **changed: object,
+    **changes: object,
 ) -> Verdict:
     """The verdict on a mask whose kind the network is sure of, but for further ``odds``."""
     network = Oracle(
         truth, mask, {kind: 5.0, **{name: value for name, value in odds.items() if value}}, features=features
     )
-    judge = CompactJudge(network=network, calibration=calibration(**changed))
+    judge = CompactJudge(network=network, calibration=calibration(**changes))
     return judge(Case(id="a", frame=frame), Prediction(mask))

@@ -74,11 +74,11 @@ def test_an_interval_holds_its_estimate_and_grows_with_reach_and_novelty(
     logits: np.ndarray, one: float, other: float, novelty: float
 ) -> None:
     spread = spread_of(probabilities(logits, 1.0), ENDS)
-    less, more = sorted((one, other))
+    less, larger_reach = sorted((one, other))
     plain, wide = widths_of(np.zeros(3), 1.0), widths_of(np.full(3, novelty), 1.0)
     low, high = interval_of(spread, np.full(3, less), plain)
-    for reach, widths in ((more, plain), (less, wide)):
-        lower, upper = interval_of(spread, np.full(3, reach), widths)
+    for reach_, widths in ((larger_reach, plain), (less, wide)):
+        lower, upper = interval_of(spread, np.full(3, reach_), widths)
         assert (lower <= low).all()
         assert (high <= upper).all()
         assert ((lower <= spread.mean) & (spread.mean <= upper)).all()
@@ -102,24 +102,24 @@ def test_a_mask_belongs_to_the_narrowest_group_that_was_measured() -> None:
         "small", "small", "medium", "medium", "large", "large",
     ]  # fmt: skip
     assert groups_of(2000, "erode") == ("medium erode", "erode", "all")
-    reach = {"all": 3.0, "erode": 2.0, "large erode": 1.0}
-    assert reach_of(reach, 10**5, "erode") == 1.0
-    assert reach_of(reach, 2000, "erode") == 2.0
-    assert reach_of(reach, 10**5, "merge") == 3.0
+    reach_by_group = {"all": 3.0, "erode": 2.0, "large erode": 1.0}
+    assert reach_of(reach_by_group, 10**5, "erode") == 1.0
+    assert reach_of(reach_by_group, 2000, "erode") == 2.0
+    assert reach_of(reach_by_group, 10**5, "merge") == 3.0
 
 
 def test_the_share_of_no_object_moves_to_the_first_bin() -> None:
     shares = np.full((2, BINS), 1 / BINS)
-    found = lowered(shares, np.array([0.0, 0.5]))
-    assert (found[0] == shares[0]).all()
-    assert found[1, 0] == pytest.approx(0.5 + 0.5 / BINS)
-    assert found.sum(axis=1) == pytest.approx(1.0)
+    lowered_shares = lowered(shares, np.array([0.0, 0.5]))
+    assert (lowered_shares[0] == shares[0]).all()
+    assert lowered_shares[1, 0] == pytest.approx(0.5 + 0.5 / BINS)
+    assert lowered_shares.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_named_kinds_sum_to_one_and_follow_slope_and_offset() -> None:
     logits = np.array([[2.0, 0.0, 0.0, 0.0, 0.0, 1.0], [500.0, -500.0, 0.0, 0.0, 0.0, 500.0]])
-    told = named(logits, 1.0, (1.0, 0.0))
-    assert told.sum(axis=1) == pytest.approx(1.0)
-    assert told[0] == pytest.approx(probabilities(logits[:1], 1.0)[0])
-    assert (named(logits, 1.0, (1.0, -3.0))[:, -1] < told[:, -1]).all()
+    shares = named(logits, 1.0, (1.0, 0.0))
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+    assert shares[0] == pytest.approx(probabilities(logits[:1], 1.0)[0])
+    assert (named(logits, 1.0, (1.0, -3.0))[:, -1] < shares[:, -1]).all()
     assert named(logits, 1.0, (0.0, 0.0))[:, -1] == pytest.approx(0.5)

@@ -13,7 +13,7 @@ from auscult.judge.masks.compact.network import CALIBRATION, GROUPS, load_calibr
 from auscult.types import DEFECTS
 
 
-def _changed(*keys: str, to: object) -> dict[str, Any]:
+def _calibration_with(*keys: str, to: object) -> dict[str, Any]:
     value = json.loads(CALIBRATION.read_text(encoding="utf-8"))
     place = value
     for key in keys[:-1]:
@@ -23,23 +23,25 @@ def _changed(*keys: str, to: object) -> dict[str, Any]:
 
 
 BROKEN = {
-    "schema": _changed("schema", to=2),
-    "digest": _changed("weights", to="xyz"),
-    "a slope below nothing": _changed("arbitrary", to=[-0.1, 0.0]),
-    "no number": _changed("temperature", to="1.0"),
-    "a truth value": _changed("temperature", to=True),
-    "not finite": _changed("temperature", to=float("inf")),
-    "zero": _changed("iou_temperature", to=0.0),
-    "ends": _changed("ends", to=[0.0]),
-    "prior": _changed("prior", to=[0.4, 0.8, 1.0]),
-    "no group": _changed("groups", to={}),
-    "another group": _changed("groups", "huge erode", to={"reach": 1.0, "clusters": 1, "masks": 1}),
-    "a negative reach": _changed("groups", "all", "reach", to=-1.0),
-    "half a masks": _changed("groups", "all", "masks", to=1.5),
-    "distances": _changed("novelty", "distances", to=[3.0, 2.0, 1.0]),
-    "a short centre": _changed("novelty", "centre", to="0.0 1.0"),
-    "no rows": _changed("novelty", "precision", to=[]),
-    "no precision": _changed("novelty", "precision", to=[" ".join(["0.0"] * (at + 1)) for at in range(64)]),
+    "schema": _calibration_with("schema", to=2),
+    "digest": _calibration_with("weights", to="xyz"),
+    "a slope below nothing": _calibration_with("arbitrary", to=[-0.1, 0.0]),
+    "no number": _calibration_with("temperature", to="1.0"),
+    "a truth value": _calibration_with("temperature", to=True),
+    "not finite": _calibration_with("temperature", to=float("inf")),
+    "zero": _calibration_with("iou_temperature", to=0.0),
+    "ends": _calibration_with("ends", to=[0.0]),
+    "prior": _calibration_with("prior", to=[0.4, 0.8, 1.0]),
+    "no group": _calibration_with("groups", to={}),
+    "another group": _calibration_with("groups", "huge erode", to={"reach": 1.0, "clusters": 1, "masks": 1}),
+    "a negative reach": _calibration_with("groups", "all", "reach", to=-1.0),
+    "half a masks": _calibration_with("groups", "all", "masks", to=1.5),
+    "distances": _calibration_with("novelty", "distances", to=[3.0, 2.0, 1.0]),
+    "a short centre": _calibration_with("novelty", "centre", to="0.0 1.0"),
+    "no rows": _calibration_with("novelty", "precision", to=[]),
+    "no precision": _calibration_with(
+        "novelty", "precision", to=[" ".join(["0.0"] * (index + 1)) for index in range(64)]
+    ),
     "a list": [1, 2],
 }
 
@@ -48,10 +50,10 @@ BROKEN = {
 def test_a_broken_file_is_refused_by_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "calibration.json"
     path.write_text(json.dumps(BROKEN[name]))
-    with pytest.raises(UsageError, match="the calibration cannot be read") as caught:
+    with pytest.raises(UsageError, match="the calibration cannot be read") as error:
         load_calibration(path)
-    assert caught.value.path == str(path)
-    assert "comes with auscult" in caught.value.expected
+    assert error.value.path == str(path)
+    assert "comes with auscult" in error.value.expected
 
 
 def test_a_missing_or_huge_file_is_refused(tmp_path: Path) -> None:

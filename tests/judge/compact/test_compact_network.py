@@ -26,10 +26,10 @@ def sample(count: int = 1) -> dict[str, np.ndarray]:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read") as caught:
+    with pytest.raises(UsageError, match="cannot be read") as error:
         load_network(tmp_path / "none.onnx")
-    assert caught.value.path is not None
-    assert "install auscult again" in caught.value.hint
+    assert error.value.path is not None
+    assert "install auscult again" in error.value.hint
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"\x08\x08" * 400])
@@ -84,7 +84,7 @@ def test_other_arrays_are_refused_before_anything_is_opened(frame: Any, mask: An
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _written(tmp_path_factory.mktemp("onnx") / "weights.onnx")
+    return _small_network(tmp_path_factory.mktemp("onnx") / "weights.onnx")
 
 
 @pytest.mark.extra_train
@@ -92,21 +92,23 @@ def test_a_whole_file_gives_the_four_outputs(small: Path) -> None:
     network = load_network(small)
     assert network.takes == ("crop",)
     assert len(network.digest) == 64
-    found = network(sample(3))
-    assert {name: value.shape for name, value in found.items()} == {name: (3, *size) for name, size in OUTPUTS.items()}
-    one = network({name: value[1:2] for name, value in sample(3).items()})
-    for name, value in one.items():
-        np.testing.assert_allclose(value, found[name][1:2], atol=1e-5)
+    outputs = network(sample(3))
+    assert {name: value.shape for name, value in outputs.items()} == {
+        name: (3, *size) for name, size in OUTPUTS.items()
+    }
+    one_output = network({name: value[1:2] for name, value in sample(3).items()})
+    for name, value in one_output.items():
+        np.testing.assert_allclose(value, outputs[name][1:2], atol=1e-5)
 
 
 @pytest.mark.extra_train
 def test_all_threads_share_one_session(small: Path) -> None:
-    opened: list[object] = []
+    networks: list[object] = []
     results: list[np.ndarray] = []
 
     def work() -> None:
         network = load_network(small)
-        opened.append(network)
+        networks.append(network)
         results.append(network(sample())["types"])
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -114,17 +116,17 @@ def test_all_threads_share_one_session(small: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({id(one) for one in opened}) == 1
-    assert all((one == results[0]).all() for one in results)
+    assert len({id(network_) for network_ in networks}) == 1
+    assert all((result == results[0]).all() for result in results)
 
 
 def test_a_network_that_the_calibration_is_not_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     path = WEIGHTS / NETWORK  # of another form
     monkeypatch.setattr(network_file, "load_network", lambda: load_network(path))
-    with pytest.raises(UsageError, match="the calibration is for weights") as caught:
+    with pytest.raises(UsageError, match="the calibration is for weights") as error:
         JUDGE(Case(id="a", frame=FRAME), Prediction(TRUE))
-    assert caught.value.hint == "install auscult again"
-    assert caught.value.path == str(path)
+    assert error.value.hint == "install auscult again"
+    assert error.value.path == str(path)
 
 
 @pytest.mark.extra_train
@@ -144,7 +146,7 @@ def _resident_mb() -> float:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-def _written(path: Path) -> Path:
+def _small_network(path: Path) -> Path:
     """A tiny network of random weights: means of each channel, times a matrix; the crop's mask as the true one."""
     onnx = pytest.importorskip("onnx", reason="the extra `train` is not installed")
     make, floats = onnx.helper, onnx.TensorProto.FLOAT

@@ -49,29 +49,29 @@ def test_a_good_mask_scores_above_its_damaged_ones() -> None:
     good = judge(TRUE)
     assert good.iou is not None
     for worse in (disc(62), disc(90), TRUE & ~disc(35), TRUE | disc(50, x=330)):
-        found = judge(worse)
-        assert found.iou is not None
-        assert found.iou < good.iou
+        verdict = judge(worse)
+        assert verdict.iou is not None
+        assert verdict.iou < good.iou
 
 
 def test_the_error_map_finds_a_missing_piece_and_a_piece_too_much() -> None:
     hole, spot = disc(30, x=185, y=140), disc(35, x=330)
-    for mask, where, sign in ((TRUE & ~hole, hole, 1), (TRUE | spot, spot, -1)):
-        found = judge(mask).error_map
-        assert found is not None
-        map_ = painted(found, SHAPE) * sign
-        assert map_[where].mean() > 0.4
-        assert map_[~where].mean() < 0.05
+    for mask, region, sign in ((TRUE & ~hole, hole, 1), (TRUE | spot, spot, -1)):
+        map_found = judge(mask).error_map
+        assert map_found is not None
+        map_ = painted(map_found, SHAPE) * sign
+        assert map_[region].mean() > 0.4
+        assert map_[~region].mean() < 0.05
 
 
 def test_the_same_mask_has_the_same_verdict_in_every_thread() -> None:
-    expected, found = judge(disc(66)), []
-    threads = [threading.Thread(target=lambda: found.append(judge(disc(66)))) for _ in range(3)]
+    expected, verdicts = judge(disc(66)), []
+    threads = [threading.Thread(target=lambda: verdicts.append(judge(disc(66)))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 3
+    assert verdicts == [expected] * 3
 
 
 def test_inputs_are_left_as_they_are() -> None:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from compact_fakes import EVEN, FRAME, SHAPE, TRUE, disc, judged
+from compact_fakes import EVEN, FRAME, SHAPE, TRUE, disc, verdict_of
 
 from auscult.arrays.error_map import painted, values_of
 from auscult.rng import generator
@@ -30,9 +30,9 @@ def centre(verdict: Verdict) -> tuple[float, float]:
 
 
 def amount(verdict: Verdict, before: str) -> int:
-    found = re.search(rf"(\d+) {before}", verdict.rationale)
-    assert found is not None, verdict.rationale
-    return int(found[1])
+    match_ = re.search(rf"(\d+) {before}", verdict.rationale)
+    assert match_ is not None, verdict.rationale
+    return int(match_[1])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def amount(verdict: Verdict, before: str) -> int:
 )
 def test_a_missing_piece_is_named_with_place_and_amount(x: int, y: int, place: str) -> None:
     mask = bitten(x=x, y=y)
-    verdict = judged("cutout", mask)
+    verdict = verdict_of("cutout", mask)
     assert verdict.defect == "cutout"
     share = 100 * (1 - np.count_nonzero(mask) / np.count_nonzero(TRUE))
     assert amount(verdict, "% is missing inside") == pytest.approx(share, abs=2)
@@ -50,36 +50,36 @@ def test_a_missing_piece_is_named_with_place_and_amount(x: int, y: int, place: s
 
 
 def test_two_missing_pieces_are_counted() -> None:
-    verdict = judged("cutout", bitten(x=150, y=105, side=45) & bitten(x=220, y=170, side=30))
+    verdict = verdict_of("cutout", bitten(x=150, y=105, side=45) & bitten(x=220, y=170, side=30))
     assert "is missing inside in 2 pieces, the largest at the upper left" in verdict.rationale
 
 
 @pytest.mark.parametrize("radius", [67, 71, 80, 85])
 def test_a_moved_outline_is_named_with_pixels_and_amount(radius: int) -> None:
-    kind, way = ("erode", "in") if radius < 75 else ("dilate", "out")
-    verdict = judged(kind, disc(radius))
+    kind, direction = ("erode", "in") if radius < 75 else ("dilate", "out")
+    verdict = verdict_of(kind, disc(radius))
     assert verdict.rationale.startswith("The outline lies about ")
-    assert amount(verdict, f"px too far {way}, all round") == pytest.approx(abs(75 - radius), abs=1)
+    assert amount(verdict, f"px too far {direction}, all round") == pytest.approx(abs(75 - radius), abs=1)
     larger, smaller = max(75, radius), min(75, radius)
     assert amount(verdict, "% of the") == pytest.approx(100 * (1 - (smaller / larger) ** 2), abs=3)
 
 
 def test_an_outline_that_is_off_on_one_side_is_placed_there() -> None:
-    verdict = judged("erode", TRUE & disc(75, x=215))
+    verdict = verdict_of("erode", TRUE & disc(75, x=215))
     assert "too far in, mostly on the left" in verdict.rationale
     assert centre(verdict)[0] < 200
 
 
 def test_errors_of_both_kinds_are_both_named() -> None:
-    verdict = judged("dilate", disc(75, x=210))
+    verdict = verdict_of("dilate", disc(75, x=210))
     assert "too far out, mostly on the right" in verdict.rationale
     assert "of the object is missing, mostly on the left" in verdict.rationale
-    assert judged("erode", disc(67)).rationale.count("about") == 2
+    assert verdict_of("erode", disc(67)).rationale.count("about") == 2
 
 
 def test_a_second_thing_is_named_with_its_share() -> None:
     other = disc(40, x=340)
-    verdict = judged("merge", TRUE | other)
+    verdict = verdict_of("merge", TRUE | other)
     assert verdict.rationale.startswith("It holds a second thing on the right, about ")
     share = 100 * np.count_nonzero(other) / np.count_nonzero(TRUE | other)
     assert amount(verdict, "% of it") == pytest.approx(share, abs=2)
@@ -87,13 +87,13 @@ def test_a_second_thing_is_named_with_its_share() -> None:
 
 
 def test_a_good_mask_is_said_to_be_good_and_has_no_place() -> None:
-    verdict = judged("perfect", TRUE)
+    verdict = verdict_of("perfect", TRUE)
     assert verdict.rationale == f"The outline follows the object; nothing of note is missing or too much{END}"
     assert verdict.region is None
 
 
 def test_a_mask_on_no_object_is_a_full_neg() -> None:
-    verdict = judged("arbitrary", disc(40, x=330, y=60))
+    verdict = verdict_of("arbitrary", disc(40, x=330, y=60))
     assert verdict.defect == "full_neg"
     assert verdict.defect_probs["full_neg"] > 0.9
     assert verdict.iou is not None
@@ -103,26 +103,26 @@ def test_a_mask_on_no_object_is_a_full_neg() -> None:
 
 @pytest.mark.parametrize("kind", ["cutout", "erode", "dilate", "merge"])
 def test_where_no_place_stands_out_none_is_claimed(kind: str) -> None:
-    verdict = judged(kind, TRUE)
+    verdict = verdict_of(kind, TRUE)
     assert "stands out" in verdict.rationale
     assert verdict.region is None
     assert "%" not in verdict.rationale
 
 
 def test_a_second_kind_that_is_nearly_as_likely_is_named() -> None:
-    assert "it may also be a good mask" in judged("erode", disc(71), odds={**EVEN, "perfect": 4.8}).rationale
-    assert "may also" not in judged("erode", disc(71), odds={**EVEN, "perfect": 1.0}).rationale
+    assert "it may also be a good mask" in verdict_of("erode", disc(71), odds={**EVEN, "perfect": 4.8}).rationale
+    assert "may also" not in verdict_of("erode", disc(71), odds={**EVEN, "perfect": 1.0}).rationale
 
 
 def test_an_unlikely_error_is_not_said_as_if_it_were_sure() -> None:
-    assert "perhaps 4 % of the object is left out" in judged("erode", disc(73.5)).rationale
+    assert "perhaps 4 % of the object is left out" in verdict_of("erode", disc(73.5)).rationale
 
 
 def test_the_error_map_shows_what_is_missing_and_what_is_too_much() -> None:
     mask = (TRUE | disc(40, x=340)) & bitten(x=150, y=105) | disc(40, x=340)
-    found = judged("merge", mask).error_map
-    assert found is not None
-    map_ = painted(found, SHAPE)
+    map_found = verdict_of("merge", mask).error_map
+    assert map_found is not None
+    map_ = painted(map_found, SHAPE)
     assert map_[125, 170] > 0.8
     assert map_[150, 340] < -0.8
     assert map_[150, 230] == map_[20, 20] == 0.0
@@ -132,12 +132,14 @@ def test_the_error_map_shows_what_is_missing_and_what_is_too_much() -> None:
 
 def test_nothing_outside_the_frame_is_missing() -> None:
     mask = disc(60, x=10)
-    verdict = judged("erode", mask, truth=disc(75, x=10))
-    found = verdict.error_map
-    assert found is not None
-    assert found.box[0] < 0
-    columns = found.box[0] + (np.arange(found.side) + 0.5) * (found.box[2] - found.box[0]) / found.side
-    assert not values_of(found)[:, columns < 0].any()
+    verdict = verdict_of("erode", mask, truth=disc(75, x=10))
+    map_found = verdict.error_map
+    assert map_found is not None
+    assert map_found.box[0] < 0
+    columns = (
+        map_found.box[0] + (np.arange(map_found.side) + 0.5) * (map_found.box[2] - map_found.box[0]) / map_found.side
+    )
+    assert not values_of(map_found)[:, columns < 0].any()
     assert centre(verdict)[0] > 0
 
 
@@ -152,9 +154,9 @@ SEEN = {
 
 @pytest.mark.parametrize("name", SEEN)
 def test_what_cannot_be_seen_is_not_judged(name: str) -> None:
-    said, mask, frame = SEEN[name]
-    verdict = judged("perfect", mask, truth=mask, frame=frame)
-    assert said in verdict.rationale
+    phrase, mask, frame = SEEN[name]
+    verdict = verdict_of("perfect", mask, truth=mask, frame=frame)
+    assert phrase in verdict.rationale
     assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.defect) == (None, None, None, None)
     assert (dict(verdict.defect_probs), verdict.error_map, verdict.region, verdict.novelty) == ({}, None, None, 1.0)
     assert not (verdict.evidence.shape)
@@ -164,7 +166,7 @@ def test_what_cannot_be_seen_is_not_judged(name: str) -> None:
 
 def test_a_mask_below_the_measured_size_is_novel_wide_and_never_accepted() -> None:
     mask = disc(14)
-    verdict = judged("perfect", mask, truth=mask)
+    verdict = verdict_of("perfect", mask, truth=mask)
     assert "smaller than anything this judge was measured on" in verdict.rationale
     assert verdict.evidence.boundary
     assert verdict.novelty == 1.0
@@ -175,24 +177,24 @@ def test_a_mask_below_the_measured_size_is_novel_wide_and_never_accepted() -> No
 
 
 def test_novelty_widens_the_interval_and_is_said() -> None:
-    plain, novel = judged("erode", disc(67)), judged("erode", disc(67), features=1.5)
+    plain, novel = verdict_of("erode", disc(67)), verdict_of("erode", disc(67), features=1.5)
     assert (plain.novelty, novel.novelty) == (0.0, 0.5)
     assert novel.iou == plain.iou
     assert novel.iou_high - novel.iou_low > 1.2 * (plain.iou_high - plain.iou_low)  # type: ignore[operator]
-    far = judged("erode", disc(67), features=3.0)
-    assert far.novelty == 1.0
-    assert "it is out of distribution for this judge" in far.rationale
+    far_verdict = verdict_of("erode", disc(67), features=3.0)
+    assert far_verdict.novelty == 1.0
+    assert "it is out of distribution for this judge" in far_verdict.rationale
     assert "unlike" not in plain.rationale
 
 
 def test_an_interval_that_says_nothing_is_called_a_guess() -> None:
-    assert "hardly better than a guess" in judged("erode", disc(60), reach={"all": 30.0}).rationale
+    assert "hardly better than a guess" in verdict_of("erode", disc(60), reach={"all": 30.0}).rationale
 
 
 @pytest.mark.parametrize("kind", ["perfect", "cutout", "dilate", "erode", "merge", "arbitrary"])
 @pytest.mark.parametrize("radius", [45, 75, 100])
 def test_every_verdict_is_whole(kind: str, radius: int) -> None:
-    verdict = judged(kind, disc(radius, x=230))
+    verdict = verdict_of(kind, disc(radius, x=230))
     assert set(verdict.defect_probs) == set(DEFECTS)
     assert sum(verdict.defect_probs.values()) == pytest.approx(1.0)
     assert 0 <= verdict.iou_low <= verdict.iou <= verdict.iou_high <= 1  # type: ignore[operator]
@@ -219,7 +221,7 @@ def lines(height: int, width: int) -> Mask:
 )
 def test_odd_masks_are_not_judged(mask: Mask) -> None:
     frame = generator(4, "odd").integers(0, 255, (*mask.shape, 3), dtype=np.uint8)
-    verdict = judged("cutout", mask, truth=mask, frame=frame)
+    verdict = verdict_of("cutout", mask, truth=mask, frame=frame)
     assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.defect) == (None, None, None, None)
     assert (dict(verdict.defect_probs), verdict.error_map, verdict.region, verdict.novelty) == ({}, None, None, 1.0)
     assert not (verdict.evidence.shape)

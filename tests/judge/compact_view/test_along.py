@@ -18,18 +18,18 @@ SIDES = slice(75, 78)
 
 def strip(edge: int = 12, *, likeness: int = 128) -> np.ndarray:
     """A strip whose colour changes after row ``edge``, of one likeness everywhere."""
-    found = np.zeros((6, 24, 256), np.uint8)
-    found[:3, :edge], found[:3, edge:] = 180, 40
-    found[3, :12], found[4], found[5] = 255, 255, likeness
-    return found
+    strip_values = np.zeros((6, 24, 256), np.uint8)
+    strip_values[:3, :edge], strip_values[:3, edge:] = 180, 40
+    strip_values[3, :12], strip_values[4], strip_values[5] = 255, 255, likeness
+    return strip_values
 
 
 @pytest.mark.parametrize(("edge", "side"), [(12, 0), (18, 1), (6, 2)])
 def test_it_says_on_which_side_of_the_outline_the_edge_lies(edge: int, side: int) -> None:
-    found = along(strip(edge))
-    assert found[SIDES].argmax() == side
-    assert found[SIDES][side] == 1
-    assert found[EDGES].mean() == pytest.approx({0: 0.0, 1: 0.5, 2: -0.5}[side], abs=0.1)
+    measures = along(strip(edge))
+    assert measures[SIDES].argmax() == side
+    assert measures[SIDES][side] == 1
+    assert measures[EDGES].mean() == pytest.approx({0: 0.0, 1: 0.5, 2: -0.5}[side], abs=0.1)
 
 
 def test_one_colour_has_its_strongest_edge_nowhere() -> None:
@@ -39,15 +39,15 @@ def test_one_colour_has_its_strongest_edge_nowhere() -> None:
 
 
 def test_a_stretch_counts_in_one_piece_over_the_seam() -> None:
-    whole = strip(likeness=60)
-    whole[5, 12:, :64] = 240
-    apart = strip(likeness=60)
-    apart[5, 12:, 20:52] = apart[5, 12:, 120:152] = 240
-    one, two = along(whole)[RUNS_OUTSIDE], along(apart)[RUNS_OUTSIDE]
-    assert one[0] == pytest.approx(0.25, abs=0.05)
-    assert two[0] == pytest.approx(0.125, abs=0.05)
-    seam = np.roll(whole, 230, axis=2)
-    assert along(seam)[RUNS_OUTSIDE] == pytest.approx(one, abs=1e-6)
+    long_stretch = strip(likeness=60)
+    long_stretch[5, 12:, :64] = 240
+    two_stretches = strip(likeness=60)
+    two_stretches[5, 12:, 20:52] = two_stretches[5, 12:, 120:152] = 240
+    long_runs, short_runs = along(long_stretch)[RUNS_OUTSIDE], along(two_stretches)[RUNS_OUTSIDE]
+    assert long_runs[0] == pytest.approx(0.25, abs=0.05)
+    assert short_runs[0] == pytest.approx(0.125, abs=0.05)
+    seam = np.roll(long_stretch, 230, axis=2)
+    assert along(seam)[RUNS_OUTSIDE] == pytest.approx(long_runs, abs=1e-6)
 
 
 def test_likeness_outside_and_unlikeness_inside_are_told_apart() -> None:
@@ -62,11 +62,11 @@ def test_likeness_outside_and_unlikeness_inside_are_told_apart() -> None:
 @given(st.integers(0, 10_000), st.integers(0, 255), st.booleans())
 def test_it_is_finite_and_does_not_mind_where_the_outline_begins(seed: int, shift: int, even: bool) -> None:
     rng = generator(seed, "strip")
-    found = np.full((6, 24, 256), 90, np.uint8) if even else rng.integers(0, 256, (6, 24, 256), dtype=np.uint8)
-    kept = found.copy()
-    measured = along(found)
-    assert measured.shape == (MEASURES,)
-    assert np.isfinite(measured).all()
-    assert (found == kept).all()
-    assert along(np.roll(found, shift, axis=2)) == pytest.approx(measured, abs=1e-3)
-    assert along(found[..., ::-1]) == pytest.approx(measured, abs=1e-3)
+    strip_in = np.full((6, 24, 256), 90, np.uint8) if even else rng.integers(0, 256, (6, 24, 256), dtype=np.uint8)
+    original = strip_in.copy()
+    measures = along(strip_in)
+    assert measures.shape == (MEASURES,)
+    assert np.isfinite(measures).all()
+    assert (strip_in == original).all()
+    assert along(np.roll(strip_in, shift, axis=2)) == pytest.approx(measures, abs=1e-3)
+    assert along(strip_in[..., ::-1]) == pytest.approx(measures, abs=1e-3)

@@ -16,11 +16,11 @@ EVEN = 128
 def scene(radius: int) -> tuple[np.ndarray, np.ndarray]:
     """A noisy reddish disc of radius 50 on noisy green, and a mask of another radius on it."""
     rows, columns = np.ogrid[:300, :300]
-    away = np.hypot(rows - 150, columns - 150)
-    frame = np.where((away <= 50)[..., None], (190, 90, 70), (70, 130, 80)) + generator(0, "noise").normal(
+    distance = np.hypot(rows - 150, columns - 150)
+    frame = np.where((distance <= 50)[..., None], (190, 90, 70), (70, 130, 80)) + generator(0, "noise").normal(
         0, 12, (300, 300, 3)
     )
-    return np.clip(frame, 0, 255).astype(np.uint8), away <= radius
+    return np.clip(frame, 0, 255).astype(np.uint8), distance <= radius
 
 
 def test_inside_is_like_the_inside_and_the_rest_is_not() -> None:
@@ -59,8 +59,8 @@ def test_any_crop_has_a_likeness(seed: int, held: str) -> None:
     crop[3] = {"none": 0, "all": 255, "few": 0}[held]
     if held == "few":
         crop[3, 60:62, 60:62] = 255
-    signed = cv2.distanceTransform((crop[3] >= 128).astype(np.uint8), cv2.DIST_L2, 3)
-    crop[4] = np.clip(128 + signed, 0, 255).astype(np.uint8)
+    signed_distance = cv2.distanceTransform((crop[3] >= 128).astype(np.uint8), cv2.DIST_L2, 3)
+    crop[4] = np.clip(128 + signed_distance, 0, 255).astype(np.uint8)
     likeness = likeness_of(crop)
     assert likeness(crop[:3]).shape == (128, 128)
     assert likeness(rng.integers(0, 256, (3, 24, 256), dtype=np.uint8)).shape == (24, 256)

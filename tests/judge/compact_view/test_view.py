@@ -96,24 +96,24 @@ def test_every_mask_has_a_view(height: int, width: int, boxes: list[tuple[int, i
     for x, y, w, h in boxes:
         mask[y % height : y % height + h + 1, x % width : x % width + w + 1] = True
     frame = np.arange(height * width * 3, dtype=np.uint32).reshape(height, width, 3).astype(np.uint8)
-    kept = frame.copy(), mask.copy()
-    one, two = look(frame, mask), look(frame, mask)
-    assert one.crop.shape == (6, CROP_PX, CROP_PX)
-    assert one.context.shape == (5, CONTEXT_PX, CONTEXT_PX)
-    assert one.strip.shape == (6, DEPTH, LENGTH)
-    assert one.cues.shape == (CUE_COUNT,) == (len(CUES) + MEASURES,)
-    assert np.isfinite(one.cues).all()
-    assert (one.crop == two.crop).all()
-    assert (one.strip == two.strip).all()
-    assert (frame == kept[0]).all()
-    assert (mask == kept[1]).all()
-    x0, y0, x1, y1 = one.box
+    originals = frame.copy(), mask.copy()
+    first_view, second_view = look(frame, mask), look(frame, mask)
+    assert first_view.crop.shape == (6, CROP_PX, CROP_PX)
+    assert first_view.context.shape == (5, CONTEXT_PX, CONTEXT_PX)
+    assert first_view.strip.shape == (6, DEPTH, LENGTH)
+    assert first_view.cues.shape == (CUE_COUNT,) == (len(CUES) + MEASURES,)
+    assert np.isfinite(first_view.cues).all()
+    assert (first_view.crop == second_view.crop).all()
+    assert (first_view.strip == second_view.strip).all()
+    assert (frame == originals[0]).all()
+    assert (mask == originals[1]).all()
+    x0, y0, x1, y1 = first_view.box
     rows, columns = np.nonzero(mask)
     assert x0 <= columns.min()
     assert columns.max() < x1
     assert y0 <= rows.min()
     assert rows.max() < y1
-    assert all(np.isfinite(value).all() for value in inputs([one]).values())
+    assert all(np.isfinite(value).all() for value in inputs([first_view]).values())
 
 
 @pytest.mark.parametrize("size", [(4000, 6000), (2000, 30)])
@@ -125,9 +125,9 @@ def test_large_and_long_frames_are_shrunk_not_kept(size: tuple[int, int]) -> Non
 
 def test_the_same_object_at_twice_the_size_looks_alike() -> None:
     mask = disc((600, 800), (400, 300), 120)
-    half = cv2.resize(mask.astype(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST) > 0
-    one, two = look(picture(mask), mask), look(picture(half), half)
-    assert np.abs(one.crop.astype(int) - two.crop).mean() < 6
+    half_size = cv2.resize(mask.astype(np.uint8), (400, 300), interpolation=cv2.INTER_NEAREST) > 0
+    full_view, half_view = look(picture(mask), mask), look(picture(half_size), half_size)
+    assert np.abs(full_view.crop.astype(int) - half_view.crop).mean() < 6
 
 
 def test_bytes_become_small_numbers_around_zero() -> None:

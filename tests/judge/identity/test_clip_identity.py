@@ -46,17 +46,17 @@ def test_keeps_the_law(clip: ClipIdentity, check: Callable[..., None], example: 
 
 def test_match_is_the_candidates_share_among_the_regions(clip: ClipIdentity, weights: Path) -> None:
     case, prediction = EXAMPLES["good"]
-    found = clip(case, prediction)
-    assert found is not None
+    identity = clip(case, prediction)
+    assert identity is not None
     model = load_clip(check_folder(weights))
     regions = [prediction.mask, *rivals(case.frame, prediction.mask, case.others, most=8), ~prediction.mask]
     scores = []
     for region in regions:
-        seen = model.pictures(views(case.frame, region)).sum(axis=0)
-        seen = seen / np.linalg.norm(seen)
-        scores.append(float((model.sentences(prompts(case.query.text or "")) @ seen).mean()) * model.scale)
+        seen_vector = model.pictures(views(case.frame, region)).sum(axis=0)
+        seen_vector = seen_vector / np.linalg.norm(seen_vector)
+        scores.append(float((model.sentences(prompts(case.query.text or "")) @ seen_vector).mean()) * model.scale)
     expected = np.exp(scores) / np.exp(scores).sum()
-    assert found.match == pytest.approx(expected[0], abs=1e-4)
+    assert identity.match == pytest.approx(expected[0], abs=1e-4)
     assert len(regions) >= 3
 
 
@@ -71,12 +71,12 @@ def test_shares_of_the_frames_regions_sum_to_no_more_than_one(clip: ClipIdentity
 
 def test_a_higher_temperature_is_less_sure(weights: Path) -> None:
     case, prediction = EXAMPLES["wrong object"]
-    sure, unsure = (ClipIdentity(check_folder(weights), temperature=t)(case, prediction) for t in (1.0, 1000.0))
-    assert sure is not None
+    confident, unsure = (ClipIdentity(check_folder(weights), temperature=t)(case, prediction) for t in (1.0, 1000.0))
+    assert confident is not None
     assert unsure is not None
     flat = 1 / int(unsure.note.split()[1])
     assert abs(unsure.match - flat) < 0.01
-    assert abs(unsure.match - flat) < abs(sure.match - flat)
+    assert abs(unsure.match - flat) < abs(confident.match - flat)
 
 
 def test_words_that_only_sound_can_answer_are_not_answered(clip: ClipIdentity) -> None:
@@ -87,9 +87,9 @@ def test_words_that_only_sound_can_answer_are_not_answered(clip: ClipIdentity) -
 
 def test_the_target_is_named_from_the_words(clip: ClipIdentity) -> None:
     case, prediction = EXAMPLES["good"]
-    found = clip(replace(case, query=Query("the red cars that move left")), prediction)
-    assert found is not None
-    assert found.target == "red cars"
+    identity = clip(replace(case, query=Query("the red cars that move left")), prediction)
+    assert identity is not None
+    assert identity.target == "red cars"
 
 
 def test_views_are_square_and_grey_beyond_the_region() -> None:
@@ -120,17 +120,17 @@ def test_a_view_of_a_large_frame_is_small_and_shows_the_same() -> None:
 def test_regions_of_even_colour_are_worked_out_once_a_frame(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from auscult.judge.identity import clip as module
 
-    looked = []
+    shapes_seen = []
     plain = module.coloured_regions
-    monkeypatch.setattr(module, "coloured_regions", lambda frame: looked.append(frame.shape) or plain(frame))
+    monkeypatch.setattr(module, "coloured_regions", lambda frame: shapes_seen.append(frame.shape) or plain(frame))
     check = ClipIdentity(check_folder(weights))
     case, prediction = EXAMPLES["good"]
     first = check(case, prediction)
     assert check(replace(case, frame=case.frame.copy()), prediction) == first
-    assert len(looked) == 1
+    assert len(shapes_seen) == 1
     frame = np.ascontiguousarray(case.frame[::-1])
     other = check(replace(case, frame=frame), prediction)
-    assert len(looked) == 2
+    assert len(shapes_seen) == 2
     frame[:] = case.frame  # a buffer that is written over is another frame
     assert check(replace(case, frame=frame), prediction) == first
     assert other != first
@@ -139,8 +139,8 @@ def test_regions_of_even_colour_are_worked_out_once_a_frame(weights: Path, monke
 def test_damaged_weights_end_the_run_before_it_begins(weights: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(weights, tmp_path / "copy"))
     assert "identity_weights" in identity_arguments("clip", copy)
-    whole = (copy / WEIGHTS).read_bytes()
-    (copy / WEIGHTS).write_bytes(whole[:-8])
+    whole_file = (copy / WEIGHTS).read_bytes()
+    (copy / WEIGHTS).write_bytes(whole_file[:-8])
     with pytest.raises(UsageError, match="cut off"):
         identity_arguments("clip", copy)
 
@@ -160,16 +160,16 @@ def test_weights_are_looked_for_before_anything_is_judged(
     weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    with pytest.raises(UsageError, match="brings no weights") as caught:
+    with pytest.raises(UsageError, match="brings no weights") as error:
         load_identity("clip")
-    assert VARIABLE in caught.value.hint
+    assert VARIABLE in error.value.hint
     with pytest.raises(UsageError, match="no such folder"):
         load_identity("clip", tmp_path / "none")
     monkeypatch.setenv(VARIABLE, str(weights))
     assert load_identity("clip").name == "identity.clip.v1"
-    told = identity_arguments("clip", None)
-    assert set(told["identity_weights"]) >= {"model.safetensors", "config.json"}
-    assert str(weights) not in str(told)
+    arguments = identity_arguments("clip", None)
+    assert set(arguments["identity_weights"]) >= {"model.safetensors", "config.json"}
+    assert str(weights) not in str(arguments)
 
 
 def test_without_weights_the_registered_check_says_what_to_do() -> None:

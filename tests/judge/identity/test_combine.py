@@ -54,16 +54,16 @@ def _good() -> Verdict:
 def test_probabilities_sum_to_one_and_the_interval_holds_the_estimate(
     verdict: Verdict, match: float, kept: float | None, exists: str
 ) -> None:
-    found = combined(verdict, Identity(match=match, kept=kept, exists=exists), check=CHECK)  # type: ignore[arg-type]
-    assert math.isclose(sum(found.defect_probs.values()), 1.0, abs_tol=1e-9)
-    assert min(found.defect_probs.values()) >= 0
-    assert found.iou_low is not None
-    assert found.iou is not None
-    assert found.iou_high is not None
-    assert 0 <= found.iou_low <= found.iou <= found.iou_high <= 1
-    assert found.defect_probs[found.defect] == max(found.defect_probs.values())
-    assert found.evidence.identity
-    assert found.evidence.shape
+    joined = combined(verdict, Identity(match=match, kept=kept, exists=exists), check=CHECK)  # type: ignore[arg-type]
+    assert math.isclose(sum(joined.defect_probs.values()), 1.0, abs_tol=1e-9)
+    assert min(joined.defect_probs.values()) >= 0
+    assert joined.iou_low is not None
+    assert joined.iou is not None
+    assert joined.iou_high is not None
+    assert 0 <= joined.iou_low <= joined.iou <= joined.iou_high <= 1
+    assert joined.defect_probs[joined.defect] == max(joined.defect_probs.values())
+    assert joined.evidence.identity
+    assert joined.evidence.shape
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,11 +71,11 @@ def test_probabilities_sum_to_one_and_the_interval_holds_the_estimate(
 def test_more_match_never_lowers_the_iou_nor_raises_full_neg(
     verdict: Verdict, matches: list[float], kept: float | None
 ) -> None:
-    found = [combined(verdict, Identity(match=match, kept=kept), check=CHECK) for match in sorted(matches)]
-    for less, more in pairwise(found):
-        assert more.defect_probs["full_neg"] <= less.defect_probs["full_neg"] + 1e-12
+    joined = [combined(verdict, Identity(match=match, kept=kept), check=CHECK) for match in sorted(matches)]
+    for less, higher in pairwise(joined):
+        assert higher.defect_probs["full_neg"] <= less.defect_probs["full_neg"] + 1e-12
         for name in ("iou", "iou_low", "iou_high"):
-            assert getattr(more, name) >= getattr(less, name) - 1e-12
+            assert getattr(higher, name) >= getattr(less, name) - 1e-12
 
 
 @settings(max_examples=50, deadline=None)
@@ -83,8 +83,11 @@ def test_more_match_never_lowers_the_iou_nor_raises_full_neg(
 def test_less_kept_never_lowers_the_probability_of_merge(
     verdict: Verdict, match: float, first: float, second: float
 ) -> None:
-    less, more = sorted((first, second))
-    merges = [combined(verdict, Identity(match=match, kept=kept), check=CHECK).defect_probs for kept in (less, more)]
+    less, larger = sorted((first, second))
+    merges = [
+        combined(verdict, Identity(match=match, kept=kept_share), check=CHECK).defect_probs
+        for kept_share in (less, larger)
+    ]
     assert merges[0]["merge"] >= merges[1]["merge"] - 1e-12
     assert merges[0]["full_neg"] == merges[1]["full_neg"]
 
@@ -101,45 +104,45 @@ def test_off_object_is_bayes_rule_and_rises_with_the_judges_doubt(doubt: float, 
 
 
 def test_a_sure_match_leaves_a_judge_without_doubt_as_it_was() -> None:
-    found = combined(_good(), Identity(match=1.0), check=CHECK)
-    assert (found.iou, found.iou_low, found.iou_high) == (0.96, 0.9, 0.99)
-    assert found.defect_probs == pytest.approx(_good().defect_probs)
+    joined = combined(_good(), Identity(match=1.0), check=CHECK)
+    assert (joined.iou, joined.iou_low, joined.iou_high) == (0.96, 0.9, 0.99)
+    assert joined.defect_probs == pytest.approx(_good().defect_probs)
 
 
 def test_a_sure_mismatch_is_full_neg_with_iou_zero() -> None:
-    said = Identity(match=0.0, target="red car", distractor="bus", note="the words fit a bus better")
-    found = combined(_good(), said, check=CHECK)
-    assert (found.defect, found.iou, found.iou_low, found.iou_high) == ("full_neg", 0.0, 0.0, 0.0)
-    assert (found.target, found.distractor) == ("red car", "bus")
-    assert decide(found).action == "reject"
-    assert found.rationale.endswith("Identity, by identity.test.v1: the words fit a bus better.")
-    assert "not checked" not in found.rationale
+    identity = Identity(match=0.0, target="red car", distractor="bus", note="the words fit a bus better")
+    joined = combined(_good(), identity, check=CHECK)
+    assert (joined.defect, joined.iou, joined.iou_low, joined.iou_high) == ("full_neg", 0.0, 0.0, 0.0)
+    assert (joined.target, joined.distractor) == ("red car", "bus")
+    assert decide(joined).action == "reject"
+    assert joined.rationale.endswith("Identity, by identity.test.v1: the words fit a bus better.")
+    assert "not checked" not in joined.rationale
 
 
 @pytest.mark.parametrize("match", [0.3, 0.6, 0.8, 0.93, 0.97, 0.99])
 def test_the_interval_is_the_quantiles_of_the_mixture(match: float) -> None:
     verdict = replace(_good(), iou=0.7, iou_low=0.4, iou_high=0.8)
-    found = combined(verdict, Identity(match=match), check=CHECK)
+    joined = combined(verdict, Identity(match=match), check=CHECK)
     rng = np.random.Generator(np.random.PCG64(5))
     share = rng.random(400_000)
-    drawn = np.interp(share, [0, 0.05, 0.95, 1.0], [0, 0.4, 0.8, 1.0]) * (rng.random(share.size) < match)
-    low, high = np.quantile(drawn, [0.05, 0.95])
-    assert found.iou == pytest.approx(0.7 * match, abs=1e-9)
-    assert found.iou_low == pytest.approx(min(low, 0.7 * match), abs=0.01)
-    assert found.iou_high == pytest.approx(max(high, 0.7 * match), abs=0.01)
+    draws = np.interp(share, [0, 0.05, 0.95, 1.0], [0, 0.4, 0.8, 1.0]) * (rng.random(share.size) < match)
+    low, high = np.quantile(draws, [0.05, 0.95])
+    assert joined.iou == pytest.approx(0.7 * match, abs=1e-9)
+    assert joined.iou_low == pytest.approx(min(low, 0.7 * match), abs=0.01)
+    assert joined.iou_high == pytest.approx(max(high, 0.7 * match), abs=0.01)
 
 
 def test_a_part_elsewhere_makes_a_merge_with_the_iou_of_what_is_kept() -> None:
     verdict = _verdict(0.93, low=0.85, high=0.97, probs={"perfect": 0.5, "merge": 0.5})
-    found = combined(verdict, Identity(match=0.99, kept=0.5, distractor="drum"), check=CHECK)
-    assert found.defect == "merge"
-    assert found.distractor == "drum"
-    assert found.iou_low is not None
-    assert found.iou_low <= 0.5
-    assert found.iou == pytest.approx(0.99 * (0.15 * 0.93 + 0.85 * 0.5), abs=0.01)
-    whole = combined(verdict, Identity(match=0.99, kept=1.0), check=CHECK)
-    assert whole.defect == "perfect"
-    assert whole.defect_probs["merge"] < 0.06
+    joined = combined(verdict, Identity(match=0.99, kept=0.5, distractor="drum"), check=CHECK)
+    assert joined.defect == "merge"
+    assert joined.distractor == "drum"
+    assert joined.iou_low is not None
+    assert joined.iou_low <= 0.5
+    assert joined.iou == pytest.approx(0.99 * (0.15 * 0.93 + 0.85 * 0.5), abs=0.01)
+    all_kept = combined(verdict, Identity(match=0.99, kept=1.0), check=CHECK)
+    assert all_kept.defect == "perfect"
+    assert all_kept.defect_probs["merge"] < 0.06
 
 
 def test_a_distractor_is_told_only_where_something_else_was_segmented() -> None:
@@ -147,20 +150,22 @@ def test_a_distractor_is_told_only_where_something_else_was_segmented() -> None:
 
 
 def test_an_object_that_is_not_there_cannot_be_matched() -> None:
-    found = combined(_good(), Identity(match=0.9, exists="no"), check=CHECK)
-    assert found.defect == "full_neg"
-    assert found.target_exists == "no"
-    assert decide(found).action == "reject"
+    joined = combined(_good(), Identity(match=0.9, exists="no"), check=CHECK)
+    assert joined.defect == "full_neg"
+    assert joined.target_exists == "no"
+    assert decide(joined).action == "reject"
 
 
 def test_an_empty_mask_is_right_where_the_object_is_not_there() -> None:
-    said = "Nothing is segmented; whether the target is in the frame was not checked."
-    empty = replace(_good(), defect="empty", defect_probs={}, iou=None, iou_low=None, iou_high=None, rationale=said)
+    rationale = "Nothing is segmented; whether the target is in the frame was not checked."
+    empty = replace(
+        _good(), defect="empty", defect_probs={}, iou=None, iou_low=None, iou_high=None, rationale=rationale
+    )
     assert decide(combined(empty, Identity(match=0.0, exists="no"), check=CHECK)).action == "accept"
-    there = combined(empty, Identity(match=0.0, exists="yes"), check=CHECK)
-    assert decide(there).action == "reject"
-    assert there.iou is None
-    assert there.rationale.startswith("Nothing is segmented. Identity, by")
+    present = combined(empty, Identity(match=0.0, exists="yes"), check=CHECK)
+    assert decide(present).action == "reject"
+    assert present.iou is None
+    assert present.rationale.startswith("Nothing is segmented. Identity, by")
     unsure = combined(empty, Identity(match=0.0), check=CHECK)
     assert "whether the target is in the frame was not checked." in unsure.rationale
     assert decide(unsure).action == "reject"
@@ -189,11 +194,11 @@ def test_the_policy_that_asks_for_identity_accepts_only_what_was_checked() -> No
 
 
 def test_a_joined_verdict_survives_the_record() -> None:
-    found = combined(_good(), Identity(match=0.5, target="car", distractor="bus", exists="yes"), check=CHECK)
-    again = verdict_from_json(verdict_to_json(found))
-    assert (again.target, again.distractor, again.target_exists) == ("car", found.distractor, "yes")
-    assert again.evidence == found.evidence
-    assert again.iou == pytest.approx(found.iou, abs=1e-6)
+    joined = combined(_good(), Identity(match=0.5, target="car", distractor="bus", exists="yes"), check=CHECK)
+    reread = verdict_from_json(verdict_to_json(joined))
+    assert (reread.target, reread.distractor, reread.target_exists) == ("car", joined.distractor, "yes")
+    assert reread.evidence == joined.evidence
+    assert reread.iou == pytest.approx(joined.iou, abs=1e-6)
 
 
 def test_a_match_below_every_probability_is_never_a_yes() -> None:
@@ -203,8 +208,8 @@ def test_a_match_below_every_probability_is_never_a_yes() -> None:
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")], ids=str)
 @pytest.mark.parametrize("field", ["match", "kept"])
 def test_what_is_no_number_is_no_check_and_no_score_of_zero(field: str, number: float) -> None:
-    found = combined(_good(), replace(Identity(match=0.9, exists="no"), **{field: number}), check=CHECK)
-    assert found == unchecked(_good(), "identity.test.v1 gave no number")
-    assert found.rationale.endswith("Identity not checked: identity.test.v1 gave no number.")
-    assert not found.evidence.identity
-    assert (found.iou, found.defect) == (_good().iou, "perfect")
+    joined = combined(_good(), replace(Identity(match=0.9, exists="no"), **{field: number}), check=CHECK)
+    assert joined == unchecked(_good(), "identity.test.v1 gave no number")
+    assert joined.rationale.endswith("Identity not checked: identity.test.v1 gave no number.")
+    assert not joined.evidence.identity
+    assert (joined.iou, joined.defect) == (_good().iou, "perfect")

@@ -27,19 +27,19 @@ def _verdict() -> Verdict:
 
 @pytest.mark.parametrize("match", [1.0, 0.7, 0.3, 0.0])
 def test_a_mask_that_is_likely_on_another_thing_is_less_likely_good(match: float) -> None:
-    found = combined(_verdict(), Identity(match=match), check="identity.scenes.v1")
-    assert found.prob_iou_80 == pytest.approx(0.9 * match)
-    assert found.prob_iou_50 == pytest.approx(0.98 * match)
+    joined = combined(_verdict(), Identity(match=match), check="identity.scenes.v1")
+    assert joined.prob_iou_80 == pytest.approx(0.9 * match)
+    assert joined.prob_iou_50 == pytest.approx(0.98 * match)
 
 
 def test_a_judge_that_gives_no_chance_still_gives_none() -> None:
     from dataclasses import replace
 
-    found = combined(replace(_verdict(), prob_iou_80=None, prob_iou_50=None), Identity(match=0.5), check="x")
-    assert found.prob_iou_80 is None
-    assert found.prob_iou_50 is None
+    joined = combined(replace(_verdict(), prob_iou_80=None, prob_iou_50=None), Identity(match=0.5), check="x")
+    assert joined.prob_iou_80 is None
+    assert joined.prob_iou_50 is None
 
 
 def test_a_merge_that_keeps_little_is_less_likely_good() -> None:
-    little, much = (combined(_verdict(), Identity(match=1.0, kept=kept), check="x") for kept in (0.2, 1.0))
+    little, much = (combined(_verdict(), Identity(match=1.0, kept=kept_share), check="x") for kept_share in (0.2, 1.0))
     assert (little.prob_iou_80 or 0) < (much.prob_iou_80 or 0)

@@ -105,21 +105,21 @@ def test_what_the_check_finds_and_cannot_find_is_in_the_record(plugged: str, tmp
         {"id": "refused", "text": "refuse"},
         {"id": "broken", "text": "raise"},
     )
-    found = _audit(source, tmp_path / "out", identity=plugged)
-    assert found["no"].defect == "full_neg"
-    assert (found["no"].target, found["no"].distractor) == ("car", "bus")
-    assert found["no"].action == "reject"
-    assert found["yes"].defect != "full_neg"
-    assert {name: verdict.evidence.identity for name, verdict in found.items()} == {
+    verdicts = _audit(source, tmp_path / "out", identity=plugged)
+    assert verdicts["no"].defect == "full_neg"
+    assert (verdicts["no"].target, verdicts["no"].distractor) == ("car", "bus")
+    assert verdicts["no"].action == "reject"
+    assert verdicts["yes"].defect != "full_neg"
+    assert {name: verdict.evidence.identity for name, verdict in verdicts.items()} == {
         "yes": True,
         "no": True,
         "none": False,
         "wordless": False,
         "refused": False,
     }
-    assert found["none"].rationale.endswith("Identity not checked: the check cannot tell from these words.")
-    assert found["wordless"].rationale.endswith("Identity not checked: there is no expression.")
-    assert found["refused"].rationale.endswith("Identity not checked: this check does not like it.")
+    assert verdicts["none"].rationale.endswith("Identity not checked: the check cannot tell from these words.")
+    assert verdicts["wordless"].rationale.endswith("Identity not checked: there is no expression.")
+    assert verdicts["refused"].rationale.endswith("Identity not checked: this check does not like it.")
     run = read_run(tmp_path / "out")
     assert [row["id"] for row in run.lines("errors.jsonl")] == ["broken"]  # a check that crashes is no yes either
     assert run.manifest["arguments"]["defaulted"]["identity"] == plugged
@@ -140,16 +140,18 @@ def test_a_clips_sound_reaches_the_check_and_is_opened_once(
 ) -> None:
     from auscult.jobs import judging
 
-    opened = []
+    paths_opened = []
     plain = judging.read_sound
-    monkeypatch.setattr(judging, "read_sound", lambda path, **more: opened.append(path) or plain(path, **more))
+    monkeypatch.setattr(
+        judging, "read_sound", lambda path, **options: paths_opened.append(path) or plain(path, **options)
+    )
     _sound(tmp_path / "in" / "a.wav")
     lines = [{"id": f"v/{n}", "text": "match 0.9", "audio": "a.wav", "time_s": n, "clip": "v"} for n in range(3)]
-    found = _audit(_input(tmp_path / "in", *lines), tmp_path / "out", identity=plugged)
-    assert all(verdict.evidence.sound for verdict in found.values())
-    assert len(opened) == 1
-    heard = (tmp_path / "heard.txt").read_text().splitlines()
-    assert heard == [str([[1, 4000], 8000, float(n)]) for n in range(3)]
+    verdicts = _audit(_input(tmp_path / "in", *lines), tmp_path / "out", identity=plugged)
+    assert all(verdict.evidence.sound for verdict in verdicts.values())
+    assert len(paths_opened) == 1
+    heard_lines = (tmp_path / "heard.txt").read_text().splitlines()
+    assert heard_lines == [str([[1, 4000], 8000, float(n)]) for n in range(3)]
 
 
 def test_a_sound_that_cannot_be_read_is_told_and_costs_no_mask(plugged: str, tmp_path: Path) -> None:
@@ -187,23 +189,25 @@ def test_another_check_does_not_go_on_in_the_same_folder(plugged: str, tmp_path:
 @pytest.mark.slow
 def test_worker_processes_give_the_same_verdicts(plugged: str, tmp_path: Path) -> None:
     source = _input(tmp_path / "in", {"id": "a", "text": "match 0.4"}, {"id": "b", "text": "?"})
-    here = _audit(source, tmp_path / "here", identity=plugged)
-    there = _audit(source, tmp_path / "there", identity=plugged, workers=1)
-    plain = [{name: (v.iou, v.defect, v.rationale) for name, v in found.items()} for found in (here, there)]
+    in_process = _audit(source, tmp_path / "here", identity=plugged)
+    in_workers = _audit(source, tmp_path / "there", identity=plugged, workers=1)
+    plain = [
+        {name: (v.iou, v.defect, v.rationale) for name, v in verdicts.items()} for verdicts in (in_process, in_workers)
+    ]
     assert plain[0] == plain[1]
 
 
 def test_the_command_takes_a_check_by_its_short_name(plugged: str, tmp_path: Path) -> None:
     source = _input(tmp_path / "in", {"id": "a", "text": "match 0.01"})
     out = tmp_path / "out"
-    done = small_inputs.auscult(
+    result = small_inputs.auscult(
         "audit", source, "--out", out, "--judge", CUES, "--identity", "plugged", "--json", "--workers", 1
     )
-    assert done.code == 0
+    assert result.code == 0
     ((verdict, _),) = read_run(out).verdicts
     assert verdict.defect == "full_neg"
-    listed = small_inputs.auscult("list", "identity", "--json")
-    assert plugged in {row["name"] for row in json.loads(listed.out)}
+    listing = small_inputs.auscult("list", "identity", "--json")
+    assert plugged in {row["name"] for row in json.loads(listing.out)}
 
 
 def test_weights_need_a_check_that_takes_them(plugged: str, tmp_path: Path) -> None:
@@ -229,12 +233,12 @@ def test_weights_that_cannot_be_used_end_the_command(
         (folder / WORDS).write_text("{}")
     monkeypatch.setattr(SCENES, "_weights", folder)
     source = _input(tmp_path / "in", {"id": "a", "text": "the dog"})
-    done = small_inputs.auscult(
+    result = small_inputs.auscult(
         "audit", source, "--out", tmp_path / "out", "--judge", CUES, "--identity", "scenes", "--workers", 1
     )
-    assert done.code == 2
-    assert NETWORK in done.err
-    assert "scenes-identity" in done.err
+    assert result.code == 2
+    assert NETWORK in result.err
+    assert "scenes-identity" in result.err
     assert not (tmp_path / "out" / "verdicts.jsonl").exists()
     with pytest.raises(UsageError):
         identity_arguments("scenes", None)
@@ -256,7 +260,7 @@ class _Raises:
             raise self.error
 
 
-def _said(checker: Checker, mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], text: str | None) -> str:
+def _rationale_of(checker: Checker, mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], text: str | None) -> str:
     verdict = Verdict(
         id="a",
         iou=0.9,
@@ -273,16 +277,16 @@ def _said(checker: Checker, mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]
 
 
 def test_a_check_that_cannot_be_used_is_asked_once() -> None:
-    lost, picky = _Raises(UsageError("the weights are lost")), _Raises(InputError("not this one"))
-    for check, times in ((lost, 1), (picky, 3)):
+    failing, picky = _Raises(UsageError("the weights are lost")), _Raises(InputError("not this one"))
+    for check, times in ((failing, 1), (picky, 3)):
         checker = Checker(check)
-        said = {_said(checker, LEFT, "the dog") for _ in range(3)}
+        rationales = {_rationale_of(checker, LEFT, "the dog") for _ in range(3)}
         assert check.asked == times
-        assert said == {f"Seen. Identity not checked: {check.error}."}
+        assert rationales == {f"Seen. Identity not checked: {check.error}."}
 
 
 @pytest.mark.parametrize(
-    ("mask", "text", "why"),
+    ("mask", "text", "reason"),
     [
         (LEFT, "  ", "there is no expression"),
         (np.zeros_like(LEFT), "the dog", "nothing is segmented"),
@@ -291,15 +295,15 @@ def test_a_check_that_cannot_be_used_is_asked_once() -> None:
     ],
 )
 def test_why_nothing_was_found_is_said(
-    mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], text: str, why: str
+    mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], text: str, reason: str
 ) -> None:
-    assert _said(Checker(_Raises(None)), mask, text) == f"Seen. Identity not checked: {why}."
+    assert _rationale_of(Checker(_Raises(None)), mask, text) == f"Seen. Identity not checked: {reason}."
 
 
 def test_python_takes_a_check_by_name(plugged: str, tmp_path: Path) -> None:
     verdict = auscult.audit_mask(picture(), LEFT, text="match 0.02", judge=CUES, identity="plugged")
     assert verdict.defect == "full_neg"
     listing = list_items(_input(tmp_path / "in", {"id": "a", "text": "match 0.02"}))
-    (told,) = auscult.audit(listing.items, judge=CUES, identity="plugged")
-    assert isinstance(told, Verdict)
-    assert told.defect == "full_neg"
+    (audited,) = auscult.audit(listing.items, judge=CUES, identity="plugged")
+    assert isinstance(audited, Verdict)
+    assert audited.defect == "full_neg"

@@ -28,26 +28,26 @@ def _scene() -> tuple[Frame, Mask, Mask]:
 
 def test_the_other_thing_of_a_plain_scene_is_among_the_regions() -> None:
     frame, disc, box = _scene()
-    found = rivals(frame, disc, (), most=8)
-    assert max(iou(one, box) for one in found) > 0.85
-    assert max(iou(one, disc) for one in found) < 0.5
+    regions = rivals(frame, disc, (), most=8)
+    assert max(iou(region, box) for region in regions) > 0.85
+    assert max(iou(region, disc) for region in regions) < 0.5
 
 
 def test_regions_do_not_overlap_and_keep_their_size() -> None:
-    found = coloured_regions(_scene()[0])
-    assert found
-    assert np.sum([region.astype(int) for region in found], axis=0).max() == 1
-    assert all(0.005 <= region.mean() <= 0.62 for region in found)
+    regions = coloured_regions(_scene()[0])
+    assert regions
+    assert np.sum([region.astype(int) for region in regions], axis=0).max() == 1
+    assert all(0.005 <= region.mean() <= 0.62 for region in regions)
 
 
 def test_given_masks_come_first_and_no_thing_comes_twice() -> None:
     frame, disc, box = _scene()
     nearly = box.copy()
     nearly[30:34] = False
-    found = rivals(frame, disc, (nearly, box, disc.copy(), np.zeros(SIZE, bool)), most=8)
-    assert np.array_equal(found[0], box)
-    assert not any(iou(one, box) > 0.5 for one in found[1:])
-    assert not any(iou(one, disc) >= 0.5 for one in found)
+    regions = rivals(frame, disc, (nearly, box, disc.copy(), np.zeros(SIZE, bool)), most=8)
+    assert np.array_equal(regions[0], box)
+    assert not any(iou(region, box) > 0.5 for region in regions[1:])
+    assert not any(iou(region, disc) >= 0.5 for region in regions)
 
 
 def test_no_more_than_were_asked_for() -> None:
@@ -59,7 +59,7 @@ def test_no_more_than_were_asked_for() -> None:
 def test_the_same_frame_gives_the_same_regions() -> None:
     frame = _scene()[0]
     first, second = coloured_regions(frame), coloured_regions(frame.copy())
-    assert [one.tobytes() for one in first] == [one.tobytes() for one in second]
+    assert [region.tobytes() for region in first] == [region.tobytes() for region in second]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 300), (15, 15), (16, 16), (700, 30)])

@@ -52,37 +52,37 @@ def test_each_sense_reads_what_is_its_own(text: str, sight: str | None, sound: s
     for reader, sense, expected in ((SIGHT, "sight", sight), (SOUND, "sound", sound)):
         reading = reader.read(text)
         assert reading is not None
-        form = part_for(sense, reading.form)
-        parts = [] if form is None else form["of"] if form["op"] == "and" else [form]
+        part_form = part_for(sense, reading.form)
+        parts = [] if part_form is None else part_form["of"] if part_form["op"] == "and" else [part_form]
         assert expected == (" ".join(" ".join([part["op"], part.get("by", "")]).strip() for part in parts) or None)
 
 
 @pytest.mark.parametrize("label", ["bell", "buzz", "siren", "whistle"])
 def test_a_sound_is_told_from_others_by_its_words(label: str) -> None:
-    heard = hear(sound_of(label))
-    assert heard is not None
+    heard_sound = hear(sound_of(label))
+    assert heard_sound is not None
     fits = {}
     for kind in KINDS.values():
         reading = SOUND.read(f"the thing that {kind.verb}")
         assert reading is not None
-        fits[kind.noun] = fit_of(reading.form, CHECK.numbers.kinds, heard, rest=None, whole_s=2.0)
+        fits[kind.noun] = fit_of(reading.form, CHECK.numbers.kinds, heard_sound, rest=None, whole_s=2.0)
     assert max(fits, key=lambda noun: fits[noun] or 0.0) == label
 
 
 @pytest.mark.parametrize("pan", [-0.8, 0.0, 0.5])
 def test_the_side_of_a_sound_is_the_place_of_its_maker(pan: float) -> None:
-    heard = hear(sound_of("hum", pan=pan))
-    assert heard is not None
-    assert heard.x == pytest.approx((pan + 1) / 2, abs=0.01)
+    heard_sound = hear(sound_of("hum", pan=pan))
+    assert heard_sound is not None
+    assert heard_sound.x == pytest.approx((pan + 1) / 2, abs=0.01)
 
 
 def test_times_and_order_are_heard() -> None:
     sound = np.zeros((2, 6 * RATE_HZ), np.float32)
     for start in (1, 4):
         sound[:, start * RATE_HZ : (start + 1) * RATE_HZ] = sound_of("hum", seconds=1.0)
-    rest = np.zeros_like(sound)
-    rest[:, 2 * RATE_HZ : 3 * RATE_HZ] = 0.1 * sound_of("siren", seconds=1.0)
-    stem, other = hear(sound), hear(rest)
+    rest_sound = np.zeros_like(sound)
+    rest_sound[:, 2 * RATE_HZ : 3 * RATE_HZ] = 0.1 * sound_of("siren", seconds=1.0)
+    stem, other = hear(sound), hear(rest_sound)
     assert stem is not None
     assert other is not None
     for text, right in {
@@ -95,19 +95,19 @@ def test_times_and_order_are_heard() -> None:
     }.items():
         reading = SOUND.read(text)
         assert reading is not None
-        found = fit_of(reading.form, CHECK.numbers.kinds, stem, rest=other, whole_s=6.0)
-        assert ((found or 0.0) > 0.5) == right, text
+        fit = fit_of(reading.form, CHECK.numbers.kinds, stem, rest=other, whole_s=6.0)
+        assert ((fit or 0.0) > 0.5) == right, text
         assert fit_of(reading.form, CHECK.numbers.kinds, stem, rest=other, whole_s=None) is None  # heard in part
 
 
 def test_a_sound_unlike_all_that_is_known_is_not_named() -> None:
     clicks = np.zeros((1, 2 * RATE_HZ), np.float32)
     clicks[0, ::2] = 0.2  # a constant and the highest frequency there is
-    heard = hear(clicks)
+    heard_sound = hear(clicks)
     reading = SOUND.read("the thing that buzzes")
-    assert heard is not None
+    assert heard_sound is not None
     assert reading is not None
-    assert fit_of(reading.form, CHECK.numbers.kinds, heard, rest=None, whole_s=2.0) is None
+    assert fit_of(reading.form, CHECK.numbers.kinds, heard_sound, rest=None, whole_s=2.0) is None
 
 
 def test_place_links_what_is_seen_with_what_is_heard() -> None:
@@ -116,10 +116,10 @@ def test_place_links_what_is_seen_with_what_is_heard() -> None:
     assert joint(replace(ON_IT, side=0.8), numbers).wrong == "stem"
     assert joint(replace(ON_IT, own=0.05, others=((0.95, 0.8),), side=0.8), numbers).wrong == "mask"
     assert joint(replace(ON_IT, own=0.05, others=((0.95, 0.8),)), numbers).wrong == "both"
-    same = joint(ON_IT, numbers).same, joint(replace(ON_IT, side=0.8), numbers).same
-    assert same[0] is not None
-    assert same[1] is not None
-    assert same[0] > 0.5 > same[1]
+    same_chances = joint(ON_IT, numbers).same, joint(replace(ON_IT, side=0.8), numbers).same
+    assert same_chances[0] is not None
+    assert same_chances[1] is not None
+    assert same_chances[0] > 0.5 > same_chances[1]
 
 
 def test_without_basis_nothing_is_said() -> None:
@@ -129,19 +129,21 @@ def test_without_basis_nothing_is_said() -> None:
     no_words = joint(replace(ON_IT, own=None), numbers)
     assert no_words.wrong == "unchecked"
     assert no_words.same is not None
-    told = joint(replace(ON_IT, side=None, heard=0.99), numbers)
-    assert told.wrong == "none"
-    assert not told.place
-    assert sum(told.probs.values()) == pytest.approx(1.0)
+    evidence = joint(replace(ON_IT, side=None, heard=0.99), numbers)
+    assert evidence.wrong == "none"
+    assert not evidence.place
+    assert sum(evidence.probs.values()) == pytest.approx(1.0)
 
 
-def asked(stem: Samples, *, mixture: Samples | None = None, rate_hz: int = RATE_HZ, text: str = "the thing that hums"):
+def check_joint(
+    stem: Samples, *, mixture: Samples | None = None, rate_hz: int = RATE_HZ, text: str = "the thing that hums"
+):
     frame = np.full((120, 160, 3), 90, np.uint8)
     mask = np.zeros((120, 160), bool)
     mask[40:80, 20:60] = True
     case = Case(id="a", frame=frame, query=Query(text), time_s=0.5)
-    given = Sound(samples=stem if mixture is None else mixture, rate_hz=RATE_HZ)
-    return CHECK(case, Prediction(mask), mixture=given, separated=Sound(samples=stem, rate_hz=rate_hz))
+    mixture_sound = Sound(samples=stem if mixture is None else mixture, rate_hz=RATE_HZ)
+    return CHECK(case, Prediction(mask), mixture=mixture_sound, separated=Sound(samples=stem, rate_hz=rate_hz))
 
 
 @pytest.mark.parametrize(
@@ -153,30 +155,30 @@ def asked(stem: Samples, *, mixture: Samples | None = None, rate_hz: int = RATE_
     ids=["silence", "a hundredth of a second"],
 )
 def test_a_sound_without_content_is_unchecked(stem: Samples, words: str) -> None:
-    found = asked(stem)
-    assert found.wrong == "unchecked"
-    assert words in found.note
+    evidence = check_joint(stem)
+    assert evidence.wrong == "unchecked"
+    assert words in evidence.note
 
 
 @pytest.mark.parametrize("text", ["", "der Hund, der brummt", "the flurble that hums", "hum " * 10_000])
 def test_words_that_are_not_known_are_unchecked(text: str) -> None:
-    found = asked(sound_of("hum", pan=-0.5), text=text)
-    assert found.wrong == "unchecked"
-    assert not found.words_seen
-    assert not found.words_heard
+    evidence = check_joint(sound_of("hum", pan=-0.5), text=text)
+    assert evidence.wrong == "unchecked"
+    assert not evidence.words_seen
+    assert not evidence.words_heard
 
 
 def test_sounds_of_other_lengths_or_rates_are_errors_that_say_both() -> None:
     sound = sound_of("hum")
     with pytest.raises(InputError, match=r"length .* 31,900 samples, that of its mixture 32,000 samples"):
-        asked(sound[:, :-100], mixture=sound)
+        check_joint(sound[:, :-100], mixture=sound)
     with pytest.raises(InputError, match=r"sample rate .* 8,000 Hz, that of its mixture 16,000 Hz"):
-        asked(sound, rate_hz=8_000)
+        check_joint(sound, rate_hz=8_000)
 
 
 def test_a_long_sound_is_listened_to_around_the_frame() -> None:
     sound = np.zeros((1, 150 * RATE_HZ), np.float32)
     sound[:, : 2 * RATE_HZ] = sound_of("hum")[:1]
     sound = np.concatenate([sound, 0.5 * sound[:, ::-1]])  # of two channels
-    assert not asked(sound, text="the thing heard once").words_heard
-    assert asked(sound).words_heard
+    assert not check_joint(sound, text="the thing heard once").words_heard
+    assert check_joint(sound).words_heard

@@ -35,9 +35,9 @@ TABLE = [
 
 @pytest.mark.parametrize(("text", "words", "noun"), TABLE)
 def test_what_is_asked_for(text: str, words: str, noun: str | None) -> None:
-    found = parse_expression(text)
-    assert found is not None
-    assert (found.phrase, found.noun) == (words, noun)
+    parsed = parse_expression(text)
+    assert parsed is not None
+    assert (parsed.phrase, parsed.noun) == (words, noun)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "the", "the of a", ","])
@@ -47,7 +47,7 @@ def test_words_that_name_nothing_ask_for_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "heard"),
+    ("text", "is_heard"),
     [
         ("the thing that makes a sound", True),
         ("the loudest object", True),
@@ -56,34 +56,34 @@ def test_words_that_name_nothing_ask_for_nothing(text: str) -> None:
         ("the earring", False),
     ],
 )
-def test_words_of_sound_are_noticed(text: str, *, heard: bool) -> None:
-    found = parse_expression(text)
-    assert found is not None
-    assert found.heard is heard
+def test_words_of_sound_are_noticed(text: str, *, is_heard: bool) -> None:
+    parsed = parse_expression(text)
+    assert parsed is not None
+    assert parsed.heard is is_heard
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_gives_short_phrases_or_nothing(text: str) -> None:
-    found = parse_expression(text)
-    if found is None:
+    parsed = parse_expression(text)
+    if parsed is None:
         return
-    assert 0 < len(found.phrase) <= MOST_LETTERS
+    assert 0 < len(parsed.phrase) <= MOST_LETTERS
     assert prompts(text)[0] == " ".join(text.split())
     assert 1 <= len(prompts(text)) <= 3
 
 
 def test_a_very_long_text_is_cut_and_does_not_take_long() -> None:
-    found = parse_expression("the " + "very " * 100_000 + "long car")
-    assert found is not None
-    assert len(found.phrase) <= MOST_LETTERS
+    parsed = parse_expression("the " + "very " * 100_000 + "long car")
+    assert parsed is not None
+    assert len(parsed.phrase) <= MOST_LETTERS
 
 
 def test_the_head_of_our_own_sentences_is_found() -> None:
     """Every way in which the language room says a category with one more word gives back the category."""
     right = total = 0
     for noun in ("drum", "cat", "bottle", "bird"):
-        for number, more in enumerate(
+        for number, attribute in enumerate(
             [
                 {"op": "colour", "word": "red"},
                 {"op": "place", "word": "left"},
@@ -92,12 +92,12 @@ def test_the_head_of_our_own_sentences_is_found() -> None:
                 {"op": "texture", "word": "striped"},
             ]
         ):
-            form = {"op": "and", "of": [{"op": "category", "word": noun}, more]}
-            for again in range(6):
-                said = phrase(generator(again, noun, number), form).text
-                found = parse_expression(said)
+            form_ = {"op": "and", "of": [{"op": "category", "word": noun}, attribute]}
+            for repeat in range(6):
+                sentence = phrase(generator(repeat, noun, number), form_).text
+                parsed = parse_expression(sentence)
                 total += 1
-                right += found is not None and found.noun == noun
+                right += parsed is not None and parsed.noun == noun
     assert right == total == 120
 
 
@@ -107,14 +107,16 @@ def test_every_noun_of_the_list_is_one_and_is_found_from_many() -> None:
         assert noun == noun.lower().strip()
         assert singular(noun) == noun
         assert singular(plural(noun)) == noun
-        found = parse_expression(f"the {noun} on the right")
-        assert found is not None
-        assert found.noun == noun
+        parsed = parse_expression(f"the {noun} on the right")
+        assert parsed is not None
+        assert parsed.noun == noun
 
 
-@pytest.mark.parametrize(("many", "one"), [("guys", "guy"), ("ladies", "lady"), ("grass", "grass"), ("wugs", "wug")])
-def test_one_of_words_that_are_not_in_the_list(many: str, one: str) -> None:
-    assert singular(many) == one
+@pytest.mark.parametrize(
+    ("plural_word", "expected"), [("guys", "guy"), ("ladies", "lady"), ("grass", "grass"), ("wugs", "wug")]
+)
+def test_one_of_words_that_are_not_in_the_list(plural_word: str, expected: str) -> None:
+    assert singular(plural_word) == expected
 
 
 def test_prompts_are_sentences() -> None:

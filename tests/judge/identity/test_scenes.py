@@ -46,11 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def asked(text: str | None, *, mask: bool = True) -> tuple[Case, Prediction]:
+def case_and_mask(text: str | None, *, mask: bool = True) -> tuple[Case, Prediction]:
     frame = generator(0, "frame").integers(0, 255, (120, 200, 3), dtype=np.uint8)
-    drawn = np.zeros((120, 200), bool)
-    drawn[40:90, 60:130] = mask
-    return Case(id="one", frame=frame, query=Query(text)), Prediction(mask=drawn)
+    drawn_mask = np.zeros((120, 200), bool)
+    drawn_mask[40:90, 60:130] = mask
+    return Case(id="one", frame=frame, query=Query(text)), Prediction(mask=drawn_mask)
 
 
 class SureEyes(Eyes):
@@ -70,16 +70,16 @@ class SureEyes(Eyes):
         return self._peaks, min(self._peaks, key=lambda peak: abs(peak.x - x)).words
 
 
-def seen(text: str, at: float, *dogs: float) -> Identity | None:
+def identity_at(text: str, x: float, *dogs: float) -> Identity | None:
     """What is said of a mask on the thing at a place, of a frame with some dogs and a bell on the far right."""
     mask = np.zeros((100, 400), bool)
-    mask[44:56, round(at * 400) - 6 : round(at * 400) + 6] = True
+    mask[44:56, round(x * 400) - 6 : round(x * 400) + 6] = True
     case = Case(id="one", frame=np.zeros((100, 400, 3), np.uint8), query=Query(text))
     return ScenesIdentity(eyes=SureEyes(*dogs))(case, Prediction(mask=mask))
 
 
 def test_sure_eyes_say_yes_and_no() -> None:
-    yes, no = seen("the dog", 0.2, 0.2), seen("the dog", 0.9, 0.2)
+    yes, no = identity_at("the dog", 0.2, 0.2), identity_at("the dog", 0.9, 0.2)
     assert yes is not None
     assert yes.match > 0.95
     assert no is not None
@@ -87,19 +87,19 @@ def test_sure_eyes_say_yes_and_no() -> None:
 
 
 @pytest.mark.parametrize("text", ["the puppy", "the animal", "the person", "the dog house", "the red puppy"])
-@pytest.mark.parametrize("at", [0.2, 0.9])
-def test_a_strange_noun_is_no_reason_to_refuse(text: str, at: float) -> None:
-    assert seen(text, at, 0.2) is None
+@pytest.mark.parametrize("x", [0.2, 0.9])
+def test_a_strange_noun_is_no_reason_to_refuse(text: str, x: float) -> None:
+    assert identity_at(text, x, 0.2) is None
 
 
 def test_a_strange_noun_is_refused_where_its_place_is_another() -> None:
-    assert seen("the apricot on the left", 0.2, 0.2) is None
-    found = seen("the apricot on the left", 0.9, 0.5)
-    assert found is not None
-    assert found.match < 0.05
-    assert found.exists == "unchecked"  # an apricot may be there that the networks do not find
-    assert "'apricot' is not known" in found.note
-    assert seen("the dog to the left of the apricot", 0.5, 0.5) is None  # it may be left of what nobody found
+    assert identity_at("the apricot on the left", 0.2, 0.2) is None
+    identity = identity_at("the apricot on the left", 0.9, 0.5)
+    assert identity is not None
+    assert identity.match < 0.05
+    assert identity.exists == "unchecked"  # an apricot may be there that the networks do not find
+    assert "'apricot' is not known" in identity.note
+    assert identity_at("the dog to the left of the apricot", 0.5, 0.5) is None  # it may be left of what nobody found
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,15 @@ def test_a_strange_noun_is_refused_where_its_place_is_another() -> None:
     ],
 )
 def test_what_was_not_looked_at_is_no_silent_yes(text: str) -> None:
-    assert seen(text, 0.2, 0.2) is None
-    assert seen(text, 0.2, 0.2, 0.6) is None
-    assert seen(text, 0.1, *(0.1 + 0.1 * at for at in range(7))) is None  # one of seven is unlikely, and not ruled out
-    found = seen(text, 0.9, 0.2)
-    assert found is not None  # a bell is no dog, whatever it does
-    assert found.match < 0.05
-    assert "not looked at" in found.note or "not known" in found.note
+    assert identity_at(text, 0.2, 0.2) is None
+    assert identity_at(text, 0.2, 0.2, 0.6) is None
+    assert (
+        identity_at(text, 0.1, *(0.1 + 0.1 * index for index in range(7))) is None
+    )  # one of seven is unlikely, and not ruled out
+    identity = identity_at(text, 0.9, 0.2)
+    assert identity is not None  # a bell is no dog, whatever it does
+    assert identity.match < 0.05
+    assert "not looked at" in identity.note or "not known" in identity.note
 
 
 def test_weights_are_tried_before_anything_is_judged(tmp_path: Path) -> None:
@@ -150,39 +152,39 @@ def test_it_is_an_identity_check() -> None:
 
 def test_without_text_or_mask_nothing_is_opened(tmp_path: Path) -> None:
     check = ScenesIdentity(weights=tmp_path / "nowhere")
-    assert check(*asked(None)) is None
-    assert check(*asked("the dog", mask=False)) is None
+    assert check(*case_and_mask(None)) is None
+    assert check(*case_and_mask("the dog", mask=False)) is None
 
 
 def test_without_weights_it_says_how_to_make_them(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        ScenesIdentity(weights=tmp_path)(*asked("the dog"))
-    assert "scenes-identity" in caught.value.hint
-    assert str(caught.value.path).endswith(NETWORK)
+    with pytest.raises(UsageError) as error:
+        ScenesIdentity(weights=tmp_path)(*case_and_mask("the dog"))
+    assert "scenes-identity" in error.value.hint
+    assert str(error.value.path).endswith(NETWORK)
 
 
 @pytest.mark.extra_train
 def test_untrained_networks_still_keep_the_rules(folder: Path) -> None:
     check = ScenesIdentity(weights=folder)
     for text in ("the dog", "the leftmost bell", "the dog to the left of the drum", "the red thing"):
-        found = check(*asked(text))
-        assert isinstance(found, Identity)
-        assert 0 <= found.match <= 1
-        assert found == check(*asked(text))
-        assert found.note
-        assert not found.sound
+        identity = check(*case_and_mask(text))
+        assert isinstance(identity, Identity)
+        assert 0 <= identity.match <= 1
+        assert identity == check(*case_and_mask(text))
+        assert identity.note
+        assert not identity.sound
 
 
 @pytest.mark.extra_train
 def test_what_one_frame_cannot_show_is_passed_over(folder: Path) -> None:
     check = ScenesIdentity(weights=folder)
     for text in ("the one that makes a sound", "the thing that moves to the left", "", "dog " * 100):
-        assert check(*asked(text)) is None
+        assert check(*case_and_mask(text)) is None
 
 
 @pytest.mark.extra_train
 def test_a_strange_word_is_passed_over(folder: Path) -> None:
-    assert ScenesIdentity(weights=folder)(*asked("the apricot")) is None
+    assert ScenesIdentity(weights=folder)(*case_and_mask("the apricot")) is None
 
 
 @pytest.mark.extra_train
@@ -196,12 +198,12 @@ def test_onnx_says_what_the_networks_say(folder: Path) -> None:
     net = Matcher(MatcherSettings(categories=3, colours=2, textures=2)).eval()
     session = onnxruntime.InferenceSession(str(folder / NETWORK), providers=["CPUExecutionProvider"])
     for size, crops in (((144, 256), 1), ((192, 192), 3)):
-        frame, cut = torch.rand(1, 3, *size), torch.rand(crops, 4, CROP, CROP)
+        frame, crop_batch = torch.rand(1, 3, *size), torch.rand(crops, 4, CROP, CROP)
         with torch.no_grad():
-            wanted = net(frame, cut)
-        found = session.run(["centres", "seen", "names"], {"frame": frame.numpy(), "crop": cut.numpy()})
-        for left, right in zip(wanted, found, strict=True):
-            assert np.abs(left.numpy() - right).max() < 1e-4
+            expected = net(frame, crop_batch)
+        outputs = session.run(["centres", "seen", "names"], {"frame": frame.numpy(), "crop": crop_batch.numpy()})
+        for expected_output, right in zip(expected, outputs, strict=True):
+            assert np.abs(expected_output.numpy() - right).max() < 1e-4
 
 
 def test_a_vocabulary_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -230,10 +232,10 @@ def test_a_crop_reaches_beyond_the_frame_and_an_empty_mask_has_none() -> None:
     with pytest.raises(ValueError, match="no crop"):
         crop(frame, mask)
     mask[:, :30] = True
-    found = crop(frame, mask)
-    assert found.shape == (CROP, CROP, 4)
-    assert set(np.unique(found[..., 3])) == {0, 255}
-    assert (found[..., :3] == 0).any()
+    crop_found = crop(frame, mask)
+    assert crop_found.shape == (CROP, CROP, 4)
+    assert set(np.unique(crop_found[..., 3])) == {0, 255}
+    assert (crop_found[..., :3] == 0).any()
 
 
 def test_the_curve_rises_and_stays_a_probability() -> None:

@@ -24,36 +24,36 @@ WORDS = Vocabulary(
 READER = SentenceReader(WORDS)
 
 
-def plain(form: Form) -> Any:  # noqa: PLR0911 - one case a line reads best
+def plain(form_: Form) -> Any:  # noqa: PLR0911 - one case a line reads best
     """A form with all that one frame cannot show as one word, and joined parts in one list."""
-    name = form["op"]
+    name = form_["op"]
     if name in {"sounds", "voice", "times", "throughout", "heard", "hiding"}:
         return "unheard"
     if name == "and":
         parts: list[Any] = []
-        for part in map(plain, form["of"]):
+        for part in map(plain, form_["of"]):
             joined = part["and"] if isinstance(part, dict) and "and" in part else [part]
-            parts += [one for one in joined if one not in parts]
+            parts += [joined_part for joined_part in joined if joined_part not in parts]
         return {"and": sorted(parts, key=json.dumps)} if len(parts) > 1 else parts[0]
     if name == "not":
-        inner = plain(form["of"])
+        inner = plain(form_["of"])
         return inner if inner == "unheard" else {"not": inner}
     if name == "most":
-        group = plain(form["of"])
-        if form["by"] in SIGHT_QUALITIES:
-            return {"most": form["by"], "of": group}
-        return "unheard" if form["of"]["op"] == "anything" else plain({"op": "and", "of": [form["of"], UNHEARD]})
+        group = plain(form_["of"])
+        if form_["by"] in SIGHT_QUALITIES:
+            return {"most": form_["by"], "of": group}
+        return "unheard" if form_["of"]["op"] == "anything" else plain({"op": "and", "of": [form_["of"], UNHEARD]})
     if name == "relation":
-        heard = form["how"] in {"louder", "quieter", "after", "before", "with"}
-        return "unheard" if heard else {"relation": form["how"], "to": plain(form["to"])}
-    return dict(form)
+        is_heard = form_["how"] in {"louder", "quieter", "after", "before", "with"}
+        return "unheard" if is_heard else {"relation": form_["how"], "to": plain(form_["to"])}
+    return dict(form_)
 
 
 def scene(seed: int) -> Facts:
     """Five things, of which two are alike, some with a voice."""
     rng = generator(seed, "scene")
     names = ["dog", "dog", *(str(name) for name in rng.permutation(WORDS.categories)[:3])]
-    things = []
+    scene_things = []
     for number, name in enumerate(names):
         x, y, area = float(rng.uniform(0.05, 0.95)), float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.003, 0.1))
         voice = Voice(
@@ -62,7 +62,7 @@ def scene(seed: int) -> Facts:
             spans=((float(number), number + 0.6),),
             level_db=-6.0 * number,
         )
-        things.append(
+        scene_things.append(
             SceneObject(
                 id=str(number),
                 category=name,
@@ -75,34 +75,34 @@ def scene(seed: int) -> Facts:
                 voice=voice if number < 3 else None,
             )
         )
-    return Facts(things=tuple(things), duration_s=10.0)
+    return Facts(things=tuple(scene_things), duration_s=10.0)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_the_grammar_says_is_read_as_it_was_meant(seed: int) -> None:
     facts = scene(seed)
-    said = describe(generator(seed, "said"), facts, most=14)
-    assert said
-    for one in said:
-        found = READER.read(one.text)
-        assert found is not None
-        assert not found.unknown, one.text
-        if "hum" not in one.text and "siren" not in one.text:
-            assert plain(found.form) == plain(one.form), one.text
+    sentences = describe(generator(seed, "said"), facts, most=14)
+    assert sentences
+    for sentence in sentences:
+        reading = READER.read(sentence.text)
+        assert reading is not None
+        assert not reading.unknown, sentence.text
+        if "hum" not in sentence.text and "siren" not in sentence.text:
+            assert plain(reading.form) == plain(sentence.form), sentence.text
 
 
 def test_a_reading_is_a_form_and_its_proof_from_sight_never_contradicts_the_whole() -> None:
     for seed in range(3):
         facts = scene(seed)
         sight = Proof(facts, frozenset({"sight"}))
-        for one in describe(generator(seed, "again"), facts, most=10):
-            found = READER.read(one.text)
-            assert found is not None
-            assert one.target in sight.possible(read(found.form)), one.text
+        for sentence in describe(generator(seed, "again"), facts, most=10):
+            reading = READER.read(sentence.text)
+            assert reading is not None
+            assert sentence.target in sight.possible(read(reading.form)), sentence.text
 
 
 @pytest.mark.parametrize(
-    ("text", "form"),
+    ("text", "expected"),
     [
         ("the left dog", {"most": "left", "of": {"op": "category", "word": "dog"}}),
         ("dog on the right side", {"and": [{"op": "category", "word": "dog"}, {"op": "place", "word": "right"}]}),
@@ -124,26 +124,26 @@ def test_a_reading_is_a_form_and_its_proof_from_sight_never_contradicts_the_whol
         ("The Dog, on the left!", {"and": [{"op": "category", "word": "dog"}, {"op": "place", "word": "left"}]}),
     ],
 )
-def test_plain_ways_of_saying(text: str, form: Any) -> None:
-    found = READER.read(text)
-    assert found is not None
-    assert plain(found.form) == form
-    assert not found.unknown
+def test_plain_ways_of_saying(text: str, expected: Any) -> None:
+    reading = READER.read(text)
+    assert reading is not None
+    assert plain(reading.form) == expected
+    assert not reading.unknown
 
 
 def test_a_voice_that_one_kind_of_thing_has_names_it() -> None:
-    found = READER.read("the one that barks")
-    assert found is not None
-    assert found.form == {"op": "category", "word": "dog"}
-    assert is_seen(found.form)
+    reading = READER.read("the one that barks")
+    assert reading is not None
+    assert reading.form == {"op": "category", "word": "dog"}
+    assert is_seen(reading.form)
 
 
 def test_what_only_sounds_or_moves_is_not_seen() -> None:
     for text in ("the one that wails", "the thing that never makes a sound", "the loudest of the things that sound"):
-        found = READER.read(text)
-        assert found is not None
-        assert not is_seen(found.form), text
-        assert not found.unknown, text
+        reading = READER.read(text)
+        assert reading is not None
+        assert not is_seen(reading.form), text
+        assert not reading.unknown, text
 
 
 def test_words_that_fit_nothing_are_told() -> None:
@@ -165,22 +165,22 @@ def test_words_that_fit_nothing_are_told() -> None:
 
 @pytest.mark.parametrize("text", ["the puppy", "the dog house", "the bell pepper", "a guinea fowl statue"])
 def test_a_strange_noun_is_none_that_is_known(text: str) -> None:
-    found = READER.read(text)
-    assert found is not None
-    assert found.unknown
-    assert plain(found.form) == "unheard"
-    assert not is_seen(found.form)
+    reading = READER.read(text)
+    assert reading is not None
+    assert reading.unknown
+    assert plain(reading.form) == "unheard"
+    assert not is_seen(reading.form)
 
 
 def test_where_a_strange_thing_stands_says_nothing_of_what_was_found() -> None:
-    found = READER.read("the dog to the left of the apricot")
-    assert found is not None
-    assert found.unknown == ("apricot",)
-    assert found.form["of"] == [{"op": "category", "word": "dog"}, UNHEARD]
+    reading = READER.read("the dog to the left of the apricot")
+    assert reading is not None
+    assert reading.unknown == ("apricot",)
+    assert reading.form["of"] == [{"op": "category", "word": "dog"}, UNHEARD]
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    ("text", "is_complete"),
     [
         ("the dog", True),
         ("the leftmost of the red things that are not bells", True),
@@ -195,10 +195,10 @@ def test_where_a_strange_thing_stands_says_nothing_of_what_was_found() -> None:
         ("the rusty dog", False),
     ],
 )
-def test_what_one_frame_shows_in_full_is_told_apart(text: str, whole: bool) -> None:
-    found = READER.read(text)
-    assert found is not None
-    assert is_whole(found.form) is whole
+def test_what_one_frame_shows_in_full_is_told_apart(text: str, is_complete: bool) -> None:
+    reading = READER.read(text)
+    assert reading is not None
+    assert is_whole(reading.form) is is_complete
 
 
 def test_nothing_and_too_much_are_no_sentence() -> None:
@@ -221,6 +221,6 @@ def test_nothing_and_too_much_are_no_sentence() -> None:
     )
 )
 def test_any_row_of_words_gives_a_form_or_nothing(words: list[str]) -> None:
-    found = READER.read(" ".join(words))
-    if found is not None:
-        read(found.form)
+    reading = READER.read(" ".join(words))
+    if reading is not None:
+        read(reading.form)

@@ -26,75 +26,75 @@ def folder(tmp_path_factory):
     from auscult.nets.mq_auditor.weights import save
 
     torch.set_num_threads(1)
-    made = tmp_path_factory.mktemp("auditor")
+    folder_path = tmp_path_factory.mktemp("auditor")
     tokenizer = build_tokenizer(["the dog on the left"], 400)
-    save(MqAuditor(tiny_config(len(tokenizer))), tokenizer, made)
-    (made / "judge.json").write_text(json.dumps({"comment": 4}))
-    return made
+    save(MqAuditor(tiny_config(len(tokenizer))), tokenizer, folder_path)
+    (folder_path / "judge.json").write_text(json.dumps({"comment": 4}))
+    return folder_path
 
 
-def _shown(count, clip=None):
+def _cases_and_masks(count, clip=None):
     frame = np.random.default_rng(5).integers(0, 255, (24, 36, 3), np.uint8)
-    cases = [Case(id=f"{at}", frame=frame, query=Query("the dog"), clip=clip) for at in range(count)]
-    masks = [np.tri(24, 36, at + 1, dtype=np.bool_) for at in range(count)]
+    cases = [Case(id=f"{index}", frame=frame, query=Query("the dog"), clip=clip) for index in range(count)]
+    masks = [np.tri(24, 36, index + 1, dtype=np.bool_) for index in range(count)]
     return cases, [Prediction(mask) for mask in masks]
 
 
 def test_every_mask_gets_a_verdict_and_the_judge_looks_at_clips(folder):
-    given = f"reasoning@{folder}"
-    assert judge_spec(given).needs_clip
-    judge = load_judge(given)
-    cases, masks = _shown(3)
+    judge_name = f"reasoning@{folder}"
+    assert judge_spec(judge_name).needs_clip
+    judge = load_judge(judge_name)
+    cases, masks = _cases_and_masks(3)
     verdicts = judge.batch(cases, [*masks[:2], Prediction(np.zeros((24, 36), np.bool_))])
-    assert [one.defect for one in verdicts][2] == "empty"
-    for one in verdicts[:2]:
-        assert one.defect in DEFECTS
-        assert one.own_action in ACTIONS
-        assert 0 <= one.iou <= 1
-        assert one.iou_low is None
+    assert [verdict.defect for verdict in verdicts][2] == "empty"
+    for verdict in verdicts[:2]:
+        assert verdict.defect in DEFECTS
+        assert verdict.own_action in ACTIONS
+        assert 0 <= verdict.iou <= 1
+        assert verdict.iou_low is None
     (folder / "calibration.json").write_text(
         json.dumps({"schema": 1, "split": "val", "n": 99, "low": -0.2, "high": 0.1})
     )
-    told = load_judge(given)(cases[0], masks[0])
+    verdict_with_interval = load_judge(judge_name)(cases[0], masks[0])
     (folder / "calibration.json").unlink()
-    assert told.iou_low == pytest.approx(max(0, told.iou - 0.2))
+    assert verdict_with_interval.iou_low == pytest.approx(max(0, verdict_with_interval.iou - 0.2))
 
 
 def test_thirteen_masks_of_a_clip_take_at_most_five_times_the_time_of_one(folder, tmp_path):
-    frames = tuple(save_frame(tmp_path / f"{at}.png", seed=at) for at in range(4))
+    frames = tuple(save_frame(tmp_path / f"{index}.png", seed=index) for index in range(4))
     judge = load_judge(f"reasoning@{folder}")
-    judge(*(one[0] for one in _shown(1)))
+    judge(*(sequence[0] for sequence in _cases_and_masks(1)))
 
     def seconds(count):
         times = []
         for turn in range(3):  # each a clip that was not seen before
-            cases, masks = _shown(count, ClipPictures(f"{count}, {turn}", 1, frames))
-            begun = time.process_time()
+            cases, masks = _cases_and_masks(count, ClipPictures(f"{count}, {turn}", 1, frames))
+            start_s = time.process_time()
             judge.batch(cases, masks)
-            times.append(time.process_time() - begun)
+            times.append(time.process_time() - start_s)
         return min(times)
 
-    one, thirteen = seconds(1), seconds(13)
-    print(f"thirteen masks take {thirteen / one:.2f} times the {one * 1000:.0f} ms of one")
-    assert thirteen <= 5 * one
+    one_s, thirteen = seconds(1), seconds(13)
+    print(f"thirteen masks take {thirteen / one_s:.2f} times the {one_s * 1000:.0f} ms of one")
+    assert thirteen <= 5 * one_s
 
 
 def test_where_memory_runs_out_batches_shrink_and_then_it_is_an_error(folder, monkeypatch):
     from auscult.nets.mq_auditor.network import MqAuditor
 
     judge, generate = load_judge(f"reasoning@{folder}"), MqAuditor.generate
-    most = 2
+    largest_batch = 2
 
-    def short_of_memory(self, batch, *rest):
-        if len(batch) > most:
+    def short_of_memory(self, batch, *arguments):
+        if len(batch) > largest_batch:
             raise torch.OutOfMemoryError("no memory")
-        return generate(self, batch, *rest)
+        return generate(self, batch, *arguments)
 
     monkeypatch.setattr(MqAuditor, "generate", short_of_memory)
-    assert len(judge.batch(*_shown(5))) == 5
-    most = 0
+    assert len(judge.batch(*_cases_and_masks(5))) == 5
+    largest_batch = 0
     with pytest.raises(UsageError, match="memory"):
-        judge.batch(*_shown(1))
+        judge.batch(*_cases_and_masks(1))
 
 
 def test_a_folder_that_is_not_there_is_an_error_before_anything_is_judged(tmp_path):
@@ -106,9 +106,9 @@ def test_a_folder_that_is_not_there_is_an_error_before_anything_is_judged(tmp_pa
 def test_a_folder_without_a_card_is_probed_and_judges_through_the_command_line(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("auscult.jobs.probes.SCENES", 2)
     source, out = folder_input(tmp_path / "in"), tmp_path / "out"
-    told = auscult("audit", source, "--judge", f"reasoning@{folder}", "--text", "the dog", "--out", out,
+    result = auscult("audit", source, "--judge", f"reasoning@{folder}", "--text", "the dog", "--out", out,
                    "--workers", "1")  # fmt: skip
-    assert told.code == 0, told.err
+    assert result.code == 0, result.err
     assert {row["defect"] for row in rows(out / "verdicts.jsonl")} <= set(DEFECTS)
     assert len(rows(out / "verdicts.jsonl")) == 3
     assert len(rows(out / "probes.jsonl")) == 4 * 2
@@ -122,18 +122,18 @@ def test_where_memory_runs_out_an_audit_goes_on_and_says_which_masks_failed(fold
 
     generate = MqAuditor.generate  # the right ellipse has no room, nor has any batch
 
-    def short_of_memory(self, batch, *rest):
+    def short_of_memory(self, batch, *arguments):
         if len(batch) > 1 or batch.masks[0, 0, 0, 16, 22] > 0:
             raise torch.OutOfMemoryError("no memory")
-        return generate(self, batch, *rest)
+        return generate(self, batch, *arguments)
 
     monkeypatch.setattr(MqAuditor, "generate", short_of_memory)
     source, out = folder_input(tmp_path / "in"), tmp_path / "out"
     audit_folder(AuditOptions(source=source, judge=f"reasoning@{folder}", workers=0, out=out))
     assert [row["id"] for row in rows(out / "verdicts.jsonl")] == ["a", "c"]
-    (lost,) = (row for row in rows(out / "errors.jsonl") if row["stage"] == "judge")
-    assert lost["id"] == "b"
-    assert "memory" in lost["error"]
+    (error_row,) = (row for row in rows(out / "errors.jsonl") if row["stage"] == "judge")
+    assert error_row["id"] == "b"
+    assert "memory" in error_row["error"]
 
 
 @pytest.mark.slow
@@ -152,9 +152,9 @@ def test_it_is_a_row_of_the_benchmark(folder, tmp_path, monkeypatch):
                           "clip": str(number), "truth": truth, "mqa": {"split": "test_s"}})  # fmt: skip
     write_lines(tmp_path / "in" / "items.jsonl", *lines)
     judge, out = f"reasoning@{folder}", tmp_path / "out"
-    told = auscult("run", "mqa", "--judge", judge, "--data", tmp_path / "in", "--out", out, "--workers", "1")
-    assert told.code == 0, told.err
-    found = rows(out / "judges" / "masks.reasoning.v1" / "verdicts.jsonl")
-    assert len(found) == 4
-    assert {row["own_action"] for row in found} <= set(ACTIONS)
-    assert "masks.reasoning.v1" in told.out
+    result = auscult("run", "mqa", "--judge", judge, "--data", tmp_path / "in", "--out", out, "--workers", "1")
+    assert result.code == 0, result.err
+    verdict_rows = rows(out / "judges" / "masks.reasoning.v1" / "verdicts.jsonl")
+    assert len(verdict_rows) == 4
+    assert {row["own_action"] for row in verdict_rows} <= set(ACTIONS)
+    assert "masks.reasoning.v1" in result.out

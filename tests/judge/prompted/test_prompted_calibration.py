@@ -50,9 +50,9 @@ BENTS = st.builds(
 
 @given(SHARES, SIZES, BENTS)
 def test_a_bent_histogram_is_one(shares: np.ndarray, size: np.ndarray, bent: Bent) -> None:
-    found = bend(shares, size, bent)
-    assert found.sum(axis=1) == pytest.approx(1.0)
-    assert (found >= 0).all()
+    bent_shares = bend(shares, size, bent)
+    assert bent_shares.sum(axis=1) == pytest.approx(1.0)
+    assert (bent_shares >= 0).all()
     assert bend(shares, size, Bent()) == pytest.approx(shares, abs=3e-5)  # what is nearly nothing is lifted
 
 
@@ -75,8 +75,8 @@ def test_quantiles_rise_with_their_level(shares: np.ndarray, one: float, other: 
 
 @given(SHARES, LEVELS)
 def test_the_share_above_a_quantile_is_what_its_level_leaves(shares: np.ndarray, level: float) -> None:
-    for at, value in enumerate(quantiles(shares, level).tolist()):
-        assert share_from(shares, value)[at] == pytest.approx(1 - level, abs=1e-6)
+    for index, value in enumerate(quantiles(shares, level).tolist()):
+        assert share_from(shares, value)[index] == pytest.approx(1 - level, abs=1e-6)
 
 
 @given(SHARES, LEVELS, LEVELS)
@@ -102,20 +102,20 @@ def test_an_interval_holds_the_mean_and_narrows_with_its_tails(
 
 
 def test_golden_numbers_of_an_even_and_of_a_sure_histogram() -> None:
-    even, sure = np.full((1, BINS), 1 / BINS), np.eye(BINS)[[22]]
+    even, certain = np.full((1, BINS), 1 / BINS), np.eye(BINS)[[22]]
     assert [quantiles(even, level)[0] for level in (0.1, 0.5, 0.9)] == pytest.approx([0.1, 0.5, 0.9])
-    assert [quantiles(sure, level)[0] for level in (0.25, 0.5)] == pytest.approx([0.89, 0.9])
-    assert mean_iou(np.concatenate([even, sure])) == pytest.approx([0.5, 0.9])
-    assert share_from(sure, 0.89)[0] == pytest.approx(0.75)
+    assert [quantiles(certain, level)[0] for level in (0.25, 0.5)] == pytest.approx([0.89, 0.9])
+    assert mean_iou(np.concatenate([even, certain])) == pytest.approx([0.5, 0.9])
+    assert share_from(certain, 0.89)[0] == pytest.approx(0.75)
 
 
 @given(SHARES, arrays(np.float64, 3, elements=st.floats(0, 1)), st.floats(0, 1))
 def test_mixing_goes_from_the_histogram_to_the_prior(shares: np.ndarray, novelty: np.ndarray, mixing: float) -> None:
     prior = softmax(np.linspace(0, 3, BINS))
     assert np.array_equal(mixed(shares, novelty, calibration(prior=prior)), shares)
-    found = mixed(shares, novelty, calibration(prior=prior, mixing=mixing))
-    assert found.sum(axis=1) == pytest.approx(1.0)
-    between = (found >= np.minimum(shares, prior) - 1e-12) & (found <= np.maximum(shares, prior) + 1e-12)
+    mixed_shares = mixed(shares, novelty, calibration(prior=prior, mixing=mixing))
+    assert mixed_shares.sum(axis=1) == pytest.approx(1.0)
+    between = (mixed_shares >= np.minimum(shares, prior) - 1e-12) & (mixed_shares <= np.maximum(shares, prior) + 1e-12)
     assert between.all()
     assert np.allclose(mixed(shares, np.ones(3), calibration(prior=prior, mixing=1.0)), prior)
 
@@ -128,27 +128,27 @@ def test_histograms_are_the_networks_mean_then_bent_then_mixed() -> None:
     assert plain == pytest.approx(mean, abs=3e-5)
     bent = Bent(sharp=0.7, slope=2.0, bend=-1.0, by_size=0.5)
     numbers = calibration(bent=bent, mixing=0.4)
-    made = mixed(histograms(ious, features, size=size, calibration=numbers), np.full(4, 0.5), numbers)
-    assert made == pytest.approx(0.8 * bend(mean, size, bent) + 0.2 / BINS)
+    histograms_ = mixed(histograms(ious, features, size=size, calibration=numbers), np.full(4, 0.5), numbers)
+    assert histograms_ == pytest.approx(0.8 * bend(mean, size, bent) + 0.2 / BINS)
 
 
 def test_what_a_users_masks_taught_tilts_each_mask_by_its_features() -> None:
     rng = generator(2, "head")
     ious, features = rng.normal(0, 2, (3, 2, BINS)), rng.normal(0, 1, (3, 2, 64))
     head = Head(centre=features[0].ravel(), weights=rng.normal(0, 1, 128))
-    wanted = (features.reshape(3, -1) - head.centre) @ head.weights
-    assert head.slopes(features) == pytest.approx(wanted)
-    made, plain = (
-        histograms(ious, features, size=np.zeros(3), calibration=calibration(head=one)) for one in (head, None)
+    expected = (features.reshape(3, -1) - head.centre) @ head.weights
+    assert head.slopes(features) == pytest.approx(expected)
+    tilted, plain = (
+        histograms(ious, features, size=np.zeros(3), calibration=calibration(head=head_)) for head_ in (head, None)
     )
-    assert np.sign(np.round(mean_iou(made) - mean_iou(plain), 9)).tolist() == np.sign(np.round(wanted, 9)).tolist()
+    assert np.sign(np.round(mean_iou(tilted) - mean_iou(plain), 9)).tolist() == np.sign(np.round(expected, 9)).tolist()
 
 
 def test_log_shares_of_several_networks_are_their_mean() -> None:
     logits = generator(4, "logits").normal(0, 2, (2, 30, 6))
-    one, other = (log_shares([some]) for some in logits)
-    assert one == pytest.approx(np.log(softmax(logits[0])), abs=0.05)
-    assert log_shares(list(logits)) == pytest.approx((one + other) / 2)
+    first_log_shares, other = (log_shares([logit]) for logit in logits)
+    assert first_log_shares == pytest.approx(np.log(softmax(logits[0])), abs=0.05)
+    assert log_shares(list(logits)) == pytest.approx((first_log_shares + other) / 2)
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +162,16 @@ def made() -> Calibration:
 
 @pytest.mark.parametrize("head", [None, Head(centre=np.arange(128.0), weights=np.linspace(-1, 1, 128))])
 def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Path, head: Head | None) -> None:
-    written = calibration(**{one.name: getattr(made, one.name) for one in fields(made)} | {"head": head})
-    found = load_calibration(save_calibration(written, tmp_path / "calibration.json"))
+    original = calibration(**{field.name: getattr(made, field.name) for field in fields(made)} | {"head": head})
+    reread = load_calibration(save_calibration(original, tmp_path / "calibration.json"))
     for name in ("tails", "temperature", "classifier_temperature", "offsets", "prior", "spread", "mixing", "shift"):
-        assert np.asarray(getattr(found, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
-    assert (found.weights, found.bent, found.counts) == (made.weights, made.bent, made.counts)
-    assert found.known.precision == pytest.approx(made.known.precision)
-    assert found.known.distances == made.known.distances
-    assert (found.head is None) == (head is None)
-    if head is not None and found.head is not None:
-        assert found.head.weights == pytest.approx(head.weights, rel=1e-5)
+        assert np.asarray(getattr(reread, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
+    assert (reread.weights, reread.bent, reread.counts) == (made.weights, made.bent, made.counts)
+    assert reread.known.precision == pytest.approx(made.known.precision)
+    assert reread.known.distances == made.known.distances
+    assert (reread.head is None) == (head is None)
+    if head is not None and reread.head is not None:
+        assert reread.head.weights == pytest.approx(head.weights, rel=1e-5)
 
 
 def test_a_file_that_was_written_again_is_read_again(made: Calibration, tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ def test_a_calibration_that_cannot_be_written_is_told(made: Calibration, tmp_pat
         save_calibration(made, tmp_path / "none" / "calibration.json")
 
 
-def changed(*keys: str, to: object) -> Any:
+def calibration_with(*keys: str, to: object) -> Any:
     """A way to spoil a calibration's JSON."""
 
-    def spoil(value: dict[str, Any]) -> object:
+    def edit(value: dict[str, Any]) -> object:
         place = value
         for key in keys[:-1]:
             place = place[key]
@@ -199,37 +199,37 @@ def changed(*keys: str, to: object) -> Any:
             place[keys[-1]] = to
         return value
 
-    return spoil
+    return edit
 
 
 BROKEN = {
-    "schema": changed("schema", to=1),
-    "no weights": changed("weights", to=[]),
-    "no digest": changed("weights", to=["xyz"]),
-    "no digest of the defect classifier": changed("classifier", to=KeyError),
-    "a part is missing": changed("tails", to=KeyError),
-    "no number": changed("temperature", to="1.0"),
-    "a truth value": changed("temperature", to=True),
-    "not finite": changed("shift", to=float("nan")),
-    "infinite": changed("bent", "slope", to=float("inf")),
-    "a huge whole number": changed("temperature", to=10**400),
-    "sharpness of nothing": changed("bent", "sharp", to=0.0),
-    "bent is a list": changed("bent", to=[1.0]),
-    "one tail": changed("tails", to=[0.05]),
-    "tails beyond the middle": changed("tails", to=[0.05, 0.6]),
-    "five offsets": changed("offsets", to=[0.0] * 5),
-    "a short prior": changed("prior", to=[1 / 24] * 24),
-    "a prior of more than one": changed("prior", to=[1 / 20] * 25),
-    "mixing beyond one": changed("mixing", to=1.5),
-    "differences that do not ascend": changed("spread", to=[0.1, 0.1, 0.2]),
-    "distances that do not ascend": changed("novelty", "distances", to=[3.0, 2.0, 4.0]),
-    "a short centre": changed("novelty", "centre", to=[0.0] * 63),
-    "no rows": changed("novelty", "precision", to=[]),
-    "no precision": changed("novelty", "precision", to=[[0.0] * (at + 1) for at in range(64)]),
-    "counts are a list": changed("counts", to=[1, 2]),
-    "counts of nothing": changed("counts", to={"a": []}),
-    "infinite counts": changed("counts", to={"a": [float("inf"), 1]}),
-    "a short head": changed("head", to={"centre": [0.0], "weights": [0.0]}),
+    "schema": calibration_with("schema", to=1),
+    "no weights": calibration_with("weights", to=[]),
+    "no digest": calibration_with("weights", to=["xyz"]),
+    "no digest of the defect classifier": calibration_with("classifier", to=KeyError),
+    "a part is missing": calibration_with("tails", to=KeyError),
+    "no number": calibration_with("temperature", to="1.0"),
+    "a truth value": calibration_with("temperature", to=True),
+    "not finite": calibration_with("shift", to=float("nan")),
+    "infinite": calibration_with("bent", "slope", to=float("inf")),
+    "a huge whole number": calibration_with("temperature", to=10**400),
+    "sharpness of nothing": calibration_with("bent", "sharp", to=0.0),
+    "bent is a list": calibration_with("bent", to=[1.0]),
+    "one tail": calibration_with("tails", to=[0.05]),
+    "tails beyond the middle": calibration_with("tails", to=[0.05, 0.6]),
+    "five offsets": calibration_with("offsets", to=[0.0] * 5),
+    "a short prior": calibration_with("prior", to=[1 / 24] * 24),
+    "a prior of more than one": calibration_with("prior", to=[1 / 20] * 25),
+    "mixing beyond one": calibration_with("mixing", to=1.5),
+    "differences that do not ascend": calibration_with("spread", to=[0.1, 0.1, 0.2]),
+    "distances that do not ascend": calibration_with("novelty", "distances", to=[3.0, 2.0, 4.0]),
+    "a short centre": calibration_with("novelty", "centre", to=[0.0] * 63),
+    "no rows": calibration_with("novelty", "precision", to=[]),
+    "no precision": calibration_with("novelty", "precision", to=[[0.0] * (index + 1) for index in range(64)]),
+    "counts are a list": calibration_with("counts", to=[1, 2]),
+    "counts of nothing": calibration_with("counts", to={"a": []}),
+    "infinite counts": calibration_with("counts", to={"a": [float("inf"), 1]}),
+    "a short head": calibration_with("head", to={"centre": [0.0], "weights": [0.0]}),
     "a list": lambda _: [1, 2],
     "nothing": lambda _: None,
 }
@@ -239,9 +239,9 @@ BROKEN = {
 def test_a_broken_file_is_refused_by_name(made: Calibration, tmp_path: Path, name: str) -> None:
     path = save_calibration(made, tmp_path / "calibration.json")
     path.write_text(json.dumps(BROKEN[name](json.loads(path.read_text()))))
-    with pytest.raises(UsageError, match="the calibration cannot be read") as caught:
+    with pytest.raises(UsageError, match="the calibration cannot be read") as error:
         load_calibration(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, content: bytes |
     path = tmp_path / "calibration.json"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(UsageError, match=match) as caught:
+    with pytest.raises(UsageError, match=match) as error:
         load_calibration(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_bins_are_even() -> None:

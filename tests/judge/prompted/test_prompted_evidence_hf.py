@@ -24,10 +24,10 @@ def test_another_segmenters_answer_is_what_the_candidate_is_compared_with(tmp_pa
     mask = np.zeros((96, 128), bool)
     mask[30:70, 40:90] = True
     judge = load_judge("masks.prompted.v1")
-    own = judge(Case(id="a", frame=frame), Prediction(mask))
+    own_verdict = judge(Case(id="a", frame=frame), Prediction(mask))
     other = with_evidence(judge, f"hf:{folder}")(Case(id="a", frame=frame), Prediction(mask))
     assert 0 <= (other.iou_low or 0) <= (other.iou or 0) <= (other.iou_high or 0) <= 1
-    assert other.error_map != own.error_map
+    assert other.error_map != own_verdict.error_map
 
 
 @pytest.mark.parametrize("write", ["write_sam", "write_sam3_tracker"])
@@ -42,7 +42,7 @@ def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -
     family = SAM if write == "write_sam" else SAM3
     net = load_sam(folder)
     frame = tiny_hf.clip_of(1, size=(96, 96))
-    found = net.masks(frame, [(20.0, 24.0, 70.0, 80.0)])
+    masks = net.masks(frame, [(20.0, 24.0, 70.0, 80.0)])
     pointed = net.prompted(frame[0], (20.0, 24.0, 70.0, 80.0), [((40, 50), True), ((66, 30), False)])
     model = getattr(transformers, family.model).from_pretrained(folder)
     pixels = net._prepared(frame)  # square frames are prepared alike by both
@@ -50,14 +50,14 @@ def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -
     with torch.no_grad():
         corners = torch.tensor([[[20.0 * scale, 24.0 * scale, 70.0 * scale, 80.0 * scale]]])
         points = torch.tensor([[[[40.5 * scale, 50.5 * scale], [66.5 * scale, 30.5 * scale]]]])
-        asked = [{}, {"input_points": points, "input_labels": torch.tensor([[[1, 0]]])}]
-        for mask, more in zip((found[0], pointed), asked, strict=True):
-            out = model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **more)
+        prompts = [{}, {"input_points": points, "input_labels": torch.tensor([[[1, 0]]])}]
+        for mask, prompt in zip((masks[0], pointed), prompts, strict=True):
+            out = model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **prompt)
             logits = out.pred_masks[:, 0]
             large = torch.nn.functional.interpolate(logits, size=(96, 96), mode="bilinear", align_corners=False)
             assert np.mean(mask != (large > 0)[0, 0].numpy()) < 0.02
-    assert 0 < found.mean() < 1
-    assert (pointed != found[0]).any()
+    assert 0 < masks.mean() < 1
+    assert (pointed != masks[0]).any()
 
 
 @pytest.mark.parametrize("name", ["sam2", "hf:", "hf:/nowhere/at/all"])

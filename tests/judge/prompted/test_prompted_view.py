@@ -30,19 +30,19 @@ FRAME = generator(1, "frame").integers(0, 256, (*SIZE, 3), dtype=np.uint8)
 GREY = 128
 
 
-def held(rows: slice, columns: slice) -> Mask:
+def held_mask(rows: slice, columns: slice) -> Mask:
     mask = np.zeros(SIZE, np.bool_)
     mask[rows, columns] = True
     return mask
 
 
 MASKS = {
-    "in the middle": held(slice(30, 60), slice(40, 90)),
-    "one pixel": held(slice(7, 8), slice(100, 101)),
-    "one pixel in the corner": held(slice(0, 1), slice(0, 1)),
-    "at the border": held(slice(50, 90), slice(0, 30)),
-    "whole frame": held(slice(None), slice(None)),
-    "a row": held(slice(40, 41), slice(None)),
+    "in the middle": held_mask(slice(30, 60), slice(40, 90)),
+    "one pixel": held_mask(slice(7, 8), slice(100, 101)),
+    "one pixel in the corner": held_mask(slice(0, 1), slice(0, 1)),
+    "at the border": held_mask(slice(50, 90), slice(0, 30)),
+    "whole frame": held_mask(slice(None), slice(None)),
+    "a row": held_mask(slice(40, 41), slice(None)),
 }
 
 
@@ -69,20 +69,20 @@ def test_every_mask_gives_a_view_of_one_form(name: str, lens: Lens) -> None:
 def test_beyond_the_frame_lies_grey_and_no_mask(name: str, lens: Lens) -> None:
     view = look(FRAME, MASKS[name], lens)
     x0, y0, x1, _ = view.box
-    for seen, outside in ((view.crop, GREY), (view.candidate[None], 0)):
-        cell = (x1 - x0) / seen.shape[1]
-        middles = (np.arange(seen.shape[1]) + 0.5) * cell
-        near = max(cell, 1.0)  # the frame's edge is blurred by a cell or a pixel
-        across = (x0 + middles < -near) | (x0 + middles > SIZE[1] + near)
-        down = (y0 + middles < -near) | (y0 + middles > SIZE[0] + near)
-        assert (down | across).any()
-        assert (seen[:, down] == outside).all()
-        assert (seen[:, :, across] == outside).all()
-        assert (seen[:, ~down][:, :, ~across] != outside).any()
+    for pixels, outside in ((view.crop, GREY), (view.candidate[None], 0)):
+        cell = (x1 - x0) / pixels.shape[1]
+        middles = (np.arange(pixels.shape[1]) + 0.5) * cell
+        margin_px = max(cell, 1.0)  # the frame's edge is blurred by a cell or a pixel
+        across = (x0 + middles < -margin_px) | (x0 + middles > SIZE[1] + margin_px)
+        down_outside = (y0 + middles < -margin_px) | (y0 + middles > SIZE[0] + margin_px)
+        assert (down_outside | across).any()
+        assert (pixels[:, down_outside] == outside).all()
+        assert (pixels[:, :, across] == outside).all()
+        assert (pixels[:, ~down_outside][:, :, ~across] != outside).any()
 
 
 def test_the_crop_is_the_frame_and_the_candidate_the_mask_at_their_places() -> None:
-    mask = held(slice(20, 68), slice(30, 78))
+    mask = held_mask(slice(20, 68), slice(30, 78))
     view = look(FRAME, mask, Lens(side=96, margin=2.0))
     x0, y0, x1, y1 = view.box
     assert (x0, y0, x1, y1) == (6, -4, 102, 92)
@@ -92,28 +92,28 @@ def test_the_crop_is_the_frame_and_the_candidate_the_mask_at_their_places() -> N
 
 def test_several_lenses_see_what_each_sees_alone() -> None:
     mask = MASKS["at the border"]
-    together = looks(FRAME, mask, (CLOSE, WIDE))
-    for lens, view in zip((CLOSE, WIDE), together, strict=True):
+    views_together = looks(FRAME, mask, (CLOSE, WIDE))
+    for lens, view in zip((CLOSE, WIDE), views_together, strict=True):
         alone = look(FRAME, mask, lens)
         for name in ("crop", "candidate", "strip", "shape"):
             assert np.array_equal(getattr(view, name), getattr(alone, name))
         assert view.box == alone.box
-    assert together[0].box != together[1].box
-    assert np.array_equal(together[0].strip, together[1].strip)
+    assert views_together[0].box != views_together[1].box
+    assert np.array_equal(views_together[0].strip, views_together[1].strip)
 
 
 def test_inputs_are_floats_in_the_order_given() -> None:
     views = [look(FRAME, MASKS[name], WIDE) for name in ("in the middle", "at the border")]
-    found = inputs(views)
-    assert {name: (value.shape, value.dtype) for name, value in found.items()} == {
+    input_arrays = inputs(views)
+    assert {name: (value.shape, value.dtype) for name, value in input_arrays.items()} == {
         "crop": ((2, 3, 192, 192), np.float32), "candidate": ((2, 1, 96, 96), np.float32),
         "strip": ((2, 6, 24, 256), np.float32), "shape": ((2, SHAPE), np.float32),
     }  # fmt: skip
-    for at, view in enumerate(views):
-        assert np.allclose(found["crop"][at], view.crop / 127.5 - 1, atol=1e-6)
-        assert np.allclose(found["candidate"][at, 0], view.candidate / 255)
-        assert np.allclose(found["strip"][at], (view.strip.astype(float) - 128) / 64)
-        assert np.array_equal(found["shape"][at], view.shape)
+    for index, view in enumerate(views):
+        assert np.allclose(input_arrays["crop"][index], view.crop / 127.5 - 1, atol=1e-6)
+        assert np.allclose(input_arrays["candidate"][index, 0], view.candidate / 255)
+        assert np.allclose(input_arrays["strip"][index], (view.strip.astype(float) - 128) / 64)
+        assert np.array_equal(input_arrays["shape"][index], view.shape)
 
 
 def test_bytes_become_what_the_layers_take() -> None:
@@ -129,27 +129,27 @@ def test_an_empty_mask_is_refused() -> None:
 @settings(deadline=None)
 @given(arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12))).filter(np.any))
 def test_every_shape_has_finite_numbers(mask: Mask) -> None:
-    found = shape_of(mask)
-    assert found.shape == (SHAPE,)
-    assert np.isfinite(found).all()
-    assert np.abs(found).max() <= 4
-    assert np.array_equal(found, shape_of(np.asfortranarray(mask)))
+    shape_values = shape_of(mask)
+    assert shape_values.shape == (SHAPE,)
+    assert np.isfinite(shape_values).all()
+    assert np.abs(shape_values).max() <= 4
+    assert np.array_equal(shape_values, shape_of(np.asfortranarray(mask)))
     x0, y0, x1, y1 = box_round(mask, 1.5)
     assert x1 - x0 == y1 - y0 >= 16
 
 
 def test_the_numbers_say_what_they_are_of() -> None:
     size, _, aspect, boxed, hull, roundness, parts, largest, touched, rim = range(SHAPE)
-    square, wide = shape_of(held(slice(20, 60), slice(20, 60))), shape_of(held(slice(20, 30), slice(20, 100)))
+    square, wide = shape_of(held_mask(slice(20, 60), slice(20, 60))), shape_of(held_mask(slice(20, 30), slice(20, 100)))
     assert square[aspect] == 0 < wide[aspect]
     assert square[boxed] == 1
     assert square[size] > wide[size]
     assert square[size] == pytest.approx(np.log(1600 / (90 * 120)) / 2 + 1.5)
-    two = held(slice(20, 60), slice(20, 40)) | held(slice(20, 60), slice(70, 100))
-    assert shape_of(two)[parts] == pytest.approx(np.log(2))
-    assert 0.5 < shape_of(two)[largest] < square[largest] == 1
-    assert shape_of(two)[hull] < square[hull]
-    corner = shape_of(held(slice(0, 40), slice(0, 40)))
+    two_parts = held_mask(slice(20, 60), slice(20, 40)) | held_mask(slice(20, 60), slice(70, 100))
+    assert shape_of(two_parts)[parts] == pytest.approx(np.log(2))
+    assert 0.5 < shape_of(two_parts)[largest] < square[largest] == 1
+    assert shape_of(two_parts)[hull] < square[hull]
+    corner = shape_of(held_mask(slice(0, 40), slice(0, 40)))
     assert (square[touched], corner[touched]) == (0, 1)
     assert corner[rim] == square[rim]  # of its own box
     disc = np.zeros((90, 120), np.uint8)

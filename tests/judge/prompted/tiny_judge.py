@@ -20,9 +20,9 @@ SIZE = (120, 160)
 LENSES = (Lens(side=64, margin=1.5), Lens(side=64, margin=2.5))
 
 
-def calibration(**changed: object) -> Calibration:
+def calibration(**changes: object) -> Calibration:
     """Numbers that change nothing of what the networks say."""
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "weights": ("0" * 64,),
         "bent": Bent(),
         "tails": (0.05, 0.05),
@@ -39,7 +39,7 @@ def calibration(**changed: object) -> Calibration:
         "counts": {"deeplab": (40, 20), "flawless": (20, 20)},
         "shift": 0.4,
     }
-    return Calibration(**{**given, **changed})  # type: ignore[arg-type]
+    return Calibration(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def members(folder: Path) -> list[Member]:
@@ -82,7 +82,7 @@ def picture() -> Frame:
 FRAME = picture()
 
 
-def judged(judge: PromptedJudge, *masks: Mask, frame: Frame = FRAME) -> list[Verdict]:
+def verdicts_of(judge: PromptedJudge, *masks: Mask, frame: Frame = FRAME) -> list[Verdict]:
     """Verdicts on masks of one frame, all in one batch."""
-    cases = [Case(id=str(at), frame=frame) for at in range(len(masks))]
+    cases = [Case(id=str(index), frame=frame) for index in range(len(masks))]
     return judge.batch(cases, [Prediction(mask) for mask in masks])

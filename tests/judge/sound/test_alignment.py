@@ -17,7 +17,9 @@ def _sources(seconds: float = 2.0) -> tuple[Samples, Samples]:
     """A hum that comes and goes, and noise."""
     rng = generator(0, "alignment")
     times = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    hum = sum(np.sin(2 * np.pi * 170 * at * times) / at for at in range(1, 12)) * (np.sin(9 * times) > 0)
+    hum = sum(np.sin(2 * np.pi * 170 * harmonic * times) / harmonic for harmonic in range(1, 12)) * (
+        np.sin(9 * times) > 0
+    )
     return hum.astype(np.float32) * np.float32(0.1), (0.05 * rng.normal(size=times.size)).astype(np.float32)
 
 
@@ -25,19 +27,19 @@ def _sources(seconds: float = 2.0) -> tuple[Samples, Samples]:
 @pytest.mark.parametrize("gain", [1.0, 0.02, 8.0, -0.5])
 def test_delay_level_and_polarity_are_found_and_taken_away(late_s: float, gain: float) -> None:
     hum, noise = _sources()
-    late = round(late_s * RATE_HZ)
-    output = moved(hum + np.float32(0.1) * noise, -late) * np.float32(gain)
-    found, delay_s, taken = aligned((hum + noise)[None], output[None], rate_hz=RATE_HZ)
+    late_samples = round(late_s * RATE_HZ)
+    output = moved(hum + np.float32(0.1) * noise, -late_samples) * np.float32(gain)
+    aligned_output, delay_s, gain_removed = aligned((hum + noise)[None], output[None], rate_hz=RATE_HZ)
     assert delay_s == pytest.approx(late_s, abs=1e-3)
-    assert taken * gain == pytest.approx(1.0, rel=0.25)
-    assert float(np.corrcoef(found[0, 2000:-2000], hum[2000:-2000])[0, 1]) > 0.95
+    assert gain_removed * gain == pytest.approx(1.0, rel=0.25)
+    assert float(np.corrcoef(aligned_output[0, 2000:-2000], hum[2000:-2000])[0, 1]) > 0.95
 
 
 def test_a_sound_that_is_not_in_the_mixture_stays_where_it_is() -> None:
     hum, noise = _sources()
-    found, delay_s, gain = aligned(hum, noise, rate_hz=RATE_HZ)
+    aligned_output, delay_s, gain = aligned(hum, noise, rate_hz=RATE_HZ)
     assert delay_s == 0.0
-    assert found == pytest.approx(noise * np.float32(gain))
+    assert aligned_output == pytest.approx(noise * np.float32(gain))
 
 
 def test_rules_of_silence() -> None:

@@ -39,13 +39,13 @@ def case() -> SoundCase:
 
 @pytest.mark.parametrize(("text", "spans", "picture"), list(product((True, False), repeat=3)))
 def test_prompts_may_come_in_any_union(case: SoundCase, *, text: bool, spans: bool, picture: bool) -> None:
-    asked = replace(
+    case_asked = replace(
         case,
         text=case.text if text else None,
         spans=case.spans if spans else (),
         frames=case.frames if picture else None,
     )
-    verdict = JUDGE(asked, _tone(3, seed=1, step=0.2))
+    verdict = JUDGE(case_asked, _tone(3, seed=1, step=0.2))
     assert (verdict.evidence.text, verdict.evidence.spans) == (text, spans)
     assert picture or not verdict.evidence.picture
     assert verdict.overall is not None
@@ -61,23 +61,27 @@ def test_words_that_are_not_known_are_named(case: SoundCase) -> None:
 
 def test_the_curves_of_a_long_sound_lie_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "WINDOW_S", 1.0)
-    one, two = _tone(4, seed=1, step=0.2), _tone(4, seed=2, step=1.1)
-    whole, last = (
-        JUDGE(SoundCase(id="a", mixture=(one + two)[:, first:], rate_hz=RATE_HZ), one[:, first:]).curves
+    first_tone, second_tone = _tone(4, seed=1, step=0.2), _tone(4, seed=2, step=1.1)
+    whole_curves, last = (
+        JUDGE(
+            SoundCase(id="a", mixture=(first_tone + second_tone)[:, first:], rate_hz=RATE_HZ), first_tone[:, first:]
+        ).curves
         for first in (0, 3 * RATE_HZ)
     )
-    assert whole is not None
+    assert whole_curves is not None
     assert last is not None
-    assert len(whole.missing) == len(whole.left_over) == math.ceil(4 / whole.hop_s)
-    first = math.ceil(3 / whole.hop_s)
-    for mine, alone in ((whole.missing, last.missing), (whole.left_over, last.left_over)):
-        assert mine[first:] == pytest.approx(alone[: len(mine) - first], abs=1e-3)
+    assert len(whole_curves.missing) == len(whole_curves.left_over) == math.ceil(4 / whole_curves.hop_s)
+    first = math.ceil(3 / whole_curves.hop_s)
+    for whole_curve, alone in ((whole_curves.missing, last.missing), (whole_curves.left_over, last.left_over)):
+        assert whole_curve[first:] == pytest.approx(alone[: len(whole_curve) - first], abs=1e-3)
 
 
 def test_polarity_does_not_matter(case: SoundCase) -> None:
     output = _tone(3, seed=1, step=0.2)
-    one, two = JUDGE(case, output), JUDGE(case, -output)
-    assert [two.recall, two.precision, two.overall] == pytest.approx([one.recall, one.precision, one.overall], abs=1e-3)
+    plain_verdict, inverted_verdict = JUDGE(case, output), JUDGE(case, -output)
+    assert [inverted_verdict.recall, inverted_verdict.precision, inverted_verdict.overall] == pytest.approx(
+        [plain_verdict.recall, plain_verdict.precision, plain_verdict.overall], abs=1e-3
+    )
 
 
 def test_a_folder_that_lacks_files_is_refused_at_once(tmp_path: Path) -> None:
@@ -95,9 +99,9 @@ def test_a_folder_that_lacks_files_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_left_over_lowers_precision(case: SoundCase) -> None:
-    one, two = _tone(3, seed=1, step=0.2), _tone(3, seed=2, step=1.1)
-    asked = replace(case, text=None, frames=None)
-    found = [JUDGE(asked, output).precision for output in (one, one + 0.3 * two, two)]
-    assert found[0] is not None
-    assert found[1] is not None
-    assert found[0] > found[1]
+    target, noise = _tone(3, seed=1, step=0.2), _tone(3, seed=2, step=1.1)
+    case_asked = replace(case, text=None, frames=None)
+    precisions = [JUDGE(case_asked, output).precision for output in (target, target + 0.3 * noise, noise)]
+    assert precisions[0] is not None
+    assert precisions[1] is not None
+    assert precisions[0] > precisions[1]

@@ -32,13 +32,13 @@ def noise(key: str, seconds: float = 0.5) -> Samples:
     return 0.1 * generator(0, "folder judges", key).standard_normal((1, round(seconds * RATE_HZ)), dtype=np.float32)
 
 
-def asked(**prompts: Any) -> SoundCase:
+def sound_case(**prompts: Any) -> SoundCase:
     return SoundCase(id="one", mixture=noise("mixture"), rate_hz=RATE_HZ, **prompts)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("saj")
+    judge_folder = tmp_path_factory.mktemp("saj")
     text = {"model_type": "modernbert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
             "intermediate_size": 16}  # fmt: skip
     design = SajDesign(
@@ -48,52 +48,52 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     net, reader = begin(design, texts=["dog barking"])
     net.mean += 3.0
-    save(net, reader, found)
-    return found
+    save(net, reader, judge_folder)
+    return judge_folder
 
 
 def test_a_saj_of_a_folder_judges(folder: Path) -> None:
     judge = load_sound_judge(f"saj@{folder}")
     assert isinstance(judge, SoundJudge)
-    case, output = asked(text="dog barking", spans=(Span("+", 0.1, 0.4),)), noise("output")
+    case, output = sound_case(text="dog barking", spans=(Span("+", 0.1, 0.4),)), noise("output")
     verdict = judge(case, output)
     assert all(1 <= getattr(verdict, axis) <= 5 for axis in PERFORMANCE)
     assert {*verdict.difficulty} == {*DIFFICULTY_AXES}
     assert (verdict.evidence.text, verdict.evidence.spans, verdict.evidence.picture) == (True, True, False)
     assert (verdict.overall_low, verdict.overall_high) == (1, 5)
     assert "not measured" in verdict.rationale
-    louder, both = judge(case, np.float32(0.3) * output), judge.batch([case] * 2, [output, case.mixture])
+    louder, both_verdicts = judge(case, np.float32(0.3) * output), judge.batch([case] * 2, [output, case.mixture])
     assert louder.overall == pytest.approx(verdict.overall, abs=1e-3)
-    assert both[0].overall == pytest.approx(verdict.overall, abs=1e-3)
-    assert both[1].difficulty == pytest.approx(verdict.difficulty, abs=1e-3)
+    assert both_verdicts[0].overall == pytest.approx(verdict.overall, abs=1e-3)
+    assert both_verdicts[1].difficulty == pytest.approx(verdict.difficulty, abs=1e-3)
 
 
 def test_what_has_no_basis_is_unjudged_and_silence_is_judged_by_rule(folder: Path) -> None:
     judge = load_sound_judge(f"saj@{folder}")
-    plain = judge(asked(), noise("output"))
+    plain = judge(sound_case(), noise("output"))
     assert plain.overall is None
     assert "text, spans" in plain.rationale
-    silent = judge(asked(text="dog"), np.zeros_like(noise("output")))
+    silent = judge(sound_case(text="dog"), np.zeros_like(noise("output")))
     assert (silent.recall, silent.precision, silent.faithfulness) == (1, 5, 1)
-    assert silent.difficulty == pytest.approx(judge(asked(text="dog"), noise("output")).difficulty, abs=1e-3)
-    nothing = SoundCase(id="one", mixture=np.zeros((1, 9000), np.float32), rate_hz=RATE_HZ, text="dog")
-    assert judge(nothing, nothing.mixture).overall is None
+    assert silent.difficulty == pytest.approx(judge(sound_case(text="dog"), noise("output")).difficulty, abs=1e-3)
+    silent_case = SoundCase(id="one", mixture=np.zeros((1, 9000), np.float32), rate_hz=RATE_HZ, text="dog")
+    assert judge(silent_case, silent_case.mixture).overall is None
 
 
 def test_intervals_are_those_of_the_calibration(folder: Path) -> None:
-    plain, case = load_sound_judge(f"saj@{folder}"), asked(text="dog")
+    plain, case = load_sound_judge(f"saj@{folder}"), sound_case(text="dog")
     before, revision = plain(case, noise("output")), sound_judge_arguments(f"saj@{folder}")
-    written = {"schema": 1, "split": "val", "n": 40, "off": {"overall": [-0.5, 0.25]}}
+    calibration_json = {"schema": 1, "split": "val", "n": 40, "off": {"overall": [-0.5, 0.25]}}
     path = folder / "calibration.json"
     try:
-        path.write_text(json.dumps(written))
+        path.write_text(json.dumps(calibration_json))
         after = load_sound_judge(f"saj@{folder}")(case, noise("output"))
         assert sound_judge_arguments(f"saj@{folder}") != revision
         assert after.overall == before.overall
         assert after.overall_low == pytest.approx(max(1, after.overall - 0.5))
         assert after.overall_high == pytest.approx(min(5, after.overall + 0.25))
         assert (after.recall_low, after.recall_high) == (1, 5)
-        path.write_text(json.dumps({**written, "n": 2}))
+        path.write_text(json.dumps({**calibration_json, "n": 2}))
         with pytest.raises(UsageError, match="n"):
             load_sound_judge(f"saj@{folder}")
     finally:
@@ -126,8 +126,8 @@ class Processor:
     def __call__(self, *, text: Any, input_audio: Any, separated_audio: Any, sampling_rate: int) -> Any:
         if sampling_rate != 48_000:
             raise ValueError(f"trained at 48000 and not {sampling_rate}")
-        assert all(one.shape[1] % 1920 == 0 for one in (*input_audio, *separated_audio))
-        self.seen.append((text, tuple(one.shape[1] for one in input_audio)))
+        assert all(audio.shape[1] % 1920 == 0 for audio in (*input_audio, *separated_audio))
+        self.seen.append((text, tuple(audio.shape[1] for audio in input_audio)))
         return Features(input_values=torch.stack(input_audio), separated_values=torch.stack(separated_audio))
 
 
@@ -150,8 +150,10 @@ class Model(torch.nn.Module):
 
     def forward(self, input_values: Any, separated_values: Any) -> SimpleNamespace:
         loud = separated_values.abs().amax(dim=(1, 2))[:, None]
-        same = (input_values == separated_values).float().mean(dim=(1, 2))[:, None]
-        return SimpleNamespace(overall=1 + 4 * same, recall=0 * same + 7, precision=loud + 2, faithfulness=same + 2)
+        same_share = (input_values == separated_values).float().mean(dim=(1, 2))[:, None]
+        return SimpleNamespace(
+            overall=1 + 4 * same_share, recall=0 * same_share + 7, precision=loud + 2, faithfulness=same_share + 2
+        )
 
 
 def test_the_published_judge_gives_the_same_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,14 +165,20 @@ def test_the_published_judge_gives_the_same_verdict(tmp_path: Path, monkeypatch:
         load_sound_judge(f"sound.sam_audio.v1@{tmp_path}")
     (tmp_path / "config.json").write_text("{}")
     judge: Any = load_sound_judge(f"sam_audio@{tmp_path}")
-    case, short = asked(text="  Dog Barking "), noise("short", 0.2)
+    case, short = sound_case(text="  Dog Barking "), noise("short", 0.2)
     brief = SoundCase(id="two", mixture=short, rate_hz=RATE_HZ, text="rain")
     verdicts: list[SoundVerdict] = judge.batch(
-        [case, brief, case, asked(spans=(Span("+", 0.0, 0.2),))], [case.mixture, 0.1 * short, noise("b"), noise("b")]
+        [case, brief, case, sound_case(spans=(Span("+", 0.0, 0.2),))],
+        [case.mixture, 0.1 * short, noise("b"), noise("b")],
     )
     assert [text for text, _ in Processor.seen] == [["rain"], ["dog barking"] * 2]  # of one length at a time
-    assert [one.overall for one in verdicts] == [5.0, pytest.approx(1.0, abs=0.1), pytest.approx(1.0, abs=0.1), None]
-    assert [one.id for one in verdicts] == ["one", "two", "one", "one"]
+    assert [verdict.overall for verdict in verdicts] == [
+        5.0,
+        pytest.approx(1.0, abs=0.1),
+        pytest.approx(1.0, abs=0.1),
+        None,
+    ]
+    assert [verdict.id for verdict in verdicts] == ["one", "two", "one", "one"]
     assert verdicts[0].recall == 5.0  # clipped to the scale
     assert verdicts[0].difficulty == {}
     assert verdicts[1].precision < verdicts[0].precision

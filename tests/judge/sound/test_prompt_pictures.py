@@ -29,10 +29,10 @@ def noise(height: int, width: int) -> Frame:
 
 def test_things_are_named_in_words_that_prompts_know() -> None:
     assert len(set(things())) == len(things()) > 80
-    for thing in things():
-        found = read_prompt(thing)
-        assert not found.unknown, thing
-        assert found.classes.any(), thing
+    for thing_name in things():
+        prompt = read_prompt(thing_name)
+        assert not prompt.unknown, thing_name
+        assert prompt.classes.any(), thing_name
     labels = [label for row in table() for label in imagenet_labels(row)]
     assert len(set(labels)) == len(labels)
     assert {"acoustic guitar", "dog", "car", "person"} <= set(things())
@@ -46,20 +46,20 @@ def test_an_even_picture_shows_nothing(value: int) -> None:
 def test_noise_shows_nothing_and_probabilities_add_to_one() -> None:
     frames = np.stack([noise(60, 90)] * 9)
     assert picture_classes(frames) is None
-    found = probabilities(frames)
-    assert found.shape == (4, 1 + len(things()))  # at most four frames are looked at
-    assert found.sum(axis=1) == pytest.approx(1, abs=1e-4)
-    assert np.array_equal(found, probabilities(frames))
+    shares = probabilities(frames)
+    assert shares.shape == (4, 1 + len(things()))  # at most four frames are looked at
+    assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
+    assert np.array_equal(shares, probabilities(frames))
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 300), (300, 1), (700, 500), (SIDE, SIDE)])
 def test_a_frame_of_any_size_becomes_a_square_of_its_proportions(size: tuple[int, int]) -> None:
     frame = np.full((*size, 3), 200, np.uint8)
-    seen = as_seen(frame)
-    assert seen.shape == (SIDE, SIDE, 3)
-    shown = (seen == 200).all(axis=2)
-    assert shown.any(axis=1).sum() == max(1, round(size[0] * SIDE / max(size)))
-    assert shown.any(axis=0).sum() == max(1, round(size[1] * SIDE / max(size)))
+    square = as_seen(frame)
+    assert square.shape == (SIDE, SIDE, 3)
+    is_shown = (square == 200).all(axis=2)
+    assert is_shown.any(axis=1).sum() == max(1, round(size[0] * SIDE / max(size)))
+    assert is_shown.any(axis=0).sum() == max(1, round(size[1] * SIDE / max(size)))
 
 
 def test_what_is_blanked_is_cut_away() -> None:
@@ -70,7 +70,7 @@ def test_what_is_blanked_is_cut_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "class_name"),
     [
         ("images/stamps_gpl2/animals/mammals/bovines/cow.png", "Cattle, bovinae"),
         ("images/stamps_gpl2/animals/birds/duck.png", "Duck"),
@@ -79,10 +79,10 @@ def test_what_is_blanked_is_cut_away() -> None:
         ("av/image_sound_pairs/gcompris_farm_animals/sheep.webp", "Sheep"),
     ],
 )
-def test_pictures_that_training_never_saw_show_what_they_show(data: Path, name: str, shown: str) -> None:
+def test_pictures_that_training_never_saw_show_what_they_show(data: Path, name: str, class_name: str) -> None:
     classes = picture_classes(read_frame(data / name)[None])
     assert classes is not None
-    assert classes[class_names().index(shown)] > 0
+    assert classes[class_names().index(class_name)] > 0
 
 
 def test_an_apple_makes_no_sound(data: Path) -> None:

@@ -20,9 +20,9 @@ OUTSIDE = {"balloon being inflated": "AudioSet has no class of it: a balloon is 
 AMBIGUOUS = {"twang": "a string is an instrument's, too"}
 
 
-def named(text: str, *, least: float = 1.0) -> set[str]:
-    found = read_prompt(text).classes
-    return {name for name, weight in zip(class_names(), found, strict=True) if weight >= least}
+def classes_of(text: str, *, least_weight: float = 1.0) -> set[str]:
+    weights = read_prompt(text).classes
+    return {name for name, weight in zip(class_names(), weights, strict=True) if weight >= least_weight}
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,15 @@ def named(text: str, *, least: float = 1.0) -> set[str]:
         ("car horn honking", {"Vehicle horn, car horn, honking", "Toot"}),  # and neither a car nor a goose
         ("goose honking", {"Honk"}),
         ("the man who is singing", {"Male singing"}),
-        ("a dog and a man", named("dog") | {"Male speech, man speaking"}),
+        ("a dog and a man", classes_of("dog") | {"Male speech, man speaking"}),
         ("helicopter flying", {"Helicopter"}),  # and no fly
         ("fly buzzing", {"Fly, housefly", "Buzz"}),
         ("zither humming", {"Zither", "Hum", "Mains hum"}),
-        ("speech without music and drums", named("speech")),
-        ("no music, only the dog", named("dog")),
-        ("piano but not the violin", named("piano")),
-        ("the flute rather than the harp, please", named("flute")),
-        ("nothing but the piano", named("piano")),
+        ("speech without music and drums", classes_of("speech")),
+        ("no music, only the dog", classes_of("dog")),
+        ("piano but not the violin", classes_of("piano")),
+        ("the flute rather than the harp, please", classes_of("flute")),
+        ("nothing but the piano", classes_of("piano")),
         ("everything but speech", set()),
         ("without music", set()),
         ("don't keep the rain", set()),
@@ -52,13 +52,13 @@ def named(text: str, *, least: float = 1.0) -> set[str]:
     ],
 )
 def test_words_name_classes(text: str, classes: set[str]) -> None:
-    assert named(text) == classes
+    assert classes_of(text) == classes
 
 
 def test_wider_classes_and_parents_weigh_half() -> None:
-    assert named("bassoon", least=0.1) == {"Wind instrument, woodwind instrument"}
+    assert classes_of("bassoon", least_weight=0.1) == {"Wind instrument, woodwind instrument"}
     assert read_prompt("bassoon").classes.max() == pytest.approx(0.5)
-    assert named("violin playing", least=0.1) - named("violin playing") == {"Bowed string instrument"}
+    assert classes_of("violin playing", least_weight=0.1) - classes_of("violin playing") == {"Bowed string instrument"}
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_wider_classes_and_parents_weigh_half() -> None:
     ],
 )
 def test_unknown_words_and_the_domain(text: str, unknown: tuple[str, ...], domain: str) -> None:
-    found = read_prompt(text)
-    assert (found.unknown, found.domain) == (unknown, domain)
+    prompt = read_prompt(text)
+    assert (prompt.unknown, prompt.domain) == (unknown, domain)
 
 
 def test_prompts_of_mixtures_are_understood(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,8 +91,8 @@ def test_prompts_of_mixtures_are_understood(capsys: pytest.CaptureFixture[str]) 
     assert outside == OUTSIDE.keys()
     other = {
         label
-        for label, known in committed_classes().classes.items()
-        for text in (*known.specific, *known.general)
+        for label, class_terms in committed_classes().classes.items()
+        for text in (*class_terms.specific, *class_terms.general)
         if read_prompt(text).domain != class_of(label).domain
     }
     assert other == AMBIGUOUS.keys()
@@ -101,10 +101,10 @@ def test_prompts_of_mixtures_are_understood(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("text", ["a " * 10_000, "dog " * 10_000, "theorbo" * 40_000, "no " * 10_000, "é" * 10**6])
 def test_ten_thousand_words_are_read_within_bounds(text: str) -> None:
     start = time.monotonic()
-    found = read_prompt(text)
+    prompt = read_prompt(text)
     assert time.monotonic() - start < 2
-    assert len(found.unknown) <= 20
-    assert all(len(word) <= 40 for word in found.unknown)
+    assert len(prompt.unknown) <= 20
+    assert all(len(word) <= 40 for word in prompt.unknown)
 
 
 def test_a_prompt_of_all_words_is_read_within_bounds() -> None:
@@ -116,19 +116,19 @@ def letters(texts: Sequence[str]) -> Doubles:
     """Vectors by first two letters, so that "harpo" is nearest to "Harp"."""
     rows = np.zeros((len(texts), 26 * 27))
     for row, text in enumerate(texts):
-        for one, two in zip(text.lower(), text.lower()[1:], strict=False):
-            if "a" <= one <= "z":
-                rows[row, (ord(one) - 97) * 27 + (ord(two) - 96 if "a" <= two <= "z" else 0)] += 1
+        for letter, next_letter in zip(text.lower(), text.lower()[1:], strict=False):
+            if "a" <= letter <= "z":
+                rows[row, (ord(letter) - 97) * 27 + (ord(next_letter) - 96 if "a" <= next_letter <= "z" else 0)] += 1
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def test_a_sentence_encoder_finds_the_class_nearest_to_an_unknown_word() -> None:
     assert not read_prompt("theremins' harmonicay").classes[class_names().index("Harmonica")]
-    found = read_prompt("dog harmonicay wugs", sentences=letters)
-    near = float(found.classes[class_names().index("Harmonica")])
-    assert LEAST_COSINE <= near < 1
-    assert found.unknown == ("wugs",)
-    assert found.classes[class_names().index("Bark")] == 1
+    prompt = read_prompt("dog harmonicay wugs", sentences=letters)
+    harmonica_weight = float(prompt.classes[class_names().index("Harmonica")])
+    assert LEAST_COSINE <= harmonica_weight < 1
+    assert prompt.unknown == ("wugs",)
+    assert prompt.classes[class_names().index("Bark")] == 1
     assert read_prompt("harmonicay", sentences=letters).domain == "music"
     assert np.array_equal(read_prompt("dog", sentences=letters).classes, read_prompt("dog").classes)
 
@@ -140,8 +140,8 @@ def test_a_folder_of_a_sentence_encoder_is_used(tmp_path: Path) -> None:
     from auscult.nets.hf_sentences import load_sentences
 
     encoder = load_sentences(tiny_captions.write_encoder(tmp_path / "tiny"))
-    found = read_prompt("theorbo", sentences=encoder).classes
+    class_weights = read_prompt("theorbo", sentences=encoder).classes
     cosines = (encoder(["theorbo"]) @ encoder(class_names()).T)[0]
     assert cosines.max() >= LEAST_COSINE  # random weights find all texts alike
-    assert int(found.argmax()) == int(cosines.argmax())
-    assert found.max() == pytest.approx(cosines.max(), abs=1e-5)
+    assert int(class_weights.argmax()) == int(cosines.argmax())
+    assert class_weights.max() == pytest.approx(cosines.max(), abs=1e-5)
