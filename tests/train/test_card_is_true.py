@@ -25,7 +25,7 @@ FEW = ("csnet", "rvos")
 @pytest.mark.timeout(600)
 def test_measuring_again_reproduces_the_card(data: Path) -> None:
     card = load_card("masks.cues.v1")
-    again = {
+    measured_again = {
         (result.set, result.row, result.metric): result
         for result in measure(data, constants=card.constants, seed=card.seed, sets=SAMPLE)
     }
@@ -34,12 +34,12 @@ def test_measuring_again_reproduces_the_card(data: Path) -> None:
         for result in card.results
         if result.set in SAMPLE or not (SAMPLE or result.set == "davis_real_leave_one_out")
     }
-    assert again.keys() == shipped.keys()
+    assert measured_again.keys() == shipped.keys()
     for key, result in shipped.items():
-        found = again[key]
-        assert (found.n, found.clusters, found.reason) == (result.n, result.clusters, result.reason), key
+        measured = measured_again[key]
+        assert (measured.n, measured.clusters, measured.reason) == (result.n, result.clusters, result.reason), key
         if result.value is not None:
-            assert found.value == pytest.approx(result.value, abs=TOLERANCE), key
+            assert measured.value == pytest.approx(result.value, abs=TOLERANCE), key
 
 
 @pytest.mark.slow
@@ -48,18 +48,22 @@ def test_the_default_judge_says_of_real_masks_what_its_card_says(data: Path, tmp
     import prompted_card as cards
 
     material = read_material(data, families=FEW, parts=("calibration", "test", "unseen"))
-    listed = cards.real_things(material, data, None, parts=("test", "unseen"))
+    things_listed = cards.real_things(material, data, None, parts=("test", "unseen"))
 
-    def things() -> cards.Iterator[cards.Judgeable]:
-        return (one for one in listed() if one.family in FEW)
+    def few_things() -> cards.Iterator[cards.Judgeable]:
+        return (thing_ for thing_ in things_listed() if thing_.family in FEW)
 
-    known = cards.known_columns(material)
-    columns, rows = cards.rows_of([PromptedJudge()], things, tmp_path, known=known, progress=Silent())
-    shipped = {(one.set, one.metric): one for one in load_card(cards.JUDGE).results if one.row == cards.JUDGE}
+    known_columns = cards.known_columns(material)
+    columns, rows = cards.rows_of([PromptedJudge()], few_things, tmp_path, known=known_columns, progress=Silent())
+    shipped = {
+        (result_.set, result_.metric): result_
+        for result_ in load_card(cards.JUDGE).results
+        if result_.row == cards.JUDGE
+    }
     sets = cards.real_sets(columns)
-    for name in (f"family.{one}" for one in FEW):
+    for name in (f"family.{family}" for family in FEW):
         _, inside = sets[name]
-        again = {
+        measured_again = {
             result.metric: result
             for result in cards.results_of(
                 name,
@@ -71,4 +75,7 @@ def test_the_default_judge_says_of_real_masks_what_its_card_says(data: Path, tmp
         }
         assert int(np.count_nonzero(inside)) == shipped[name, "rmse"].n
         for metric in ("auc_80", "spearman", "rmse", "coverage_90", "accepted"):
-            assert again[metric].value == pytest.approx(shipped[name, metric].value, abs=TOLERANCE), (name, metric)
+            assert measured_again[metric].value == pytest.approx(shipped[name, metric].value, abs=TOLERANCE), (
+                name,
+                metric,
+            )

@@ -35,8 +35,8 @@ def coefficients(table: Table) -> Coefficients:
     pytest.importorskip("sklearn", reason="the extra `train` is not installed")
     from auscult.train.cues import fitted
 
-    late = np.array([int(name.rpartition("-")[2]) >= 10 for name in table.cluster])
-    return fitted(_as_photographs(table.where(~late)), calibration=_as_photographs(table.where(late)))
+    is_late = np.array([int(name.rpartition("-")[2]) >= 10 for name in table.cluster])
+    return fitted(_as_photographs(table.where(~is_late)), calibration=_as_photographs(table.where(is_late)))
 
 
 def _as_photographs(table: Table) -> Table:
@@ -45,10 +45,10 @@ def _as_photographs(table: Table) -> Table:
 
 
 def test_drawn_pictures_are_repeatable_and_exact() -> None:
-    first, again = drawn(3, seed=1), drawn(3, seed=1)
-    assert np.array_equal(first[0], again[0])
-    assert all(np.array_equal(left, right) for left, right in zip(first[1], again[1], strict=True))
-    assert not any((left & right).any() for left in first[1] for right in first[1] if left is not right)
+    first, second = drawn(3, seed=1), drawn(3, seed=1)
+    assert np.array_equal(first[0], second[0])
+    assert all(np.array_equal(left_mask, right) for left_mask, right in zip(first[1], second[1], strict=True))
+    assert not any((left_mask & right).any() for left_mask in first[1] for right in first[1] if left_mask is not right)
     assert drawn(4, seed=1)[0].shape != first[0].shape or not np.array_equal(drawn(4, seed=1)[0], first[0])
 
 
@@ -58,18 +58,20 @@ def test_the_table_holds_every_defect_with_its_iou(table: Table) -> None:
     assert (table.iou[table.defect == "perfect"] == 1).all()
     assert (table.iou[table.defect == "full_neg"] == 0).all()
     for grade, (low, high) in {"hard": (0.85, 0.9), "medium": (0.75, 0.8)}.items():
-        chosen = table.iou[(table.difficulty == grade) & np.isin(table.defect, ("cutout", "dilate", "erode"))]
-        assert ((chosen >= low) & (chosen <= high)).all()
+        chosen_ious = table.iou[(table.difficulty == grade) & np.isin(table.defect, ("cutout", "dilate", "erode"))]
+        assert ((chosen_ious >= low) & (chosen_ious <= high)).all()
 
 
 def test_masks_on_no_object_share_no_pixel_with_it() -> None:
     frame, masks = drawn(3, seed=1)
     truth, others = masks[0], masks[1:]
-    found = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
-    again = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
-    assert len(found) >= 3
-    assert all(np.array_equal(left, right) for left, right in zip(found, again, strict=True))
-    for mask in found:
+    masks_on_nothing = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
+    second_masks = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
+    assert len(masks_on_nothing) >= 3
+    assert all(
+        np.array_equal(left_mask, right) for left_mask, right in zip(masks_on_nothing, second_masks, strict=True)
+    )
+    for mask in masks_on_nothing:
         assert mask.shape == frame.shape[:2]
         assert mask.sum() >= 32 * 32
         assert not (mask & truth).any()
@@ -90,50 +92,52 @@ def test_a_fit_with_masks_on_no_object_lowers_their_iou(table: Table) -> None:
         for mask in arbitrary(masks[0], masks[1:], rng=generator(1, "arbitrary", number))
     )  # fmt: skip
     photographs = _as_photographs(table)
-    without = fitted(photographs, calibration=photographs)
+    without_nonsense = fitted(photographs, calibration=photographs)
     with_them = fitted(joined_columns([photographs, nonsense]), calibration=photographs)
-    told = [np.mean([estimate(vector, fit).iou for vector in nonsense.cues]) for fit in (without, with_them)]
-    assert told[1] < told[0] - 0.01
+    mean_ious = [
+        np.mean([estimate(vector, fit).iou for vector in nonsense.cues]) for fit in (without_nonsense, with_them)
+    ]
+    assert mean_ious[1] < mean_ious[0] - 0.01
 
 
 @pytest.mark.extra_train
 def test_fitted_coefficients_beat_a_constant_on_what_they_saw(table: Table, coefficients: Coefficients) -> None:
-    known = table.where(np.isin(table.defect, JUDGED))
-    told = np.array([estimate(vector, coefficients).iou for vector in known.cues])
-    assert np.sqrt(((told - known.iou) ** 2).mean()) < 0.8 * known.iou.std()
-    said = [estimate(vector, coefficients).defect for vector in known.cues]
-    assert np.mean([name == true for name, true in zip(said, known.defect, strict=True)]) > 0.7
+    known_types = table.where(np.isin(table.defect, JUDGED))
+    estimates = np.array([estimate(vector, coefficients).iou for vector in known_types.cues])
+    assert np.sqrt(((estimates - known_types.iou) ** 2).mean()) < 0.8 * known_types.iou.std()
+    defects = [estimate(vector, coefficients).defect for vector in known_types.cues]
+    assert np.mean([name == true for name, true in zip(defects, known_types.defect, strict=True)]) > 0.7
 
 
 @pytest.mark.extra_train
 def test_fitted_coefficients_survive_json(coefficients: Coefficients, table: Table) -> None:
-    back = from_json(json.loads(json.dumps(to_json(coefficients))))
+    reloaded = from_json(json.loads(json.dumps(to_json(coefficients))))
     for vector in table.cues[:20]:
-        assert estimate(vector, back).iou == pytest.approx(estimate(vector, coefficients).iou, abs=1e-3)
+        assert estimate(vector, reloaded).iou == pytest.approx(estimate(vector, coefficients).iou, abs=1e-3)
 
 
 @pytest.mark.extra_train
 def test_every_row_of_a_set_is_measured_on_the_same_masks(table: Table, coefficients: Coefficients) -> None:
     rows = judged_rows(table, coefficients, judge="j", constants={"constant-IoU": 0.8})
-    found = list(results_of("drawn", table, rows, seed=0))
+    measured_results = list(results_of("drawn", table, rows, seed=0))
     by_metric: dict[str, list[Result]] = {}
-    for result in found:
+    for result in measured_results:
         by_metric.setdefault(result.metric, []).append(result)
     assert {"rmse", "rmse_all_six", "f2_tables", "f2_confusion", "coverage_90", "spearman"} <= set(by_metric)
     for results in by_metric.values():
         assert [result.row for result in results] == ["j", "always-perfect", "constant-IoU"]
         assert len({(result.n, result.clusters) for result in results}) == 1
-    one = next(result for result in by_metric["rmse_all_six"] if result.row == "always-perfect")
-    assert one.value == pytest.approx(np.sqrt(((1 - table.iou) ** 2).mean()), abs=1e-4)
+    result_ = next(result for result in by_metric["rmse_all_six"] if result.row == "always-perfect")
+    assert result_.value == pytest.approx(np.sqrt(((1 - table.iou) ** 2).mean()), abs=1e-4)
     nameless = next(result for result in by_metric["f2_tables"] if result.row == "constant-IoU")
     assert (nameless.value, nameless.reason) == (None, "names no defect")
 
 
 def test_constants_are_means_by_source(table: Table) -> None:
-    found = constant_ious(table)["drawn"]
-    judged = table.defect != "full_neg"
-    assert found["constant-IoU"] == pytest.approx(table.iou[judged].mean(), abs=1e-4)
-    assert found["constant-IoU-six"] == pytest.approx(table.iou.mean(), abs=1e-4)
+    constants = constant_ious(table)["drawn"]
+    is_judged = table.defect != "full_neg"
+    assert constants["constant-IoU"] == pytest.approx(table.iou[is_judged].mean(), abs=1e-4)
+    assert constants["constant-IoU-six"] == pytest.approx(table.iou.mean(), abs=1e-4)
 
 
 def test_an_unknown_recipe_is_refused(tmp_path: Path) -> None:

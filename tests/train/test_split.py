@@ -21,8 +21,8 @@ def test_the_committed_division_is_the_rules() -> None:
         names = [name for part in PARTS for name in parts[part]]
         order = sorted(names, key=lambda name: hashlib.blake2b(name.encode(), digest_size=8).hexdigest())
         first, second = len(order) // 2, int(len(order) * 0.7)
-        wanted = order[:first], order[first:second], order[second:]
-        assert [parts[part] for part in PARTS] == [tuple(sorted(names)) for names in wanted]
+        expected = order[:first], order[first:second], order[second:]
+        assert [parts[part] for part in PARTS] == [tuple(sorted(names)) for names in expected]
 
 
 def test_it_covers_the_real_material(data: Path) -> None:

@@ -31,38 +31,40 @@ def test_weights_are_shares_and_names_are_unique() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_keeps_what_it_promises(kind: str) -> None:
-    made = [
-        (scene, one)
+    made_candidates = [
+        (scene, candidate)
         for number, scene in enumerate((_scene(), _scene(thin=True), _scene(parts=True)))
-        for one in _several(scene, kind, number)
+        for candidate in _several(scene, kind, number)
     ]
-    assert made, "no object allows this kind"
-    for scene, one in made:
-        assert one.kind == kind
-        _check(scene, one)
+    assert made_candidates, "no object allows this kind"
+    for scene, candidate in made_candidates:
+        assert candidate.kind == kind
+        _check(scene, candidate)
 
 
 def test_the_same_generator_gives_the_same_candidates() -> None:
-    first, again = (candidates(_scene(), generator(3, "x"), 40) for _ in range(2))
-    assert [(one.kind, one.defect, one.iou) for one in first] == [(one.kind, one.defect, one.iou) for one in again]
-    assert all((one.mask == other.mask).all() for one, other in zip(first, again, strict=True))
+    first, second = (candidates(_scene(), generator(3, "x"), 40) for _ in range(2))
+    assert [(candidate.kind, candidate.defect, candidate.iou) for candidate in first] == [
+        (candidate.kind, candidate.defect, candidate.iou) for candidate in second
+    ]
+    assert all((candidate.mask == other.mask).all() for candidate, other in zip(first, second, strict=True))
     other = candidates(_scene(), generator(4, "x"), 40)
-    assert [one.iou for one in first] != [one.iou for one in other]
+    assert [candidate.iou for candidate in first] != [candidate.iou for candidate in other]
 
 
 def test_groups_come_in_their_shares_no_type_is_rare_and_the_iou_spreads() -> None:
     scene = _scene()
-    made = [one for call in range(80) for one in candidates(scene, generator(5, call), 6)]
+    made_candidates = [candidate for call in range(80) for candidate in candidates(scene, generator(5, call), 6)]
     group_of = {kind: group for group, makers in MAKERS.items() for kind in makers}
-    groups = Counter(group_of[one.kind] for one in made)
+    groups = Counter(group_of[candidate.kind] for candidate in made_candidates)
     for group, share in SHARES.items():
-        assert groups[group] / len(made) == pytest.approx(share, abs=0.04), groups
-    counts = Counter(one.defect for one in made)
+        assert groups[group] / len(made_candidates) == pytest.approx(share, abs=0.04), groups
+    counts = Counter(candidate.defect for candidate in made_candidates)
     for defect in ("perfect", "cutout", "dilate", "erode", "merge"):
-        assert 0.07 < counts[defect] / len(made) < 0.22, counts
+        assert 0.07 < counts[defect] / len(made_candidates) < 0.22, counts
     assert counts["cutout"] > groups["cutout"]  # parts that end along inner edges are cutouts too
-    assert 0.2 < counts[None] / len(made) < 0.4
-    objects = np.array([one.iou for one in made if one.defect != "arbitrary"])
+    assert 0.2 < counts[None] / len(made_candidates) < 0.4
+    objects = np.array([candidate.iou for candidate in made_candidates if candidate.defect != "arbitrary"])
     assert np.mean(objects > 0.7) > 0.6
     shares, _ = np.histogram(objects, (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01))
     assert (shares / objects.size > 0.008).all(), shares / objects.size
@@ -78,28 +80,28 @@ def test_nothing_given_is_written_to() -> None:
 
 
 def test_without_others_there_is_no_merge_and_without_a_neighbour_no_flow() -> None:
-    whole = _scene()
-    alone = CandidateScene(frame=whole.frame, mask=whole.mask)
-    made = candidates(alone, generator(6), 120)
-    assert len(made) == 120
-    assert not any(one.defect == "merge" for one in made)
-    assert not {"delayed", "propagated"} & {one.kind for one in made}
+    with_others = _scene()
+    alone = CandidateScene(frame=with_others.frame, mask=with_others.mask)
+    made_candidates = candidates(alone, generator(6), 120)
+    assert len(made_candidates) == 120
+    assert not any(candidate.defect == "merge" for candidate in made_candidates)
+    assert not {"delayed", "propagated"} & {candidate.kind for candidate in made_candidates}
 
 
 def test_flow_carries_a_mask_nearer_than_waiting_does() -> None:
     scene = _scene()
     assert scene.before is not None
     stale = iou(scene.before[1], scene.mask)
-    carried = [one.iou for one in _several(scene, "propagated", 1)]
+    carried = [candidate.iou for candidate in _several(scene, "propagated", 1)]
     assert np.median(carried) > stale + 0.03
 
 
 def test_others_may_be_larger_than_the_object() -> None:
     scene = _scene()
     beside_larger = CandidateScene(frame=scene.frame, mask=scene.mask, others=scene.others[:1])
-    merged = _several(beside_larger, "any_other", 2)
-    assert merged
-    assert all(one.iou < 0.5 and one.defect == "merge" for one in merged)
+    merge_candidates = _several(beside_larger, "any_other", 2)
+    assert merge_candidates
+    assert all(candidate.iou < 0.5 and candidate.defect == "merge" for candidate in merge_candidates)
 
 
 @settings(deadline=None, max_examples=20)
@@ -109,14 +111,14 @@ def test_others_may_be_larger_than_the_object() -> None:
 )
 def test_any_object_gives_as_many_as_wanted(ellipse: tuple[int, int, int, int], seed: int) -> None:
     row, column, high, wide = ellipse
-    drawn = np.zeros((HEIGHT, WIDTH), np.uint8)
-    cv2.ellipse(drawn, (column, row), (wide, high), 0.0, 0.0, 360.0, (1,), -1)
-    drawn[min(max(row, 0), HEIGHT - 1), min(max(column, 0), WIDTH - 1)] = 1
-    scene = CandidateScene(frame=_scene().frame, mask=drawn.view(np.bool_))
-    made = candidates(scene, generator(seed), 8)
-    assert len(made) == 8
-    for one in made:
-        _check(scene, one)
+    object_mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+    cv2.ellipse(object_mask, (column, row), (wide, high), 0.0, 0.0, 360.0, (1,), -1)
+    object_mask[min(max(row, 0), HEIGHT - 1), min(max(column, 0), WIDTH - 1)] = 1
+    scene = CandidateScene(frame=_scene().frame, mask=object_mask.view(np.bool_))
+    made_candidates = candidates(scene, generator(seed), 8)
+    assert len(made_candidates) == 8
+    for candidate in made_candidates:
+        _check(scene, candidate)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -133,43 +135,43 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_a_given_mask_has_no_type() -> None:
     scene = _scene()
-    one = of_mask(scene, scene.others[0] | scene.mask, kind="osvos")
-    assert one is not None
-    assert one.defect is None
-    assert one.kind == "osvos"
-    assert one.iou == iou(one.mask, scene.mask)
+    candidate = of_mask(scene, scene.others[0] | scene.mask, kind="osvos")
+    assert candidate is not None
+    assert candidate.defect is None
+    assert candidate.kind == "osvos"
+    assert candidate.iou == iou(candidate.mask, scene.mask)
     assert of_mask(scene, np.zeros_like(scene.mask), kind="osvos") is None
 
 
 def _several(scene: CandidateScene, kind: str, number: int) -> list[Candidate]:
     work, rng = working(scene), generator(9, kind, number)
-    return [one for one in (of_kind(work, kind, rng) for _ in range(5)) if one is not None]
+    return [candidate for candidate in (of_kind(work, kind, rng) for _ in range(5)) if candidate is not None]
 
 
-def _check(scene: CandidateScene, one: Candidate) -> None:
+def _check(scene: CandidateScene, candidate: Candidate) -> None:
     """The promises of ``Candidate``, each by its plainest computation."""
-    truth, mask = scene.mask, one.mask
+    truth, mask = scene.mask, candidate.mask
     assert mask.shape == truth.shape
     assert mask.dtype == np.bool_
     assert mask.any()
-    assert one.iou == iou(mask, truth)
-    if one.defect != "perfect":
-        assert one.iou < 1.0
-    lost, gained = truth & ~mask, mask & ~truth
-    if one.defect == "perfect":
-        assert one.iou >= 0.97
-    elif one.defect in {"erode", "cutout"}:
-        assert lost.any()
+    assert candidate.iou == iou(mask, truth)
+    if candidate.defect != "perfect":
+        assert candidate.iou < 1.0
+    missing, gained = truth & ~mask, mask & ~truth
+    if candidate.defect == "perfect":
+        assert candidate.iou >= 0.97
+    elif candidate.defect in {"erode", "cutout"}:
+        assert missing.any()
         assert not gained.any()
-    elif one.defect == "dilate":
+    elif candidate.defect == "dilate":
         assert gained.any()
-        assert not lost.any()
-    elif one.defect == "merge":
-        assert not lost.any()
+        assert not missing.any()
+    elif candidate.defect == "merge":
+        assert not missing.any()
         shares = [np.count_nonzero(other & gained) / max(1, np.count_nonzero(other)) for other in scene.others]
         assert max(shares) >= 0.5
-    elif one.defect == "arbitrary":
-        assert one.iou < 0.05
+    elif candidate.defect == "arbitrary":
+        assert candidate.iou < 0.05
 
 
 def _scene(*, thin: bool = False, parts: bool = False) -> CandidateScene:
@@ -180,26 +182,26 @@ def _scene(*, thin: bool = False, parts: bool = False) -> CandidateScene:
     cv2.circle(small, (15, 20), 11, (1,), -1)
     others = (large.view(np.bool_) & ~mask, small.view(np.bool_))
     return CandidateScene(
-        frame=_painted(mask, others, shift=0),
+        frame=_painted_frame(mask, others, shift=0),
         mask=mask,
         others=others,
-        before=(_painted(before, others, shift=-6), before),
+        before=(_painted_frame(before, others, shift=-6), before),
     )
 
 
 def _object(shift: int, *, thin: bool, parts: bool) -> Mask:
-    drawn = np.zeros((HEIGHT, WIDTH), np.uint8)
+    object_mask = np.zeros((HEIGHT, WIDTH), np.uint8)
     if thin:
-        cv2.ellipse(drawn, (60 + shift, 75), (48, 9), 30.0, 0.0, 360.0, (1,), -1)
+        cv2.ellipse(object_mask, (60 + shift, 75), (48, 9), 30.0, 0.0, 360.0, (1,), -1)
     else:
-        cv2.ellipse(drawn, (60 + shift, 70), (30, 36), 0.0, 0.0, 360.0, (1,), -1)
-    cv2.line(drawn, (60 + shift, 95), (84 + shift, 136), (1,), 9)
+        cv2.ellipse(object_mask, (60 + shift, 70), (30, 36), 0.0, 0.0, 360.0, (1,), -1)
+    cv2.line(object_mask, (60 + shift, 95), (84 + shift, 136), (1,), 9)
     if parts:
-        drawn[:, 66 + shift : 72 + shift] = 0
-    return drawn.view(np.bool_)
+        object_mask[:, 66 + shift : 72 + shift] = 0
+    return object_mask.view(np.bool_)
 
 
-def _painted(mask: Mask, others: tuple[Mask, ...], *, shift: int) -> Frame:
+def _painted_frame(mask: Mask, others: tuple[Mask, ...], *, shift: int) -> Frame:
     rng = generator(11, "texture")
     ground = rng.integers(60, 200, (HEIGHT // 10, WIDTH // 10, 3), dtype=np.uint8)
     frame = np.array(cv2.resize(ground, (WIDTH, HEIGHT), interpolation=cv2.INTER_LINEAR), dtype=np.uint8)

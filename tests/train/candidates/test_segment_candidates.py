@@ -29,7 +29,7 @@ from auscult.types import Mask
 SHAPE = (120, 160)
 NOISE = generator(0, "noise").integers(0, 256, (*SHAPE, 3), dtype=np.uint8)
 KINDS: dict[str, Maker] = {
-    one.__name__: one for one in (inner_part, colour_part, clicked, superpixel_union, boxed, stray)
+    maker.__name__: maker for maker in (inner_part, colour_part, clicked, superpixel_union, boxed, stray)
 }
 
 
@@ -45,85 +45,87 @@ def work() -> Work:
     return working(CandidateScene(frame=frame, mask=mask, others=(other,)))
 
 
-def drawn(kind: Maker, count: int = 12) -> tuple[Work, list[tuple[Draft, Mask]]]:
+def drafts_of(kind: Maker, count: int = 12) -> tuple[Work, list[tuple[Draft, Mask]]]:
     """Drafts of a kind that came about, each beside its mask over the whole picture."""
-    thing = work()
-    made = [one for seed in range(count) if (one := kind(thing, generator(seed, "segments"))) is not None]
-    assert len(made) >= count / 3, "the object hardly ever allows this kind"
-    return thing, [(one, thing.whole(one.mask)) for one in made]
+    work_ = work()
+    drafts = [draft for seed in range(count) if (draft := kind(work_, generator(seed, "segments"))) is not None]
+    assert len(drafts) >= count / 3, "the object hardly ever allows this kind"
+    return work_, [(draft, work_.whole(draft.mask)) for draft in drafts]
 
 
-def share(part: Mask, whole: Mask) -> float:
-    return float(np.count_nonzero(part) / np.count_nonzero(whole))
+def share(part: Mask, reference: Mask) -> float:
+    return float(np.count_nonzero(part) / np.count_nonzero(reference))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_follows_from_its_generator_alone(kind: str) -> None:
-    masks = [[mask for _, mask in drawn(KINDS[kind], 6)[1]] for _ in range(2)]
-    assert all(np.array_equal(one, again) for one, again in zip(*masks, strict=True))
-    assert any(not np.array_equal(masks[0][0], one) for one in masks[0][1:])
+    masks = [[mask for _, mask in drafts_of(KINDS[kind], 6)[1]] for _ in range(2)]
+    assert all(np.array_equal(mask, same_mask) for mask, same_mask in zip(*masks, strict=True))
+    assert any(not np.array_equal(masks[0][0], mask) for mask in masks[0][1:])
 
 
 @pytest.mark.parametrize("kind", [inner_part, colour_part])
 def test_parts_only_take_away_and_are_cutouts(kind: Maker) -> None:
-    thing, made = drawn(kind)
-    for draft, mask in made:
+    work_, drafts = drafts_of(kind)
+    for draft, mask in drafts:
         assert draft.defect == "cutout"
-        assert not (mask & ~thing.truth).any()
-        assert 0.12 <= share(mask, thing.truth) <= 0.93
+        assert not (mask & ~work_.truth).any()
+        assert 0.12 <= share(mask, work_.truth) <= 0.93
 
 
 @pytest.mark.parametrize("kind", [inner_part, colour_part])
 def test_parts_end_along_the_inner_edge(kind: Maker) -> None:
-    thing, made = drawn(kind, 20)
-    upper = thing.truth.copy()
+    work_, drafts = drafts_of(kind, 20)
+    upper = work_.truth.copy()
     upper[60:] = False
     one_colour = [
-        mask for _, mask in made if min(share(mask ^ half, thing.truth) for half in (upper, thing.truth & ~upper)) < 0.1
+        mask
+        for _, mask in drafts
+        if min(share(mask ^ part, work_.truth) for part in (upper, work_.truth & ~upper)) < 0.1
     ]
     assert one_colour, "no part is one of the two colours"
 
 
 def test_a_box_is_roughly_the_objects_box() -> None:
-    _, made = drawn(boxed)
-    for draft, mask in made:
+    _, drafts = drafts_of(boxed)
+    for draft, mask in drafts:
         x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
         assert draft.defect is None
         assert np.allclose((x, y, x + width, y + height), (20, 20, 80, 100), atol=0.2 * 80)
         assert share(mask, np.ones((height, width), np.bool_)) > 0.7  # an ellipse fills pi / 4 of its box
-    assert {share(mask, mask | work().truth) > 0.9 for _, mask in made} == {True, False}
+    assert {share(mask, mask | work().truth) > 0.9 for _, mask in drafts} == {True, False}
 
 
 def test_a_union_of_superpixels_leaves_out_or_leaks_and_has_no_type() -> None:
-    thing, made = drawn(superpixel_union)
-    assert all(draft.defect is None and thing.iou(mask) >= 0.05 for draft, mask in made)
-    assert any((mask & ~thing.truth).any() for _, mask in made)
-    assert any((thing.truth & ~mask).any() for _, mask in made)
+    work_, drafts = drafts_of(superpixel_union)
+    assert all(draft.defect is None and work_.iou(mask) >= 0.05 for draft, mask in drafts)
+    assert any((mask & ~work_.truth).any() for _, mask in drafts)
+    assert any((work_.truth & ~mask).any() for _, mask in drafts)
 
 
 def test_stray_pieces_lie_outside_and_the_object_stays_mostly_whole() -> None:
-    thing, made = drawn(stray)
-    for draft, mask in made:
-        added = mask & ~thing.truth
+    work_, drafts = drafts_of(stray)
+    for draft, mask in drafts:
+        extra = mask & ~work_.truth
         assert draft.defect is None
-        assert np.count_nonzero(added) > 0.01 * thing.area_px
-        assert share(mask & thing.truth, thing.truth) > 0.6
+        assert np.count_nonzero(extra) > 0.01 * work_.area_px
+        assert share(mask & work_.truth, work_.truth) > 0.6
 
 
 def test_of_two_defects_each_takes_and_adds_its_own() -> None:
-    thing = work()
-    lost, gained = np.zeros((2, *SHAPE), np.bool_), np.zeros((2, *SHAPE), np.bool_)
-    lost[0, 20:40], lost[1, :, 20:30] = True, True
+    work_ = work()
+    missing, gained = np.zeros((2, *SHAPE), np.bool_), np.zeros((2, *SHAPE), np.bool_)
+    missing[0, 20:40], missing[1, :, 20:30] = True, True
     gained[0, 105:110], gained[1, 100:107] = True, True
-    one, other = ((thing.truth & ~lost[at]) | gained[at] for at in range(2))
-    over_box = other[thing.box[1] : thing.box[3], thing.box[0] : thing.box[2]]
-    both = together(_always(one), _always(over_box))(thing, generator(0))
-    assert both is not None
-    wanted = (thing.truth & ~lost.any(axis=0)) | gained[0] | (thing.whole(over_box) & gained[1])
-    assert np.array_equal(both.mask, wanted)
-    assert both.defect is None
-    assert together(_always(one), lambda _work, _rng: None)(thing, generator(0)) is None
-    assert together(lambda _work, _rng: None, _always(one))(thing, generator(0)) is None
+    first, other = ((work_.truth & ~missing[place]) | gained[place] for place in range(2))
+    over_box = other[work_.box[1] : work_.box[3], work_.box[0] : work_.box[2]]
+    combined = together(_always(first), _always(over_box))(work_, generator(0))
+    assert combined is not None
+    expected = (work_.truth & ~missing.any(axis=0)) | gained[0] | (work_.whole(over_box) & gained[1])
+    assert np.array_equal(combined.mask, expected)
+    assert combined.defect is None
+    assert together(_always(first), lambda _work, _rng: None)(work_, generator(0)) is None
+    assert together(lambda _work, _rng: None, _always(first))(work_, generator(0)) is None
 
 
 def _always(mask: Mask) -> Callable[[Work, np.random.Generator], Draft]:
@@ -141,32 +143,32 @@ def test_every_pixel_has_a_segment(box: tuple[int, int, int, int], spacing: floa
     row, column, high, wide = box
     mask = np.zeros(SHAPE, np.bool_)
     mask[row : row + high, column : column + wide] = True
-    thing = Work(NOISE, mask)
-    labels = superpixels(thing, generator(seed), spacing=spacing)
-    assert labels.shape == thing.own.shape
+    work_ = Work(NOISE, mask)
+    labels = superpixels(work_, generator(seed), spacing=spacing)
+    assert labels.shape == work_.own.shape
     assert labels.dtype == np.int32
     assert labels.min() >= 1
-    assert np.array_equal(labels, superpixels(thing, generator(seed), spacing=spacing))
+    assert np.array_equal(labels, superpixels(work_, generator(seed), spacing=spacing))
 
 
 def test_segments_keep_to_strong_edges() -> None:
-    thing = work()
+    work_ = work()
     mixed = []
     for seed in range(8):
-        labels = superpixels(thing, generator(seed), spacing=0.3)
-        inside = np.bincount(labels[thing.own], minlength=labels.max() + 1)
+        labels = superpixels(work_, generator(seed), spacing=0.3)
+        inside = np.bincount(labels[work_.own], minlength=labels.max() + 1)
         mixed.append(np.minimum(inside, np.bincount(labels.ravel()) - inside).sum() / labels.size)
     assert np.mean(mixed) < 0.03  # a share of the window lies in a segment of the other side
 
 
 def test_a_click_grows_into_one_connected_piece_that_starts_inside() -> None:
-    thing, made = drawn(clicked)
-    for draft, mask in made:
+    work_, drafts = drafts_of(clicked)
+    for draft, mask in drafts:
         count, _ = cv2.connectedComponents(mask.view(np.uint8))
         assert count == 2
-        assert share(mask & thing.truth, mask) > 0
+        assert share(mask & work_.truth, mask) > 0
         assert draft.defect in {None, "cutout"}
         if draft.defect == "cutout":
-            assert not (mask & ~thing.truth).any()
-    sizes = [share(mask, thing.truth) for _, mask in made]
+            assert not (mask & ~work_.truth).any()
+    sizes = [share(mask, work_.truth) for _, mask in drafts]
     assert max(sizes) - min(sizes) > 0.2

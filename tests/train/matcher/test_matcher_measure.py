@@ -22,7 +22,7 @@ from auscult.train.matcher.pairs import (
 )
 from auscult.types import Case, Identity, Metadata, Prediction
 
-Told = dict[tuple[str, bytes], float | None]
+Matches = dict[tuple[str, bytes], float | None]
 OPTIONS = SceneOptions(size=(96, 170), seconds=4.0)
 
 
@@ -38,19 +38,19 @@ class Knows:
     name = "identity.knows.v1"
     meta = Metadata(summary="", goal="", modality="image", source="")
 
-    def __init__(self, said: Told) -> None:
-        self.said = said
+    def __init__(self, matches: Matches) -> None:
+        self.said = matches
 
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
         match = self.said[str(case.query.text), prediction.mask.tobytes()]
         return None if match is None else Identity(match=match)
 
 
-def pair(family: str, *, alike: bool = False, truth: bool) -> SentencePair:
+def pair(family: str, *, is_alike: bool = False, truth: bool) -> SentencePair:
     frame, mask = np.zeros((4, 4, 3), np.uint8), np.ones((4, 4), bool)
     kind: PairKind = "perfect" if truth else "other"
     return SentencePair(
-        scene=0, frame=frame, mask=mask, text="it", family=family, kind=kind, alike=alike, kept=float(truth)
+        scene=0, frame=frame, mask=mask, text="it", family=family, kind=kind, alike=is_alike, kept=float(truth)
     )
 
 
@@ -70,42 +70,44 @@ def test_a_pair_says_what_is_true_of_it(pairs: list[SentencePair]) -> None:
 
 
 def test_pairs_follow_from_the_seed(pairs: list[SentencePair]) -> None:
-    again = list(pairs_of(painted("train"), 0, seed=4, options=OPTIONS))
+    second = list(pairs_of(painted("train"), 0, seed=4, options=OPTIONS))
     first = [pair for pair in pairs if pair.scene == 0]
-    assert [pair.text for pair in again] == [pair.text for pair in first]
-    assert all(np.array_equal(one.mask, two.mask) for one, two in zip(again, first, strict=True))
+    assert [pair.text for pair in second] == [pair.text for pair in first]
+    assert all(
+        np.array_equal(first_pair.mask, second_pair.mask) for first_pair, second_pair in zip(second, first, strict=True)
+    )
 
 
 def test_a_check_that_knows_is_right_everywhere(pairs: list[SentencePair]) -> None:
-    told: Told = {(pair.text, pair.mask.tobytes()): 0.9 if pair.matches else 0.1 for pair in pairs}
-    found = numbers(answers(Knows(told), pairs))
-    assert found["answered"] == found["auc"] == found["right"] == found["f2_wrong"] == 1.0
-    assert 0 < found["f2_blind"] < 1
+    matches: Matches = {(pair.text, pair.mask.tobytes()): 0.9 if pair.matches else 0.1 for pair in pairs}
+    measures = numbers(answers(Knows(matches), pairs))
+    assert measures["answered"] == measures["auc"] == measures["right"] == measures["f2_wrong"] == 1.0
+    assert 0 < measures["f2_blind"] < 1
 
 
 def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[SentencePair]) -> None:
-    told: Told = {(pair.text, pair.mask.tobytes()): None if pair.matches else 0.1 for pair in pairs}
-    found = numbers(answers(Knows(told), pairs))
-    assert 0 < found["answered"] < 1
-    assert found["auc"] is None
-    assert found["right_kept"] is None
-    assert found["wrong_found"] == 1.0
+    matches: Matches = {(pair.text, pair.mask.tobytes()): None if pair.matches else 0.1 for pair in pairs}
+    measures = numbers(answers(Knows(matches), pairs))
+    assert 0 < measures["answered"] < 1
+    assert measures["auc"] is None
+    assert measures["right_kept"] is None
+    assert measures["wrong_found"] == 1.0
 
 
 def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
-    def one(family: str, *, alike: bool, match: float, truth: bool) -> CheckAnswer:
-        return CheckAnswer(pair=pair(family, alike=alike, truth=truth), match=match)
+    def answer_of(family: str, *, is_alike: bool, match: float, truth: bool) -> CheckAnswer:
+        return CheckAnswer(pair=pair(family, is_alike=is_alike, truth=truth), match=match)
 
     rows = [
-        one("position", alike=True, match=0.8, truth=True),
-        one("position", alike=True, match=0.7, truth=False),
-        one("sounding", alike=False, match=0.9, truth=True),
+        answer_of("position", is_alike=True, match=0.8, truth=True),
+        answer_of("position", is_alike=True, match=0.7, truth=False),
+        answer_of("sounding", is_alike=False, match=0.9, truth=True),
     ]
-    found = tables(rows)
-    assert found["all"]["n"] == 3
-    assert found["decidable"]["n"] == found["decidable, alike"]["n"] == 2
-    assert found["family sounding"]["right"] == 1.0
-    assert found["kind other"]["right"] == 0.0
+    measures = tables(rows)
+    assert measures["all"]["n"] == 3
+    assert measures["decidable"]["n"] == measures["decidable, alike"]["n"] == 2
+    assert measures["family sounding"]["right"] == 1.0
+    assert measures["kind other"]["right"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -113,8 +115,8 @@ def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
     [({True: 0.9, False: 0.1}, 1.0), ({True: 0.5, False: 0.5}, 0.5), ({True: 0.5}, None)],
 )
 def test_area_under_the_curve_counts_ties_half(matches: dict[bool, float], area: float | None) -> None:
-    said = [CheckAnswer(pair=pair("colour", truth=truth), match=match) for truth, match in matches.items()]
-    assert numbers(said)["auc"] == area
+    check_answers = [CheckAnswer(pair=pair("colour", truth=truth), match=match) for truth, match in matches.items()]
+    assert numbers(check_answers)["auc"] == area
 
 
 def test_the_fitted_curve_finds_the_one_that_made_the_answers() -> None:
@@ -130,9 +132,9 @@ def test_the_fitted_curve_finds_the_one_that_made_the_answers() -> None:
 
 def test_calibration_turns_a_check_that_always_says_the_contrary_down(pairs: list[SentencePair]) -> None:
     words = vocabulary([painted("train")])
-    wrong: Told = {(pair.text, pair.mask.tobytes()): 0.1 if pair.matches else 0.9 for pair in pairs}
-    found = calibrated_words(words, pairs, lambda _: Knows(wrong))
-    assert found.slope == 0.05
+    wrong: Matches = {(pair.text, pair.mask.tobytes()): 0.1 if pair.matches else 0.9 for pair in pairs}
+    calibrated = calibrated_words(words, pairs, lambda _: Knows(wrong))
+    assert calibrated.slope == 0.05
 
 
 def test_the_vocabulary_is_of_what_is_trained_on() -> None:

@@ -29,13 +29,13 @@ def shard(seed: int = 0) -> Shard:
     """Four small frames with two things each; the third category is a bright square, the others are dark."""
     rng = generator(seed, "shard")
     frames = rng.integers(60, 120, (4, 64, 96, 3), dtype=np.uint8)
-    things, places, crops = [], [], []
+    object_rows, places, crops = [], [], []
     for frame in range(4):
-        for half in range(2):
-            category = (frame + half) % 3
-            x, y = 20 + 48 * half, 24 + 4 * frame
+        for side in range(2):
+            category = (frame + side) % 3
+            x, y = 20 + 48 * side, 24 + 4 * frame
             frames[frame, y - 8 : y + 8, x - 8 : x + 8] = 240 if category == 2 else 20 * category
-            things.append((frame, category, half, -1))
+            object_rows.append((frame, category, side, -1))
             places.append(((x) / 96, (y) / 64, 256 / (64 * 96)))
             crop = np.full((KEPT, KEPT, 4), 90, np.uint8)
             crop[..., 3] = 0
@@ -45,25 +45,25 @@ def shard(seed: int = 0) -> Shard:
             crops.append(crop)
     return Shard(
         frames=frames,
-        things=np.array(things, np.int32),
+        things=np.array(object_rows, np.int32),
         places=np.array(places, np.float32),
         crops=np.stack(crops),
     )
 
 
 def test_a_shard_is_read_as_it_was_written(tmp_path: Path) -> None:
-    made = shard()
-    save(made, tmp_path / "deep" / "0000.npz")
-    found = load(tmp_path / "deep" / "0000.npz")
-    for name in made.__slots__:
-        assert np.array_equal(getattr(made, name), getattr(found, name)), name
+    written = shard()
+    save(written, tmp_path / "deep" / "0000.npz")
+    loaded = load(tmp_path / "deep" / "0000.npz")
+    for name in written.__slots__:
+        assert np.array_equal(getattr(written, name), getattr(loaded, name)), name
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["0000.npz"]
 
 
 def test_a_batch_follows_from_seed_and_step() -> None:
-    first, again, other = (batch_of(shard(), 1, seed=0, step=step) for step in (7, 7, 8))
+    first, second, other = (batch_of(shard(), 1, seed=0, step=step) for step in (7, 7, 8))
     for name in first.__slots__:
-        assert np.array_equal(getattr(first, name), getattr(again, name)), name
+        assert np.array_equal(getattr(first, name), getattr(second, name)), name
     assert not np.array_equal(first.crops, other.crops)
     assert first.frames.shape == (FRAMES, 64, 96, 3)
     assert first.heat.shape == (FRAMES, 64 // STRIDE, 96 // STRIDE)
@@ -71,18 +71,18 @@ def test_a_batch_follows_from_seed_and_step() -> None:
 
 
 def test_each_centre_is_a_peak_that_knows_its_thing() -> None:
-    found = batch_of(shard(), 0, seed=3, step=0)
-    assert (found.heat == 1).sum() == 2 * FRAMES
-    at = tuple(found.cells.T)
-    assert (found.heat[at] >= 0.75).all()
-    assert set(found.things[:, 0]) <= {0, 1, 2}
-    assert np.allclose(np.exp(found.areas), 256 / (64 * 96))
+    batch = batch_of(shard(), 0, seed=3, step=0)
+    assert (batch.heat == 1).sum() == 2 * FRAMES
+    centres_at = tuple(batch.cells.T)
+    assert (batch.heat[centres_at] >= 0.75).all()
+    assert set(batch.things[:, 0]) <= {0, 1, 2}
+    assert np.allclose(np.exp(batch.areas), 256 / (64 * 96))
 
 
 def test_every_candidate_holds_something() -> None:
     for step in range(6):
-        found = batch_of(shard(), 0, seed=1, step=step)
-        assert (found.crops[..., 3].reshape(len(found.crops), -1).max(axis=1) == 255).all()
+        batch = batch_of(shard(), 0, seed=1, step=step)
+        assert (batch.crops[..., 3].reshape(len(batch.crops), -1).max(axis=1) == 255).all()
 
 
 def test_what_is_looked_up_at_cells_is_what_the_map_says() -> None:
@@ -90,10 +90,10 @@ def test_what_is_looked_up_at_cells_is_what_the_map_says() -> None:
     frame = torch.rand(2, 3, 64, 96)
     cells = torch.tensor([[0, 1, 2], [1, 7, 11]])
     with torch.no_grad():
-        whole, seen = net.looker(frame)
+        all_centres, seen_map = net.looker(frame)
         centres, words = net.looker.at(frame, cells)
-    assert torch.allclose(whole, centres)
-    assert torch.allclose(words, torch.stack([seen[0, :, 1, 2], seen[1, :, 7, 11]]), atol=1e-6)
+    assert torch.allclose(all_centres, centres)
+    assert torch.allclose(words, torch.stack([seen_map[0, :, 1, 2], seen_map[1, :, 7, 11]]), atol=1e-6)
 
 
 def test_the_rate_rises_stays_and_falls_to_nothing() -> None:
@@ -109,13 +109,13 @@ def run_in(folder: Path, *, steps: int, seconds: float | None = None) -> Run:
 
 
 def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path) -> None:
-    whole, _ = train(run_in(tmp_path / "whole", steps=3), Silent())
-    _, stopped = train(run_in(tmp_path / "parts", steps=3, seconds=0.0), Silent())
-    assert stopped < 3
-    later, steps = train(run_in(tmp_path / "parts", steps=3), Silent())
+    straight, _ = train(run_in(tmp_path / "whole", steps=3), Silent())
+    _, n_steps = train(run_in(tmp_path / "parts", steps=3, seconds=0.0), Silent())
+    assert n_steps < 3
+    resumed, steps = train(run_in(tmp_path / "parts", steps=3), Silent())
     assert steps == 3
-    for name, value in whole.state_dict().items():
-        assert torch.allclose(value, later.state_dict()[name], atol=1e-6), name
+    for name, value in straight.state_dict().items():
+        assert torch.allclose(value, resumed.state_dict()[name], atol=1e-6), name
     assert (tmp_path / "parts" / "checkpoint.pt").stat().st_size < 16 * 2**20
 
 

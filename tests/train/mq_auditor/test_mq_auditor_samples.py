@@ -41,12 +41,12 @@ MADE: dict[Defect, tuple[int, Action, float]] = {
 
 
 def units(count: int) -> list[Unit]:
-    found = []
-    for at in range(count):
+    units_ = []
+    for index in range(count):
         items = {
             kind: tuple(
                 Item(
-                    id=f"{at}/{kind}/{number}",
+                    id=f"{index}/{kind}/{number}",
                     frame=Path("f.png"),
                     mask=MaskRef(path=Path("m.png")),
                     query=Query("the dog"),
@@ -57,8 +57,8 @@ def units(count: int) -> list[Unit]:
             for kind, (n, action, iou) in MADE.items()
         }
         perfect = items.pop("perfect")[0]
-        found.append(Unit(id=str(at), video=f"v{at:05d}", perfect=perfect, others=items))
-    return found
+        units_.append(Unit(id=str(index), video=f"v{index:05d}", perfect=perfect, others=items))
+    return units_
 
 
 def feed(count: int, **settings: object) -> AuditorFeed:
@@ -74,40 +74,40 @@ def kind_of(item: Item) -> Defect:
 
 @pytest.mark.parametrize(("positives", "perfect"), [(0.25, 1), (0.5, 2), (0.75, 3)])
 def test_each_small_batch_has_its_perfect_masks(positives: float, perfect: int) -> None:
-    made = feed(256, positives=positives)
-    for number in range(made.each):
-        for small in made.drawn(number):
+    feed_ = feed(256, positives=positives)
+    for number in range(feed_.each):
+        for small in feed_.drawn(number):
             assert len(small) == 4
             assert sum(kind_of(item) == "perfect" for item in small) == perfect
 
 
 def test_what_does_not_divide_is_made_up_for_in_the_next_small_batch() -> None:
-    made = feed(256, positives=0.25, small_batch=2)
-    counts = [sum(kind_of(item) == "perfect" for item in small) for small in made.drawn(0)]
+    feed_ = feed(256, positives=0.25, small_batch=2)
+    counts = [sum(kind_of(item) == "perfect" for item in small) for small in feed_.drawn(0)]
     assert sum(counts) == 32
     assert set(counts) == {0, 1}
 
 
 def test_an_epoch_shows_a_mask_of_each_video_and_types_come_equally_often() -> None:
-    made = feed(1280)
-    assert made.each == 10
-    assert made.steps == 480
-    epoch = [item for number in range(10) for small in made.drawn(number) for item in small]
+    feed_ = feed(1280)
+    assert feed_.each == 10
+    assert feed_.steps == 480
+    epoch = [item for number in range(10) for small in feed_.drawn(number) for item in small]
     assert sorted(int(item.id.split("/")[0]) for item in epoch) == list(range(1280))
-    many = [item for number in range(200) for small in made.drawn(number) for item in small]
-    kinds = Counter(kind_of(item) for item in many)
-    assert kinds.pop("perfect") == len(many) / 2
-    expected = len(many) / 2 / 5
+    all_items = [item for number in range(200) for small in feed_.drawn(number) for item in small]
+    kinds = Counter(kind_of(item) for item in all_items)
+    assert kinds.pop("perfect") == len(all_items) / 2
+    expected = len(all_items) / 2 / 5
     deviation = (expected * 4 / 5) ** 0.5
     assert all(abs(count - expected) < 4 * deviation for count in kinds.values()), kinds
-    merged = Counter(item.id.split("/")[2] for item in many if kind_of(item) == "merge")
-    assert all(abs(count - kinds["merge"] / 3) < 4 * (kinds["merge"] * 2 / 9) ** 0.5 for count in merged.values())
+    merge_kinds = Counter(item.id.split("/")[2] for item in all_items if kind_of(item) == "merge")
+    assert all(abs(count - kinds["merge"] / 3) < 4 * (kinds["merge"] * 2 / 9) ** 0.5 for count in merge_kinds.values())
 
 
 def test_epochs_differ_and_a_number_gives_the_same_batch() -> None:
-    one, two = feed(128), feed(128)
-    ids = [[item.id for small in one.drawn(number) for item in small] for number in range(4)]
-    assert ids[3] == [item.id for small in two.drawn(3) for item in small]
+    first_feed, second_feed = feed(128), feed(128)
+    ids = [[item.id for small in first_feed.drawn(number) for item in small] for number in range(4)]
+    assert ids[3] == [item.id for small in second_feed.drawn(3) for item in small]
     assert len({tuple(batch) for batch in ids}) == 4
 
 
@@ -143,14 +143,14 @@ def test_a_share_of_the_videos_is_part_of_a_larger_one(tmp_path: Path) -> None:
         for kind in ("perfect", "erode")
     ]
     write_lines(tmp_path / "items.jsonl", *lines)
-    kept = {
+    videos_by_share = {
         share: {unit.video for unit in read_units(tmp_path, AuditorPlan(share=share))[0]} for share in (0.25, 0.5, 1.0)
     }
-    assert [len(videos) for videos in kept.values()] == [2, 4, 8]
-    assert kept[0.25] < kept[0.5] < kept[1.0] == {f"v{video}" for video in range(8)}
-    found, listing = read_units(tmp_path, AuditorPlan())
-    made = AuditorFeed(found, ClipIndex.of(listing), AuditorPlan(batch=8, small_batch=4, epochs=2), seed=0)
-    (first, _) = made.batch(1)
+    assert [len(videos) for videos in videos_by_share.values()] == [2, 4, 8]
+    assert videos_by_share[0.25] < videos_by_share[0.5] < videos_by_share[1.0] == {f"v{video}" for video in range(8)}
+    units_read, listing = read_units(tmp_path, AuditorPlan())
+    feed_ = AuditorFeed(units_read, ClipIndex.of(listing), AuditorPlan(batch=8, small_batch=4, epochs=2), seed=0)
+    (first, _) = feed_.batch(1)
     assert first[0].answer.startswith("<audit> The dog is covered whole")
     assert first[0].mask.any()
     with pytest.raises(UsageError, match="nothing to learn"):
@@ -168,8 +168,8 @@ def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_row_of_the_ablations_has_settings() -> None:
-    found = Counter(name.partition(".")[0] for name in rows())
-    assert found == {"table4": 3, "table5": 2, "table6": 3, "table9": 4, "table10": 3}
+    row_counts = Counter(name.partition(".")[0] for name in rows())
+    assert row_counts == {"table4": 3, "table5": 2, "table6": 3, "table9": 4, "table10": 3}
     plans = {name: read_plan(f"paper+{name}") for name in rows()}
     assert {plan.positives for plan in plans.values()} == {0.25, 0.5, 0.75}
     assert {plan.share for plan in plans.values()} == {0.25, 0.5, 1.0}

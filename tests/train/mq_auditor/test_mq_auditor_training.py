@@ -65,9 +65,9 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> TrainOptions:
     )
 
 
-def write_settings(path: Path, **more: object) -> None:
+def write_settings(path: Path, **fields: object) -> None:
     plain = {"learns": "all", "epochs": 2, "batch": 4, "small_batch": 2, "rate": 1e-3, "precision": "no"}
-    path.write_text(yaml.safe_dump({**plain, **more}))
+    path.write_text(yaml.safe_dump({**plain, **fields}))
 
 
 def losses(out: Path) -> list[float]:
@@ -77,35 +77,35 @@ def losses(out: Path) -> list[float]:
 @pytest.mark.parametrize("row", rows())
 @pytest.mark.slow
 def test_every_row_of_the_ablations_starts(row: str, options: TrainOptions, tmp_path: Path) -> None:
-    given = replace(options, config=f"{options.config}+{row}", out=tmp_path, samples=4)
-    list(recipes.run(given))
+    run_options = replace(options, config=f"{options.config}+{row}", out=tmp_path, samples=4)
+    list(recipes.run(run_options))
     assert len(losses(tmp_path)) == 1
     plan = json.loads((tmp_path / "plan.json").read_text())["plan"]
     for key, value in rows()[row].items():
-        assert plan[key] == value or all(plan[key][name] == one for name, one in value.items())
+        assert plan[key] == value or all(plan[key][name] == setting for name, setting in value.items())
 
 
 def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     list(recipes.run(options))
-    whole = losses(options.out)
-    assert len(whole) == 6
-    assert whole[-1] < whole[0]
-    again, learn = replace(options, out=tmp_path), AuditorTrainer.learn
+    straight_losses = losses(options.out)
+    assert len(straight_losses) == 6
+    assert straight_losses[-1] < straight_losses[0]
+    second_run, learn = replace(options, out=tmp_path), AuditorTrainer.learn
 
-    def killed(trainer: AuditorTrainer, batch: object) -> dict[str, float]:
+    def stop_midway(trainer: AuditorTrainer, batch: object) -> dict[str, float]:
         if trainer.step == 4:
             raise KeyboardInterrupt
         return learn(trainer, batch)
 
     monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
-    monkeypatch.setattr(AuditorTrainer, "learn", killed)
+    monkeypatch.setattr(AuditorTrainer, "learn", stop_midway)
     with pytest.raises(KeyboardInterrupt):
-        list(recipes.run(again))
+        list(recipes.run(second_run))
     monkeypatch.setattr(AuditorTrainer, "learn", learn)
-    list(recipes.run(again))
-    assert losses(tmp_path) == whole
+    list(recipes.run(second_run))
+    assert losses(tmp_path) == straight_losses
     (first, _), (second, _) = load(options.out / MODEL), load(tmp_path / MODEL)
     assert all(torch.equal(value, second.state_dict()[name]) for name, value in first.state_dict().items())
     with pytest.raises(InputError, match="other settings: seed"):
@@ -113,22 +113,24 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
 
 
 def test_small_batches_in_turn_are_one_step(options: TrainOptions, tmp_path: Path) -> None:
-    found = []
+    first_losses = []
     for size in (2, 4):
         config = tmp_path / f"{size}.yaml"
         write_settings(config, small_batch=size, network=yaml.safe_load(Path(options.config).read_text())["network"])
         list(recipes.run(replace(options, config=str(config), out=tmp_path / str(size), samples=4)))
-        found.append(losses(tmp_path / str(size))[0])
+        first_losses.append(losses(tmp_path / str(size))[0])
         state = torch.load(tmp_path / str(size) / STATE, weights_only=True)
         assert state["step"] == 1
         assert len(losses(tmp_path / str(size))) == 1
-    assert found[0] == pytest.approx(found[1], rel=0.05)  # masks are drawn again; the first loss is that of chance
+    assert first_losses[0] == pytest.approx(
+        first_losses[1], rel=0.05
+    )  # masks are drawn again; the first loss is that of chance
 
 
 def test_without_weights_to_start_from_the_papers_settings_are_refused(options: TrainOptions, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="weights that MQ-Auditor starts from") as caught:
+    with pytest.raises(UsageError, match="weights that MQ-Auditor starts from") as error:
         list(recipes.run(replace(options, config="paper", out=tmp_path)))
-    assert "mq-auditor@FOLDER" in str(caught.value.expected)
+    assert "mq-auditor@FOLDER" in str(error.value.expected)
     (tmp_path / "base" / "language").mkdir(parents=True)
     with pytest.raises(UsageError, match="vision, sound"):
         list(recipes.run(replace(options, config="paper", out=tmp_path, model=f"mq-auditor@{tmp_path / 'base'}")))
@@ -153,6 +155,6 @@ def test_projectors_first_then_answers(options: TrainOptions, tmp_path: Path) ->
 def test_settings_of_several_processes_are_known_to_accelerate(name: str) -> None:
     from accelerate.commands.config.config_args import load_config_from_file
 
-    found = load_config_from_file(str(Path(settings.__file__).with_name(f"{name}.yaml")))
-    assert found.num_processes == 4
-    assert found.mixed_precision == "bf16"
+    accelerate_config = load_config_from_file(str(Path(settings.__file__).with_name(f"{name}.yaml")))
+    assert accelerate_config.num_processes == 4
+    assert accelerate_config.mixed_precision == "bf16"

@@ -55,26 +55,26 @@ def write(data: Path, files: Sequence[tuple[str, str]] = FILES) -> Path:
     """
     folder = data / "images/more"
     listing: dict[str, Any] = {"categories": [{"id": 1, "name": "ball"}, {"id": 2, "name": "door"}]}
-    listing["images"], listing["annotations"], drawn = [], [], []
-    for at, (name, source) in enumerate(files):
+    listing["images"], listing["annotations"], predictions = [], [], []
+    for number_, (name, source) in enumerate(files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        cv2.imwrite(str(path), picture(at)[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])
-        listing["images"].append({"id": at + 1, "file_name": name, "source": source + name, "all_objects": True})
-        for target, mask in enumerate(objects(at)):
-            number = 10 * (at + 1) + target
+        cv2.imwrite(str(path), picture(number_)[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])
+        listing["images"].append({"id": number_ + 1, "file_name": name, "source": source + name, "all_objects": True})
+        for target, mask in enumerate(objects(number_)):
+            number = 10 * (number_ + 1) + target
             listing["annotations"].append(
-                {"id": number, "image_id": at + 1, "category_id": target + 1, "rle": encode(mask)}
+                {"id": number, "image_id": number_ + 1, "category_id": target + 1, "rle": encode(mask)}
             )
             for place, model in enumerate(MODELS):
                 less = mask.copy()
                 less[90 - 5 * place :] = False
-                drawn.append({"image_id": at + 1, "ann_id": number, "model": model, "rle": encode(less)})
+                predictions.append({"image_id": number_ + 1, "ann_id": number, "model": model, "rle": encode(less)})
     (folder / "instances.json").write_text(json.dumps(listing))
     with gzip.open(folder / "predictions.json.gz", "wt") as file:
-        json.dump(drawn, file)
-    kinds = ["dev" if at and files is FILES else "train" for at in range(len(files))]
-    rows = [f"{at + 1},{name},{kinds[at]},P" for at, (name, _) in enumerate(files)]
+        json.dump(predictions, file)
+    kinds = ["dev" if number_ and files is FILES else "train" for number_ in range(len(files))]
+    rows = [f"{number_ + 1},{name},{kinds[number_]},P" for number_, (name, _) in enumerate(files)]
     (folder / "split.csv").write_text("image_id,file_name,split,licence_group\n" + "\n".join(rows) + "\n")
     return folder
 

@@ -17,9 +17,9 @@ LABELLED = st.lists(st.tuples(st.integers(-30, 30), st.booleans()), min_size=2, 
 
 
 def value(scores: np.ndarray, labels: np.ndarray) -> float:
-    found = auc(scores, labels)
-    assert isinstance(found, Scored)
-    return found.value
+    outcome = auc(scores, labels)
+    assert isinstance(outcome, Scored)
+    return outcome.value
 
 
 @pytest.mark.extra_train
@@ -36,12 +36,12 @@ def test_scikit_learn_says_the_same() -> None:
 @given(LABELLED)
 def test_only_the_order_counts_and_turning_it_turns_the_area(pairs: list[tuple[int, bool]]) -> None:
     scores, labels = (np.array(column) for column in zip(*pairs, strict=True))
-    found = value(scores, labels)
-    assert found == value(scores**3 / 7 + 2, labels)
-    assert found == pytest.approx(1 - value(-scores, labels))
-    assert found == pytest.approx(1 - value(scores, ~labels))
-    wins = [(one > other) + (one == other) / 2 for one in scores[labels] for other in scores[~labels]]
-    assert found == pytest.approx(np.mean(wins))
+    area = value(scores, labels)
+    assert area == value(scores**3 / 7 + 2, labels)
+    assert area == pytest.approx(1 - value(-scores, labels))
+    assert area == pytest.approx(1 - value(scores, ~labels))
+    wins = [(positive > other) + (positive == other) / 2 for positive in scores[labels] for other in scores[~labels]]
+    assert area == pytest.approx(np.mean(wins))
 
 
 @pytest.mark.parametrize("labels", [[True, True], [False, False], []])

@@ -28,8 +28,8 @@ KEYS = {"picture", "cluster", "source", "part", "target", "family", "rle", "iou"
 
 def scene(shift_px: int = 0) -> tuple[Frame, tuple[Mask, Mask]]:
     """A red disk and a blue bar on grey with a little noise."""
-    down, across = np.ogrid[:120, :160]
-    disk = np.asarray(np.hypot(down - 60, across - 45 - shift_px) <= 28)
+    rows, across = np.ogrid[:120, :160]
+    disk = np.asarray(np.hypot(rows - 60, across - 45 - shift_px) <= 28)
     bar = np.zeros((120, 160), np.bool_)
     bar[30:100, 100 + shift_px : 135 + shift_px] = True
     frame = np.full((120, 160, 3), 120.0)
@@ -41,24 +41,24 @@ def scene(shift_px: int = 0) -> tuple[Frame, tuple[Mask, Mask]]:
 def picture(folder: Path, name: str, *, source: str = "more", shift_px: int = 0) -> Picture:
     frame, masks = scene(shift_px)
     write_frame(folder / name, frame)
-    shown = masks[:1] if source == "davis" else masks
-    objects = tuple(encode(mask) for mask in shown)
+    shown_masks = masks[:1] if source == "davis" else masks
+    objects = tuple(encode(mask) for mask in shown_masks)
     return Picture(path=folder / name, cluster=name.partition("_")[0], source=source, part="test", objects=objects)
 
 
 @pytest.mark.parametrize("family", tool.FAMILIES)
 def test_a_family_finds_flat_objects(family: str) -> None:
     frame, masks = scene()
-    found = [
-        (mask, tool.made(tool.View(frame=frame, truth=mask), family, generator(7, at, place)))
-        for at in range(4)
+    made_masks = [
+        (mask, tool.made(tool.View(frame=frame, truth=mask), family, generator(7, index, place)))
+        for index in range(4)
         for place, mask in enumerate(masks)
     ]
-    ious = [iou(mask, truth) for truth, mask in found if mask is not None]
-    assert len(ious) >= len(found) // 2
+    ious = [iou(mask, truth) for truth, mask in made_masks if mask is not None]
+    assert len(ious) >= len(made_masks) // 2
     assert np.median(ious) > 0.6
     assert np.mean(np.array(ious) > 0.3) >= 0.75  # GrabCut sometimes loses a flat object altogether
-    assert all(mask.shape == truth.shape and mask.dtype == np.bool_ for truth, mask in found if mask is not None)
+    assert all(mask.shape == truth.shape and mask.dtype == np.bool_ for truth, mask in made_masks if mask is not None)
 
 
 @pytest.mark.parametrize("family", tool.FAMILIES)
@@ -66,19 +66,19 @@ def test_a_mask_does_not_depend_on_what_was_made_before(family: str) -> None:
     frame, masks = scene()
     views = [tool.View(frame=frame, truth=mask) for mask in masks]
     first = tool.made(views[0], family, generator(7, "again"))
-    for at in range(3):
-        tool.made(views[1], family, generator(at, "between"))
-    again = tool.made(views[0], family, generator(7, "again"))
+    for index in range(3):
+        tool.made(views[1], family, generator(index, "between"))
+    second = tool.made(views[0], family, generator(7, "again"))
     assert first is not None
-    assert again is not None
-    assert np.array_equal(first, again)
+    assert second is not None
+    assert np.array_equal(first, second)
 
 
 def test_flow_carries_an_object_along() -> None:
     frames = [scene(shift)[0] for shift in (0, 3, 6, 9)]
     first, last = scene()[1][0], scene(9)[1][0]
-    found = tool.carried(frames, first, generator(7, "flow"))
-    assert iou(found, last) > 0.85 > iou(first, last)
+    carried_mask = tool.carried(frames, first, generator(7, "flow"))
+    assert iou(carried_mask, last) > 0.85 > iou(first, last)
 
 
 def test_rows_follow_from_the_seed_alone_and_tell_the_truth(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_of_a_sequence_every_third_frame_is_used_and_flow_starts_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tool, "MOST_IOU", 1.0)  # a flat object that moves as a whole is carried without a fault
-    film = [picture(tmp_path, f"ride_{at:05d}.png", source="davis", shift_px=at) for at in range(7)]
+    film = [picture(tmp_path, f"ride_{index:05d}.png", source="davis", shift_px=index) for index in range(7)]
     rows = tool.all_rows(film, tmp_path, seed=7)
-    assert {row["picture"] for row in rows} == {f"ride_{at:05d}.png" for at in (0, 3, 6)}
-    assert {row["picture"] for row in rows if row["family"] == "flow"} == {f"ride_{at:05d}.png" for at in (3, 6)}
+    assert {row["picture"] for row in rows} == {f"ride_{index:05d}.png" for index in (0, 3, 6)}
+    assert {row["picture"] for row in rows if row["family"] == "flow"} == {f"ride_{index:05d}.png" for index in (3, 6)}
     assert all(row["target"] == 0 for row in rows)
 
 
@@ -131,5 +131,5 @@ def test_an_input_for_the_audit_holds_no_truth(tmp_path: Path) -> None:
     truth = json.loads((tmp_path / "items/truth.json").read_text(encoding="utf-8"))
     assert {item.id for item in listing.items} == set(truth)
     assert all(item.truth is None and not item.extra and item.query.text is None for item in listing.items)
-    assert sorted(one["iou"] for one in truth.values()) == sorted(row["iou"] for row in rows)
-    assert {one["family"] for one in truth.values()} == {row["family"] for row in rows}
+    assert sorted(truth_row["iou"] for truth_row in truth.values()) == sorted(row["iou"] for row in rows)
+    assert {truth_row["family"] for truth_row in truth.values()} == {row["family"] for row in rows}

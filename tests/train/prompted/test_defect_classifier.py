@@ -43,14 +43,16 @@ def samples(seed: int, count: int) -> LabelledSamples:
 
 def test_masks_of_known_type_are_flawless_or_made_and_repeat(material: Material) -> None:
     picture = material.pictures[0]
-    found = list(defect_classifier.labelled_masks(picture, seed=0))
-    assert {"perfect", "cutout", "dilate", "erode"} <= {one.defect for one in found} <= set(TYPES)
-    flawless = [one for one in found if one.defect == "perfect" and np.array_equal(one.mask, one.truth)]
+    labelled = list(defect_classifier.labelled_masks(picture, seed=0))
+    assert {"perfect", "cutout", "dilate", "erode"} <= {example.defect for example in labelled} <= set(TYPES)
+    flawless = [
+        example for example in labelled if example.defect == "perfect" and np.array_equal(example.mask, example.truth)
+    ]
     assert len(flawless) >= 2, "one of each object"
-    again = defect_classifier.samples_of([picture], seed=0, progress=Silent())
-    assert again.cues.shape == (len(found), CUE_COUNT)
-    assert [TYPES[at] for at in again.types] == [one.defect for one in found]
-    assert np.array_equal(again.cues, defect_classifier.samples_of([picture], seed=0, progress=Silent()).cues)
+    second = defect_classifier.samples_of([picture], seed=0, progress=Silent())
+    assert second.cues.shape == (len(labelled), CUE_COUNT)
+    assert [TYPES[type_index] for type_index in second.types] == [example.defect for example in labelled]
+    assert np.array_equal(second.cues, defect_classifier.samples_of([picture], seed=0, progress=Silent()).cues)
 
 
 def test_pictures_without_an_object_are_an_error() -> None:
@@ -63,14 +65,14 @@ def test_what_is_learned_is_said_by_the_file_too(tmp_path: Path) -> None:
     net = defect_classifier.fit_classifier(samples(1, 1500), seed=0)
     fresh = samples(2, 300)
     shipped = load_classifier(defect_classifier.export(net, tmp_path / "defect_classifier.onnx"))
-    found = shipped(fresh.cues, fresh.shape)
-    assert np.mean(found.argmax(axis=1) == fresh.types) > 0.8
+    logits = shipped(fresh.cues, fresh.shape)
+    assert np.mean(logits.argmax(axis=1) == fresh.types) > 0.8
     with torch.no_grad():
-        own = net(torch.from_numpy(fresh.cues), torch.from_numpy(fresh.shape)).numpy()
-    assert np.abs(np.exp(found) - np.exp(own) / np.exp(own).sum(axis=1, keepdims=True)).max() < 1e-4
-    again = defect_classifier.export(
+        own_logits = net(torch.from_numpy(fresh.cues), torch.from_numpy(fresh.shape)).numpy()
+    assert np.abs(np.exp(logits) - np.exp(own_logits) / np.exp(own_logits).sum(axis=1, keepdims=True)).max() < 1e-4
+    second = defect_classifier.export(
         defect_classifier.fit_classifier(samples(1, 1500), seed=0), tmp_path / "again.onnx"
     )
-    assert again.read_bytes() == (tmp_path / "defect_classifier.onnx").read_bytes()
+    assert second.read_bytes() == (tmp_path / "defect_classifier.onnx").read_bytes()
     with pytest.raises(UsageError, match="the calibration is for"):
-        load_classifier(again, "0" * 64)
+        load_classifier(second, "0" * 64)

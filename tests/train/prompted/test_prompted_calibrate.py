@@ -60,25 +60,25 @@ def outputs(seed: int, **counts: int) -> Outputs:
     middle[family == FLAWLESS], width[family == FLAWLESS] = 1.0, 0.03
     bell = np.exp(-0.5 * ((CENTRES - middle[:, None]) / width[:, None]) ** 2) + 3e-3
     shares = bell / bell.sum(axis=1, keepdims=True)
-    drawn = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=BINS - 1)
-    iou = np.where(family == FLAWLESS, 1.0, (drawn + rng.random(n)) / BINS)
-    said = (np.log(shares) - SLOPE * CENTRES) / SHARP
-    typed = np.where(family == FLAWLESS, 0, rng.integers(6, size=n))
-    types = 2.0 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)) + (0, 0, 0, 3.0, 0, 0)  # all look eroded
+    bins = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=BINS - 1)
+    iou = np.where(family == FLAWLESS, 1.0, (bins + rng.random(n)) / BINS)
+    logits = (np.log(shares) - SLOPE * CENTRES) / SHARP
+    type_index = np.where(family == FLAWLESS, 0, rng.integers(6, size=n))
+    types = 2.0 * np.eye(6)[type_index] + rng.normal(0, 0.5, (n, 6)) + (0, 0, 0, 3.0, 0, 0)  # all look eroded
     return Outputs(
         iou=iou,
         family=family.astype(np.str_),
-        cluster=np.array([f"photo-{at // 4}" for at in range(n)]),
+        cluster=np.array([f"photo-{index // 4}" for index in range(n)]),
         source=np.where(np.arange(n) % 8 < 2, "davis", "more"),
-        name=np.array([f"{at}" for at in range(n)]),
-        defect=np.where(np.isin(family, [FLAWLESS, MADE]), np.array(TYPES)[typed], ""),
+        name=np.array([f"{index}" for index in range(n)]),
+        defect=np.where(np.isin(family, [FLAWLESS, MADE]), np.array(TYPES)[type_index], ""),
         difficulty=np.full(n, ""),
         order=np.zeros(n, np.int64),
         area=np.full(n, 1000.0),
         share=np.full(n, 0.1),
-        ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
+        ious=(logits[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
-        classifier_log_probs=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
+        classifier_log_probs=np.log(softmax(2 * np.eye(6)[type_index] + rng.normal(0, 0.5, (n, 6)))),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )
@@ -97,27 +97,30 @@ def found() -> Calibration:
 
 
 def test_nine_of_ten_fresh_masks_lie_in_their_interval(found: Calibration) -> None:
-    said = estimates(REAL, found)
-    covered = (said.low <= REAL.iou) & (REAL.iou <= said.high)
-    assert 0.86 <= covered.mean() <= 0.95
+    estimated = estimates(REAL, found)
+    is_covered = (estimated.low <= REAL.iou) & (REAL.iou <= estimated.high)
+    assert 0.86 <= is_covered.mean() <= 0.95
     for name in ("a", "b", "c"):
-        assert 0.84 <= covered[REAL.family == name].mean() <= 0.97
-    assert (said.high - said.low).mean() < 0.5
+        assert 0.84 <= is_covered[REAL.family == name].mean() <= 0.97
+    assert (estimated.high - estimated.low).mean() < 0.5
 
 
 @pytest.mark.parametrize(("column", "level"), [("good", 0.8), ("fair", 0.5)])
 def test_probabilities_come_true_as_often_as_said(found: Calibration, column: str, level: float) -> None:
-    said, true = getattr(estimates(REAL, found), column), REAL.iou >= level
-    edges = np.quantile(said, [0, 0.25, 0.5, 0.75, 1])
+    probability, true = getattr(estimates(REAL, found), column), REAL.iou >= level
+    edges = np.quantile(probability, [0, 0.25, 0.5, 0.75, 1])
     for low, high in pairwise(edges):
-        some = (said >= low) & (said <= high)
-        assert said[some].mean() == pytest.approx(true[some].mean(), abs=0.08)
+        in_bin = (probability >= low) & (probability <= high)
+        assert probability[in_bin].mean() == pytest.approx(true[in_bin].mean(), abs=0.08)
 
 
 def test_bending_undoes_what_the_networks_do_wrong(found: Calibration) -> None:
     raw = softmax(REAL.ious).mean(axis=1)
     right = softmax(SHARP * REAL.ious.mean(axis=1) + SLOPE * CENTRES)
-    before, after = (np.abs(mean_iou(one) - mean_iou(right)).mean() for one in (raw, bend(raw, REAL.size, found.bent)))
+    before, after = (
+        np.abs(mean_iou(histograms_) - mean_iou(right)).mean()
+        for histograms_ in (raw, bend(raw, REAL.size, found.bent))
+    )
     assert after < 0.02 < before
 
 
@@ -129,20 +132,23 @@ def test_the_estimate_beats_the_raw_one(found: Calibration) -> None:
 
 
 def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> None:
-    typed = outputs(3, made=400)
-    right = np.array([TYPES.index(str(one)) for one in typed.defect])
-    raw, fitted = typed.types.mean(axis=1).argmax(axis=1), estimates(typed, found).types.argmax(axis=1)
+    typed_outputs = outputs(3, made=400)
+    right = np.array([TYPES.index(str(name)) for name in typed_outputs.defect])
+    raw, fitted_types = (
+        typed_outputs.types.mean(axis=1).argmax(axis=1),
+        estimates(typed_outputs, found).types.argmax(axis=1),
+    )
     assert np.mean(raw == right) < 0.4
-    assert np.mean(fitted == right) > 0.8
-    without = estimates(typed, replace(found, classifier_temperature=0.0)).types.argmax(axis=1)
-    assert np.mean(fitted == right) > np.mean(without == right) + 0.02
+    assert np.mean(fitted_types == right) > 0.8
+    without_classifier = estimates(typed_outputs, replace(found, classifier_temperature=0.0)).types.argmax(axis=1)
+    assert np.mean(fitted_types == right) > np.mean(without_classifier == right) + 0.02
     assert (found.temperature, found.classifier_temperature, found.offsets) == fit_types(SEEN)
 
 
 def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) -> None:
-    alike = estimates(FRESH, found).novelty
-    assert np.median(alike) < 0.5
-    assert np.mean(alike >= 0.5) < 0.25
+    familiar_novelty = estimates(FRESH, found).novelty
+    assert np.median(familiar_novelty) < 0.5
+    assert np.mean(familiar_novelty >= 0.5) < 0.25
     strange = replace(FRESH, features=FRESH.features + 20)
     assert (estimates(strange, found).novelty == 1).all()
     differ = FRESH.ious.copy()
@@ -154,19 +160,21 @@ def test_what_was_fitted_is_named_and_survives_its_file(found: Calibration, tmp_
     assert (found.weights, found.classifier) == (WEIGHTS, CLASSIFIER)
     assert {name: masks for name, (masks, _) in found.counts.items()} == {name: COUNTS[name] for name in COUNTED}
     assert all(clusters == pytest.approx(masks / 4, abs=1) for masks, clusters in found.counts.values())
-    back = load_calibration(save_calibration(found, tmp_path / "calibration.json"))
-    first, again = estimates(FRESH, found), estimates(FRESH, back)
-    assert all(np.abs(getattr(first, one.name) - getattr(again, one.name)).max() < 1e-3 for one in fields(first))
+    reloaded = load_calibration(save_calibration(found, tmp_path / "calibration.json"))
+    first, second = estimates(FRESH, found), estimates(FRESH, reloaded)
+    assert all(
+        np.abs(getattr(first, field_.name) - getattr(second, field_.name)).max() < 1e-3 for field_ in fields(first)
+    )
 
 
 def test_left_out_families_are_covered_and_the_log_is_complete(found: Calibration) -> None:
-    covered = left_out_coverage(found, SEEN)
-    assert list(covered) == COUNTED
-    assert 0.88 <= np.mean(list(covered.values())) <= 1
-    told = summary(found, SEEN)
-    assert 0.86 <= told["coverage"] <= 0.97
-    assert 0 < told["width"] < 0.6
-    assert 0 < told["rmse"] < 0.2
+    coverage_of = left_out_coverage(found, SEEN)
+    assert list(coverage_of) == COUNTED
+    assert 0.88 <= np.mean(list(coverage_of.values())) <= 1
+    numbers = summary(found, SEEN)
+    assert 0.86 <= numbers["coverage"] <= 0.97
+    assert 0 < numbers["width"] < 0.6
+    assert 0 < numbers["rmse"] < 0.2
 
 
 @pytest.mark.parametrize("precise", [0.7, 0.85, 0.95])
@@ -175,8 +183,8 @@ def test_what_is_accepted_is_good_as_often_as_wanted(found: Calibration, precise
     for sample, slack in ((SEEN, 0.0), (FRESH, 0.08)):
         accepted = estimates(sample, found).good >= level
         inside = [accepted & (sample.family == name) for name in ("a", "b", "c", FLAWLESS)]
-        shares = [some.sum() / np.count_nonzero(sample.family == sample.family[some][0]) for some in inside]
-        good = [np.mean(sample.iou[some] >= 0.8) for some in inside]
+        shares = [rows.sum() / np.count_nonzero(sample.family == sample.family[rows][0]) for rows in inside]
+        good = [np.mean(sample.iou[rows] >= 0.8) for rows in inside]
         assert np.average(good, weights=shares) >= precise - slack
         assert accepted.mean() > 0.1
 
@@ -200,10 +208,10 @@ def test_the_slope_by_size_is_that_of_real_models_masks() -> None:
     size = rng.uniform(-1, 1, len(SEEN))
     models = ~np.isin(SEEN.family, [FLAWLESS, MADE])
     worse_where_small = replace(SEEN, size=size, iou=np.where(models, np.clip(SEEN.iou + 0.2 * size, 0, 1), SEEN.iou))
-    found = fit(worse_where_small, WEIGHTS, CLASSIFIER).bent
-    assert found.by_size > 1
+    bent = fit(worse_where_small, WEIGHTS, CLASSIFIER).bent
+    assert bent.by_size > 1
     others_elsewhere = replace(worse_where_small, size=np.where(models, size, rng.permutation(size)))
-    assert fit(others_elsewhere, WEIGHTS, CLASSIFIER).bent.by_size == pytest.approx(found.by_size, abs=1e-6)
+    assert fit(others_elsewhere, WEIGHTS, CLASSIFIER).bent.by_size == pytest.approx(bent.by_size, abs=1e-6)
 
 
 def test_where_no_real_model_has_enough_masks_size_says_nothing() -> None:
@@ -217,9 +225,9 @@ def test_where_no_real_model_has_enough_masks_size_says_nothing() -> None:
 def test_fewer_than_two_families_are_refused(counts: dict[str, int]) -> None:
     with pytest.raises(
         UsageError, match=f"there are {sum(n >= LEAST_MASKS for n in counts.values())} families"
-    ) as caught:
+    ) as error:
         fit(outputs(4, **counts), WEIGHTS, CLASSIFIER)
-    assert caught.value.expected == "at least two"
+    assert error.value.expected == "at least two"
 
 
 def test_soft_labels_are_those_of_training() -> None:
@@ -239,17 +247,17 @@ def test_an_unbent_histogram_is_learned_from_networks_that_are_right() -> None:
 
 def users(seed: int, count: int) -> Outputs:
     """Masks of a user's own, of which the networks say still less; how much less shows in their features."""
-    made = outputs(seed, mine=count)
-    tilt = (8.0 + 6.0 * made.features[:, 0, 0])[:, None, None] * CENTRES
-    return replace(made, ious=(made.ious - tilt).astype(np.float32))
+    base = outputs(seed, mine=count)
+    tilt = (8.0 + 6.0 * base.features[:, 0, 0])[:, None, None] * CENTRES
+    return replace(base, ious=(base.ious - tilt).astype(np.float32))
 
 
 @pytest.mark.slow
 def test_a_users_own_masks_teach_what_is_peculiar_to_them(found: Calibration) -> None:
     fresh = users(12, 400)
     refitted = refit(users(11, 240), found)
-    before, after = (estimates(fresh, one) for one in (found, refitted))
-    rmse = [np.sqrt(np.mean((said.iou - fresh.iou) ** 2)) for said in (before, after)]
+    before, after = (estimates(fresh, calibration) for calibration in (found, refitted))
+    rmse = [np.sqrt(np.mean((estimate.iou - fresh.iou) ** 2)) for estimate in (before, after)]
     assert rmse[1] < 0.9 * rmse[0]
     assert abs((after.iou - fresh.iou).mean()) < 0.03 < abs((before.iou - fresh.iou).mean())
     assert 0.82 <= ((after.low <= fresh.iou) & (fresh.iou <= after.high)).mean() <= 0.97
@@ -257,8 +265,8 @@ def test_a_users_own_masks_teach_what_is_peculiar_to_them(found: Calibration) ->
     assert estimates(FRESH, found).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
 
 
-@pytest.mark.parametrize(("count", "told"), [(40, "40 masks"), (59, "15 photographs")])
-def test_too_few_masks_of_ones_own_are_refused(found: Calibration, count: int, told: str) -> None:
-    with pytest.raises(UsageError, match=told) as caught:
+@pytest.mark.parametrize(("count", "message"), [(40, "40 masks"), (59, "15 photographs")])
+def test_too_few_masks_of_ones_own_are_refused(found: Calibration, count: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
         refit(users(11, count), found)
-    assert caught.value.expected == "at least 60 masks on 10"
+    assert error.value.expected == "at least 60 masks on 10"

@@ -50,23 +50,33 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
 
 
 def inputs(net: PromptedNet, count: int, seed: int) -> Inputs:
-    made = random_inputs(net, count=count, seed=seed)
-    return {name: made[name] for name in SEEN}
+    all_inputs = random_inputs(net, count=count, seed=seed)
+    return {name: all_inputs[name] for name in SEEN}
 
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_the_file_says_what_the_network_says(shipped: Shipped, count: int) -> None:
-    given = random_inputs(shipped.net, count=count, seed=7)
-    seen = {name: torch.from_numpy(value) for name, value in given.items()}
+    input_arrays = random_inputs(shipped.net, count=count, seed=7)
+    input_tensors = {name: torch.from_numpy(value) for name, value in input_arrays.items()}
     member = load_member(shipped.path)
-    for other in (None, given["given"]):
-        more = {} if other is None else {"given": (seen["given"], torch.ones(count, 1, 1, 1))}
+    for other in (None, input_arrays["given"]):
+        given_mask = {} if other is None else {"given": (input_tensors["given"], torch.ones(count, 1, 1, 1))}
         with torch.no_grad():
-            own = shipped.net(seen["crop"], seen["candidate"], strip=seen["strip"], shape=seen["shape"], **more)
-        read = member({name: given[name] for name in SEEN}, other)
-        assert {name: value.shape for name, value in read.items()} == {k: tuple(v.shape) for k, v in own.items()}
-        assert max(float(np.abs(own[name].numpy() - read[name]).max()) for name in read) <= CLOSE
-        assert min(float(np.ptp(value)) for value in read.values()) > 100 * CLOSE, "the outputs say nothing"
+            own_outputs = shipped.net(
+                input_tensors["crop"],
+                input_tensors["candidate"],
+                strip=input_tensors["strip"],
+                shape=input_tensors["shape"],
+                **given_mask,
+            )
+        file_outputs = member({name: input_arrays[name] for name in SEEN}, other)
+        assert {name: value.shape for name, value in file_outputs.items()} == {
+            k: tuple(v.shape) for k, v in own_outputs.items()
+        }
+        assert (
+            max(float(np.abs(own_outputs[name].numpy() - file_outputs[name]).max()) for name in file_outputs) <= CLOSE
+        )
+        assert min(float(np.ptp(value)) for value in file_outputs.values()) > 100 * CLOSE, "the outputs say nothing"
     assert shipped.apart <= CLOSE
 
 
@@ -83,9 +93,9 @@ def test_a_file_that_differs_is_refused(shipped: Shipped, tmp_path: Path, monkey
     path = tmp_path / "member.onnx"
     monkeypatch.setattr(torch.onnx, "export", lambda *_, **__: shutil.copyfile(shipped.path, path))
     torch.manual_seed(3)
-    with pytest.raises(UsageError, match="exported network differs by") as caught:
+    with pytest.raises(UsageError, match="exported network differs by") as error:
         export(PromptedNet(shipped.net.design), path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_file_that_cannot_be_written_is_told(shipped: Shipped, tmp_path: Path) -> None:
@@ -102,21 +112,25 @@ def test_folded_pads_change_nothing(shipped: Shipped, tmp_path: Path) -> None:
     quant_pre_process(str(shipped.path), str(path), skip_symbolic_shape=True)
     assert fold_pads(path) == 4  # the stem, and the first block of three stages
     describe(path, Lens(side=64, margin=2.5))
-    given = inputs(shipped.net, 2, 8)
-    whole, folded = (load_member(one)(given) for one in (shipped.path, path))
-    assert max(float(np.abs(whole[name] - folded[name]).max()) for name in whole) <= CLOSE
+    input_arrays = inputs(shipped.net, 2, 8)
+    unfolded, folded = (load_member(path_)(input_arrays) for path_ in (shipped.path, path))
+    assert max(float(np.abs(unfolded[name] - folded[name]).max()) for name in unfolded) <= CLOSE
     assert fold_pads(path) == 0
 
 
-def signed(path: Path) -> list[int]:
+def dims_of_weights(path: Path) -> list[int]:
     """Numbers of dimensions of what is signed in 8 bits."""
     onnx = pytest.importorskip("onnx")
-    return [len(one.dims) for one in onnx.load(str(path)).graph.initializer if one.data_type == onnx.TensorProto.INT8]
+    return [
+        len(weight.dims)
+        for weight in onnx.load(str(path)).graph.initializer
+        if weight.data_type == onnx.TensorProto.INT8
+    ]
 
 
 def test_what_ships_has_weights_that_processors_with_vnni_multiply_fast() -> None:
     for number in (0, 1):
-        assert signed(FOLDER / f"member{number}.onnx").count(4) == 81
+        assert dims_of_weights(FOLDER / f"member{number}.onnx").count(4) == 81
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -128,21 +142,21 @@ def test_what_ships_opens_where_sums_would_overflow_and_says_the_same(
     monkeypatch.setattr("auscult.nets.onnx_session.cv2.checkHardwareSupport", lambda _: False)
     careful = replace(member, session=open_session(member.path.read_bytes(), member.path, in_eight_bits=True))
     assert careful.session.get_session_options().get_session_config_entry("session.x64quantprecision") == "1"
-    given = inputs(PromptedNet(Design(side=member.lens.side, margin=member.lens.margin)), 2, 3)
-    for name, value in member(given).items():
-        assert np.array_equal(careful(given)[name], value)
+    input_arrays = inputs(PromptedNet(Design(side=member.lens.side, margin=member.lens.margin)), 2, 3)
+    for name, value in member(input_arrays).items():
+        assert np.array_equal(careful(input_arrays)[name], value)
 
 
 @pytest.mark.slow
 def test_in_eight_bits_it_is_smaller_and_nearly_the_same(shipped: Shipped, tmp_path: Path) -> None:
-    seen = [inputs(shipped.net, 6, seed) for seed in range(2)]
-    small = load_member(in_eight_bits(shipped.path, tmp_path / "small.onnx", seen))
-    whole = load_member(shipped.path)
-    assert small.lens == whole.lens
-    assert small.path.stat().st_size < 0.4 * whole.path.stat().st_size
-    assert signed(small.path).count(4)
-    assert not signed(small.path).count(0)
-    for given in seen:
-        told, kept = (mean_iou(softmax(member(given)["ious"])) for member in (whole, small))
-        assert np.abs(told - kept).max() < 0.02
-        assert np.ptp(told) > 0.01
+    sample_inputs = [inputs(shipped.net, 6, seed) for seed in range(2)]
+    small = load_member(in_eight_bits(shipped.path, tmp_path / "small.onnx", sample_inputs))
+    full_member = load_member(shipped.path)
+    assert small.lens == full_member.lens
+    assert small.path.stat().st_size < 0.4 * full_member.path.stat().st_size
+    assert dims_of_weights(small.path).count(4)
+    assert not dims_of_weights(small.path).count(0)
+    for input_arrays in sample_inputs:
+        full_iou, small_iou = (mean_iou(softmax(member(input_arrays)["ious"])) for member in (full_member, small))
+        assert np.abs(full_iou - small_iou).max() < 0.02
+        assert np.ptp(full_iou) > 0.01

@@ -38,27 +38,27 @@ def batch(pictures: list[Picture]) -> Arrays:
 
 def test_a_batch_follows_from_seed_and_number_alone(pictures: list[Picture]) -> None:
     feed = Feed(pictures, seed=3, lens=LENS)
-    later, first = feed.batch(1, 3), feed.batch(0, 3)
-    again = Feed(pictures, seed=3, lens=LENS).batch(0, 3)
-    assert all(np.array_equal(first[name], again[name]) for name in first)
-    for other in (later, Feed(pictures, seed=4, lens=LENS).batch(0, 3)):
+    later_batch, first = feed.batch(1, 3), feed.batch(0, 3)
+    second = Feed(pictures, seed=3, lens=LENS).batch(0, 3)
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    for other in (later_batch, Feed(pictures, seed=4, lens=LENS).batch(0, 3)):
         assert not any(np.array_equal(first[name], other[name]) for name in ("crop", "candidate", "truth", "strip"))
 
 
 @pytest.mark.parametrize("size", [3, 5])
 def test_a_batch_has_its_shapes_and_types(pictures: list[Picture], size: int) -> None:
-    found = Feed(pictures, seed=3, lens=LENS).batch(0, size)
-    assert {name: (value.shape[1:], value.dtype) for name, value in found.items()} == {
+    batch_ = Feed(pictures, seed=3, lens=LENS).batch(0, size)
+    assert {name: (value.shape[1:], value.dtype) for name, value in batch_.items()} == {
         "crop": ((3, 64, 64), np.uint8), "candidate": ((32, 32), np.uint8), "truth": ((32, 32), np.uint8),
         "prompt": ((4, 32, 32), np.uint8), "strip": ((6, 24, 256), np.uint8), "shape": ((10,), np.float32),
         "iou": ((), np.float32), "answered": ((), np.float32), "type": ((), np.int64),
     }  # fmt: skip
-    assert {len(value) for value in found.values()} == {size}
+    assert {len(value) for value in batch_.values()} == {size}
 
 
 def test_the_iou_is_that_of_candidate_and_truth(batch: Arrays) -> None:
-    seen, true = (batch[name].astype(float) for name in ("candidate", "truth"))
-    recomputed = np.minimum(seen, true).sum(axis=(1, 2)) / np.maximum(seen, true).sum(axis=(1, 2))
+    candidates_, true = (batch[name].astype(float) for name in ("candidate", "truth"))
+    recomputed = np.minimum(candidates_, true).sum(axis=(1, 2)) / np.maximum(candidates_, true).sum(axis=(1, 2))
     large = (true >= 128).sum(axis=(1, 2)) > 300  # the outline's cells count little
     assert large.sum() >= 12
     assert np.abs(recomputed - batch["iou"])[large].max() < 0.06
@@ -70,9 +70,9 @@ def test_types_are_named_and_the_flawless_are_flawless(batch: Arrays) -> None:
     perfect = batch["type"] == TYPES.index("perfect")
     assert perfect.any()
     assert (batch["iou"][perfect] >= 0.97).all()
-    whole = batch["iou"] == 1.0
-    assert whole.any()
-    assert np.array_equal(batch["candidate"][whole], batch["truth"][whole])
+    is_flawless = batch["iou"] == 1.0
+    assert is_flawless.any()
+    assert np.array_equal(batch["candidate"][is_flawless], batch["truth"][is_flawless])
 
 
 def test_the_answer_counts_where_the_prompt_says_what_is_meant(pictures: list[Picture]) -> None:
@@ -89,13 +89,13 @@ def test_a_prompt_is_the_candidate_or_a_box_or_points(pictures: list[Picture]) -
     view = look(pictures[0].frame(), truth, LENS)
     kinds = set()
     for seed in range(60):
-        prompt, own = prompt_of(truth, truth, view=view, rng=generator(seed, "prompt"))
-        used = tuple(prompt.any(axis=(1, 2)).tolist())
-        kinds.add(used)
-        assert used in {(True, False, False, False), (False, True, False, False), (False, False, True, False),
+        prompt, is_own = prompt_of(truth, truth, view=view, rng=generator(seed, "prompt"))
+        used_prompts = tuple(prompt.any(axis=(1, 2)).tolist())
+        kinds.add(used_prompts)
+        assert used_prompts in {(True, False, False, False), (False, True, False, False), (False, False, True, False),
                         (False, False, True, True)}  # fmt: skip
-        assert not (own and used[0])
-        assert np.array_equal(prompt[0], view.candidate) or not used[0]
+        assert not (is_own and used_prompts[0])
+        assert np.array_equal(prompt[0], view.candidate) or not used_prompts[0]
     assert len(kinds) == 4
 
 
@@ -124,27 +124,29 @@ def test_a_region_without_background_gets_no_points_outside() -> None:
 def test_candidates_are_real_ones_and_made_ones() -> None:
     disc, box = small.objects(0)
     scene = CandidateScene(frame=small.picture(0), mask=disc, others=(box,))
-    found = [one for seed in range(8) for one in chosen(scene, [disc, box, np.zeros_like(disc)], generator(seed))]
-    real = [one for one in found if one.kind == "real"]
-    assert 0 < len(real) < len(found) == 24
-    assert {one.iou for one in real} == {0.0, 1.0}
-    assert all(one.defect is None for one in real)
+    chosen_candidates = [
+        candidate for seed in range(8) for candidate in chosen(scene, [disc, box, np.zeros_like(disc)], generator(seed))
+    ]
+    real = [candidate for candidate in chosen_candidates if candidate.kind == "real"]
+    assert 0 < len(real) < len(chosen_candidates) == 24
+    assert {candidate.iou for candidate in real} == {0.0, 1.0}
+    assert all(candidate.defect is None for candidate in real)
 
 
 def test_no_made_candidate_is_a_better_mask_of_another_object(monkeypatch: pytest.MonkeyPatch) -> None:
     disc, box = small.objects(0)
     scene = CandidateScene(frame=small.picture(0), mask=disc, others=(box,))
-    made = [
+    made_candidates = [
         Candidate(mask=mask, kind=kind, defect=None, iou=iou(mask, disc))
         for kind, mask in (("other", box), ("both", box | disc), ("speck", disc & (np.arange(200) < 14)), ("own", disc))
     ]
-    monkeypatch.setattr("auscult.train.prompted.feed.candidates", lambda *_: list(made))
-    kinds = {one.kind for seed in range(20) for one in chosen(scene, [], generator(seed))}
+    monkeypatch.setattr("auscult.train.prompted.feed.candidates", lambda *_: list(made_candidates))
+    kinds = {candidate.kind for seed in range(20) for candidate in chosen(scene, [], generator(seed))}
     assert kinds == {"both", "own"}
 
 
 def test_pictures_without_an_object_are_refused(pictures: list[Picture]) -> None:
-    bare = [replace(one, objects=(encode(np.eye(*small.SHAPE, dtype=np.bool_)),)) for one in pictures]
-    for nothing in ([], bare):
+    bare = [replace(picture, objects=(encode(np.eye(*small.SHAPE, dtype=np.bool_)),)) for picture in pictures]
+    for unusable in ([], bare):
         with pytest.raises(InputError, match="no object"):
-            Feed(nothing, seed=0, lens=LENS)
+            Feed(unusable, seed=0, lens=LENS)

@@ -60,37 +60,37 @@ def checkpoint(made: list[Arrays], tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
-def equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def equal(first: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return first.keys() == other.keys() and all(torch.equal(first[name], other[name]) for name in first)
 
 
 def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], checkpoint: Path) -> None:
-    heard: list[int] = []
-    whole, rest = (MaskTrainer(PLAN, weights=Path("nowhere")) for _ in range(2))
-    first = {name: value.clone() for name, value in whole.net.state_dict().items()}
-    assert train(whole, iter(made), until=FOREVER, heard=lambda step, _: heard.append(step))
-    rest.load(checkpoint)
-    assert rest.step == 1
-    assert train(rest, iter(made[1:]), until=FOREVER, heard=lambda step, _: heard.append(step))
-    assert heard == [0, 1, 2, 1, 2]
-    assert equal(whole.net.state_dict(), rest.net.state_dict())
-    assert equal(whole.average, rest.average)
-    assert not equal(whole.net.state_dict(), whole.average)
-    still = [name for name, value in whole.net.state_dict().items() if torch.equal(value, first[name])]
+    heard_steps: list[int] = []
+    straight, resumed = (MaskTrainer(PLAN, weights=Path("nowhere")) for _ in range(2))
+    first = {name: value.clone() for name, value in straight.net.state_dict().items()}
+    assert train(straight, iter(made), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
+    resumed.load(checkpoint)
+    assert resumed.step == 1
+    assert train(resumed, iter(made[1:]), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
+    assert heard_steps == [0, 1, 2, 1, 2]
+    assert equal(straight.net.state_dict(), resumed.net.state_dict())
+    assert equal(straight.average, resumed.average)
+    assert not equal(straight.net.state_dict(), straight.average)
+    still = [name for name, value in straight.net.state_dict().items() if torch.equal(value, first[name])]
     assert still == [], "some weights never learn"
 
 
 def test_another_seed_gives_other_weights_and_other_batches(pictures: list[Picture], made: list[Arrays]) -> None:
     plan = replace(PLAN, seed=1)
-    assert not equal(*(MaskTrainer(one, weights=Path("nowhere")).net.state_dict() for one in (PLAN, plan)))
-    found = batches(pictures, plan, first=2, workers=0)
-    assert not np.array_equal(next(found)["crop"], made[2]["crop"])
+    assert not equal(*(MaskTrainer(plan_, weights=Path("nowhere")).net.state_dict() for plan_ in (PLAN, plan)))
+    batches_ = batches(pictures, plan, first=2, workers=0)
+    assert not np.array_equal(next(batches_)["crop"], made[2]["crop"])
 
 
 @pytest.mark.slow
 def test_batches_are_the_same_whoever_makes_them(pictures: list[Picture], made: list[Arrays]) -> None:
-    for one, other in zip(batches(pictures, PLAN, first=1, workers=1), made[1:], strict=True):
-        assert all(np.array_equal(one[name], other[name]) for name in other)
+    for batch_, other in zip(batches(pictures, PLAN, first=1, workers=1), made[1:], strict=True):
+        assert all(np.array_equal(batch_[name], other[name]) for name in other)
 
 
 def test_when_the_time_is_up_no_step_is_taken() -> None:
@@ -131,7 +131,7 @@ def test_the_network_of_a_checkpoint_is_the_averaged_one(checkpoint: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("changed", "theirs", "ours"),
+    ("changes", "other_plan", "own_plan"),
     [
         ({"steps": 4, "rate": 0.1}, "rate 0.002, steps 3", "rate 0.1, steps 4"),
         ({"seed": 7}, "seed 0", "seed 7"),
@@ -139,15 +139,15 @@ def test_the_network_of_a_checkpoint_is_the_averaged_one(checkpoint: Path) -> No
     ],
 )
 def test_a_checkpoint_of_another_plan_is_refused_and_both_are_named(
-    checkpoint: Path, changed: dict[str, object], theirs: str, ours: str
+    checkpoint: Path, changes: dict[str, object], other_plan: str, own_plan: str
 ) -> None:
-    trainer = MaskTrainer(replace(PLAN, **changed), weights=Path("nowhere"))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="another plan") as caught:
+    trainer = MaskTrainer(replace(PLAN, **changes), weights=Path("nowhere"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="another plan") as error:
         trainer.load(checkpoint)
-    assert theirs in caught.value.message
-    assert ours in caught.value.expected
-    assert caught.value.path == str(checkpoint)
-    assert "size" not in caught.value.message, "what is equal in both is not named"
+    assert other_plan in error.value.message
+    assert own_plan in error.value.expected
+    assert error.value.path == str(checkpoint)
+    assert "size" not in error.value.message, "what is equal in both is not named"
 
 
 BROKEN = {
@@ -162,19 +162,19 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_checkpoint_is_refused_by_name(checkpoint: Path, tmp_path: Path, how: str) -> None:
-    path, content = tmp_path / "member.pt", BROKEN[how]
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_checkpoint_is_refused_by_name(checkpoint: Path, tmp_path: Path, fault: str) -> None:
+    path, content = tmp_path / "member.pt", BROKEN[fault]
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif isinstance(content, float):
-        whole = checkpoint.read_bytes()
-        path.write_bytes(whole[: int(content * len(whole))])
+        whole_file = checkpoint.read_bytes()
+        path.write_bytes(whole_file[: int(content * len(whole_file))])
     elif content is not None:
         torch.save(content, path)
-    with pytest.raises(InputError, match="checkpoint") as caught:
+    with pytest.raises(InputError, match="checkpoint") as error:
         read_checkpoint(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_checkpoint_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -184,31 +184,31 @@ def test_a_checkpoint_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         trainer.save(tmp_path / "file" / "member.pt")
 
 
-def answers(given: dict[str, Tensor], *, sure: float) -> dict[str, Tensor]:
+def answers(batch: dict[str, Tensor], *, sureness: float) -> dict[str, Tensor]:
     """What a net says that is right, where ``sure`` is above 0, or wrong where it is below."""
-    types = torch.zeros(len(given["type"]), 6)
-    types[torch.arange(len(types)), given["type"].clamp(min=0)] = sure
-    ious = given["iou"] if sure > 0 else (given["iou"] + 0.5) % 1
-    return {"answer": sure * (2 * given["truth"] - 1), "ious": torch.log(soft_labels(ious)), "types": types}
+    types = torch.zeros(len(batch["type"]), 6)
+    types[torch.arange(len(types)), batch["type"].clamp(min=0)] = sureness
+    ious = batch["iou"] if sureness > 0 else (batch["iou"] + 0.5) % 1
+    return {"answer": sureness * (2 * batch["truth"] - 1), "ious": torch.log(soft_labels(ious)), "types": types}
 
 
 def test_every_part_of_the_loss_is_lower_for_a_right_answer(made: list[Arrays]) -> None:
-    given = tensors(made[0], torch.device("cpu"))
-    right, wrong = (losses(answers(given, sure=sure), given) for sure in (6.0, -6.0))
+    batch = tensors(made[0], torch.device("cpu"))
+    right, wrong = (losses(answers(batch, sureness=sureness), batch) for sureness in (6.0, -6.0))
     assert right.keys() == wrong.keys() == {"pixels", "dice", "ious", "mean", "types"}
     assert all(0 <= right[name] < 0.6 * wrong[name] for name in right), (right, wrong)
 
 
 def test_what_has_no_type_or_no_answer_is_left_out(made: list[Arrays]) -> None:
-    given = tensors(made[0], torch.device("cpu"))
-    given["type"][0], given["type"][1:], given["answered"][0], given["answered"][1:] = -1, 1, 0.0, 1.0
-    found = answers(given, sure=6.0)
-    before = losses(found, given)
-    found["types"][0], found["answer"][0] = torch.arange(6.0), -found["answer"][0]
-    after = losses(found, given)
+    batch = tensors(made[0], torch.device("cpu"))
+    batch["type"][0], batch["type"][1:], batch["answered"][0], batch["answered"][1:] = -1, 1, 0.0, 1.0
+    outputs = answers(batch, sureness=6.0)
+    before = losses(outputs, batch)
+    outputs["types"][0], outputs["answer"][0] = torch.arange(6.0), -outputs["answer"][0]
+    after = losses(outputs, batch)
     assert all(torch.equal(before[name], after[name]) for name in before)
-    found["types"][1], found["answer"][1] = torch.arange(6.0), -found["answer"][1]
-    last = losses(found, given)
+    outputs["types"][1], outputs["answer"][1] = torch.arange(6.0), -outputs["answer"][1]
+    last = losses(outputs, batch)
     assert all((last[name] > after[name]) == (name in {"types", "pixels", "dice"}) for name in last)
 
 

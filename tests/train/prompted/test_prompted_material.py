@@ -55,9 +55,9 @@ def test_parts_have_their_shares() -> None:
     ],
 )
 def test_models_have_short_names(model: str, family: str) -> None:
-    wanted = "deeplab" if family == "deeplabv3-mnv2-dm05" else family
-    assert family_of(model) == wanted
-    assert (wanted in FAMILIES) == (model != "sam3")
+    expected = "deeplab" if family == "deeplabv3-mnv2-dm05" else family
+    assert family_of(model) == expected
+    assert (expected in FAMILIES) == (model != "sam3")
 
 
 @pytest.fixture
@@ -66,49 +66,49 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_small_folder_is_read_as_it_is(folder: Path) -> None:
-    found = read_material(folder.parents[1])
-    assert found.lost == []
-    assert [one.path for one in found.pictures] == [folder / name for name, _ in small.FILES]
-    assert [one.part for one in found.pictures] == ["train", "unseen", "unseen", "unseen"]
-    assert [one.source for one in found.pictures] == ["more", "pets", "davis", "davis"]
-    assert [one.cluster for one in found.pictures] == ["coco_1", "pet_2", "davis_jump", "davis_jump"]
-    assert [one.order > 0 for one in found.pictures] == [False, False, True, True]
-    assert found.of("train", "dev") == found.pictures[:1]
-    assert read_material(folder.parents[1], parts=("unseen",)).pictures == found.pictures[1:]
-    for number, one in enumerate(found.pictures):
-        assert one.categories == ("ball", "door")
-        assert all(map(np.array_equal, one.masks(), small.objects(number)))
-        assert np.abs(one.frame().astype(int) - small.picture(number)).mean() < 6
+    material = read_material(folder.parents[1])
+    assert material.lost == []
+    assert [picture.path for picture in material.pictures] == [folder / name for name, _ in small.FILES]
+    assert [picture.part for picture in material.pictures] == ["train", "unseen", "unseen", "unseen"]
+    assert [picture.source for picture in material.pictures] == ["more", "pets", "davis", "davis"]
+    assert [picture.cluster for picture in material.pictures] == ["coco_1", "pet_2", "davis_jump", "davis_jump"]
+    assert [picture.order > 0 for picture in material.pictures] == [False, False, True, True]
+    assert material.of("train", "dev") == material.pictures[:1]
+    assert read_material(folder.parents[1], parts=("unseen",)).pictures == material.pictures[1:]
+    for number, picture in enumerate(material.pictures):
+        assert picture.categories == ("ball", "door")
+        assert all(map(np.array_equal, picture.masks(), small.objects(number)))
+        assert np.abs(picture.frame().astype(int) - small.picture(number)).mean() < 6
 
 
 @pytest.mark.parametrize("families", [MAY_TRAIN, (), ("csnet", "yolo-320"), FAMILIES])
 def test_families_that_are_not_asked_for_are_left_out(folder: Path, families: tuple[str, ...]) -> None:
-    found = read_material(folder.parents[1], families=families)
-    wanted = {"deeplab", "grabcut", "yolo-320", "csnet"} & set(families)
-    for one in found.pictures:
-        assert sorted((mask.family, mask.target) for mask in one.real) == sorted(
-            (name, target) for name in wanted for target in (0, 1)
+    material = read_material(folder.parents[1], families=families)
+    expected = {"deeplab", "grabcut", "yolo-320", "csnet"} & set(families)
+    for picture in material.pictures:
+        assert sorted((mask.family, mask.target) for mask in picture.real) == sorted(
+            (name, target) for name in expected for target in (0, 1)
         )
 
 
 def test_what_is_missing_costs_itself_and_is_counted(folder: Path) -> None:
-    whole = read_material(folder.parents[1])
+    full_material = read_material(folder.parents[1])
     (folder / small.FILES[1][0]).unlink()
     with gzip.open(folder / "predictions.json.gz", "rt") as file:
-        drawn = json.load(file)
-    strangers = [{**drawn[0], "ann_id": 99}, {**drawn[0], "image_id": 3}]
+        predictions = json.load(file)
+    strangers = [{**predictions[0], "ann_id": 99}, {**predictions[0], "image_id": 3}]
     with gzip.open(folder / "predictions.json.gz", "wt") as file:
-        json.dump([*strangers, *drawn], file)
-    found = read_material(folder.parents[1])
-    assert found.pictures == [whole.pictures[0], *whole.pictures[2:]]
-    assert sorted((path.name, reason) for path, reason in found.lost) == [
+        json.dump([*strangers, *predictions], file)
+    material = read_material(folder.parents[1])
+    assert material.pictures == [full_material.pictures[0], *full_material.pictures[2:]]
+    assert sorted((path.name, reason) for path, reason in material.lost) == [
         ("pet_2.jpg", "the picture is missing"),
         ("predictions.json.gz", "a mask of object 10, which picture 3 has not"),
         ("predictions.json.gz", "a mask of object 99, which picture 1 has not"),
     ]
 
 
-def _cut(path: Path) -> None:
+def _truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
@@ -118,37 +118,37 @@ def _damaged(path: Path) -> None:
     path.write_bytes(content)
 
 
-def _written(text: str) -> Callable[[Path], object]:
+def _overwrite_with(text: str) -> Callable[[Path], object]:
     return lambda path: path.write_text(text)
 
 
 BROKEN: dict[str, tuple[str, Callable[[Path], Any]]] = {
-    "predictions cut off": ("predictions.json.gz", _cut),
+    "predictions cut off": ("predictions.json.gz", _truncate),
     "predictions damaged": ("predictions.json.gz", _damaged),
-    "predictions not packed": ("predictions.json.gz", _written("[]")),
-    "listing cut off": ("instances.json", _cut),
-    "listing empty": ("instances.json", _written("")),
-    "listing of nothing": ("instances.json", _written("{}")),
-    "listing of a list": ("instances.json", _written("[1]")),
-    "split without columns": ("split.csv", _written("a,b\n1,2\n")),
-    "split of words": ("split.csv", _written("image_id,split\none,dev\n")),
+    "predictions not packed": ("predictions.json.gz", _overwrite_with("[]")),
+    "listing cut off": ("instances.json", _truncate),
+    "listing empty": ("instances.json", _overwrite_with("")),
+    "listing of nothing": ("instances.json", _overwrite_with("{}")),
+    "listing of a list": ("instances.json", _overwrite_with("[1]")),
+    "split without columns": ("split.csv", _overwrite_with("a,b\n1,2\n")),
+    "split of words": ("split.csv", _overwrite_with("image_id,split\none,dev\n")),
     "no split": ("split.csv", Path.unlink),
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_listing_is_refused_by_name(folder: Path, how: str) -> None:
-    name, spoil = BROKEN[how]
-    spoil(folder / name)
-    with pytest.raises(InputError) as caught:
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_listing_is_refused_by_name(folder: Path, fault: str) -> None:
+    name, damage = BROKEN[fault]
+    damage(folder / name)
+    with pytest.raises(InputError) as error:
         read_material(folder.parents[1])
-    assert caught.value.path == str(folder / name)
+    assert error.value.path == str(folder / name)
 
 
 def test_a_folder_with_nothing_in_it_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no picture") as caught:
+    with pytest.raises(InputError, match="no picture") as error:
         read_material(tmp_path)
-    assert caught.value.path == str(tmp_path)
+    assert error.value.path == str(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -159,32 +159,34 @@ def real(data: Path) -> Material:
 @pytest.mark.slow
 def test_no_cluster_stands_in_two_parts(real: Material) -> None:
     parts = defaultdict(set)
-    for one in real.pictures:
-        parts[one.cluster].add(one.part)
+    for picture in real.pictures:
+        parts[picture.cluster].add(picture.part)
     assert len(parts) > 1500
-    assert {name: found for name, found in parts.items() if len(found) > 1} == {}
+    assert {name: values for name, values in parts.items() if len(values) > 1} == {}
 
 
 @pytest.mark.slow
 def test_no_photograph_comes_twice_under_two_names(real: Material) -> None:
     numbers = Counter(
-        (int(stem) if (stem := one.path.stem.removeprefix("coco_")).isdecimal() else stem)
-        for one in real.pictures
-        if one.source in {"coco", "more"}
+        (int(stem) if (stem := picture.path.stem.removeprefix("coco_")).isdecimal() else stem)
+        for picture in real.pictures
+        if picture.source in {"coco", "more"}
     )
     assert [number for number, count in numbers.items() if count > 1] == []
 
 
 @pytest.mark.slow
 def test_what_was_for_testing_stays_for_testing(real: Material) -> None:
-    parts = {(one.source, one.cluster): one.part for one in real.pictures}
+    parts = {(picture.source, picture.cluster): picture.part for picture in real.pictures}
     for source, divided in committed().items():
         for part, names in divided.items():
             assert {parts[source, name] for name in names if (source, name) in parts} == {part}
-    assert {one.part for one in real.pictures if one.source == "pets" or "motocross" in one.cluster} == {"unseen"}
+    assert {
+        picture.part for picture in real.pictures if picture.source == "pets" or "motocross" in picture.cluster
+    } == {"unseen"}
 
 
 @pytest.mark.slow
 def test_masks_for_measuring_only_never_come_unasked(real: Material) -> None:
-    assert {mask.family for one in real.pictures for mask in one.real} == set(MAY_TRAIN)
+    assert {mask.family for picture in real.pictures for mask in picture.real} == set(MAY_TRAIN)
     assert real.lost == []

@@ -43,10 +43,10 @@ def columns(ious: tuple[float, ...] = IOUS, *, clusters: int = 3) -> CandidateCo
     return CandidateColumns(
         iou=np.array(ious),
         family=np.full(n, "deeplab"),
-        cluster=np.array([f"photo-{at % clusters}" for at in range(n)]),
+        cluster=np.array([f"photo-{number_ % clusters}" for number_ in range(n)]),
         source=text,
         name=text,
-        defect=np.array([DEFECTS[at % 6] for at in range(n)]),
+        defect=np.array([DEFECTS[number_ % 6] for number_ in range(n)]),
         difficulty=text,
         order=np.zeros(n, np.int64),
         area=share * 1e4,
@@ -110,9 +110,9 @@ def test_what_a_row_does_not_say_is_no_number(name: str) -> None:
 
 
 def test_what_there_is_nothing_of_is_no_number() -> None:
-    every = np.arange(6)
-    assert np.isnan(number(REAL["auc_80"], ROW, columns((0.9,) * 6), at=every))
-    assert np.isnan(number(REAL["accept_recall"], ROW, columns((0.1,) * 6), at=every))
+    all_rows = np.arange(6)
+    assert np.isnan(number(REAL["auc_80"], ROW, columns((0.9,) * 6), at=all_rows))
+    assert np.isnan(number(REAL["accept_recall"], ROW, columns((0.1,) * 6), at=all_rows))
     assert np.isnan(number(REAL["accept_precision"], ROW, columns(), at=np.array([1, 3])))
     assert np.isnan(number(REAL["bias_small"], ROW, columns(), at=np.array([0, 1])))
     assert np.isnan(number(REAL["flagged_worse"], ROW, columns(), at=np.array([2, 5])))
@@ -124,83 +124,87 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def results(rows: dict[str, JudgeColumns], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
-    found = list(results_of("set", columns(clusters=clusters), rows, metrics=REAL, seed=seed))
-    assert len({(one.row, one.metric) for one in found}) == len(found)
-    return {(one.row, one.metric): one for one in found}
+    results_ = list(results_of("set", columns(clusters=clusters), rows, metrics=REAL, seed=seed))
+    assert len({(result_.row, result_.metric) for result_ in results_}) == len(results_)
+    return {(result_.row, result_.metric): result_ for result_ in results_}
 
 
 def test_equal_rows_differ_by_exactly_nothing() -> None:
-    found = results({"judge": ROW, "same": ROW})
+    result_of = results({"judge": ROW, "same": ROW})
     for metric in set(PAIRED) & set(REAL):
-        one = found["same", f"{metric}.better"]
-        assert (one.value, one.low, one.high) == (0.0, None, None), "no interval without width"
-        assert ("judge", f"{metric}.better") not in found
+        result_ = result_of["same", f"{metric}.better"]
+        assert (result_.value, result_.low, result_.high) == (0.0, None, None), "no interval without width"
+        assert ("judge", f"{metric}.better") not in result_of
 
 
 def test_better_is_positive_whichever_way_a_metric_points() -> None:
     right = JudgeColumns(iou=np.array(IOUS), rank=np.array(IOUS))
-    found = results({"judge": right, "other": ROW})
+    result_of = results({"judge": right, "other": ROW})
     for metric in set(PAIRED) & set(REAL):
-        one = found["other", f"{metric}.better"]
-        assert one.value is not None
-        assert one.value > 0
-        assert one.low is not None
-        assert one.high is not None
-        assert one.low <= one.value <= one.high
-        assert max(abs(one.low), abs(one.high)) <= (2 if metric == "spearman" else 1), "three clusters reach far"
+        result_ = result_of["other", f"{metric}.better"]
+        assert result_.value is not None
+        assert result_.value > 0
+        assert result_.low is not None
+        assert result_.high is not None
+        assert result_.low <= result_.value <= result_.high
+        assert max(abs(result_.low), abs(result_.high)) <= (2 if metric == "spearman" else 1), (
+            "three clusters reach far"
+        )
 
 
 def test_results_say_what_they_rest_on_and_follow_from_the_seed() -> None:
-    found = results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
-    assert {(one.n, one.clusters) for one in found.values()} == {(6, 3)}
-    assert {metric for row, metric in found if row == "judge"} == set(REAL)
-    known = found["judge", "rmse"]
-    assert known.value == pytest.approx(0.1)
-    assert known.low is not None
-    assert known.high is not None
-    assert known.low < known.value < known.high
-    unsaid = found["other", "coverage_90"]
+    result_of = results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
+    assert {(result_.n, result_.clusters) for result_ in result_of.values()} == {(6, 3)}
+    assert {metric for row, metric in result_of if row == "judge"} == set(REAL)
+    rmse_result = result_of["judge", "rmse"]
+    assert rmse_result.value == pytest.approx(0.1)
+    assert rmse_result.low is not None
+    assert rmse_result.high is not None
+    assert rmse_result.low < rmse_result.value < rmse_result.high
+    unsaid = result_of["other", "coverage_90"]
     assert (unsaid.value, unsaid.low, unsaid.high) == (None, None, None)
     assert unsaid.reason
-    assert found == results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
-    assert found != results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)}, seed=1)
+    assert result_of == results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
+    assert result_of != results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)}, seed=1)
 
 
 def test_of_one_photograph_there_is_no_interval() -> None:
-    one = results({"judge": ROW}, clusters=1)["judge", "rmse"]
-    assert (one.value, one.low, one.high, one.clusters) == (0.1, None, None, 1)
+    result_ = results({"judge": ROW}, clusters=1)["judge", "rmse"]
+    assert (result_.value, result_.low, result_.high, result_.clusters) == (0.1, None, None, 1)
 
 
-def verdict(**changed: object) -> Verdict:
-    given: dict[str, object] = {
+def verdict(**changes: object) -> Verdict:
+    fields: dict[str, object] = {
         "id": "a", "iou": 0.85, "iou_low": 0.6, "iou_high": 0.95, "defect": "erode", "defect_probs": {},
         "evidence": Evidence(), "rationale": "", "judge": "j", "novelty": 0.2, "prob_iou_80": 0.99,
     }  # fmt: skip
-    return Verdict(**{**given, **changed})  # type: ignore[arg-type]
+    return Verdict(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_verdicts_become_a_row() -> None:
-    nothing = {"iou": None, "iou_low": None, "iou_high": None, "prob_iou_80": None, "defect": "empty"}
-    found = row_of(
-        [verdict(), verdict(prob_iou_80=0.01, novelty=0.7), verdict(**nothing)], DEFAULT, map_f1=np.array([1, 0, NAN])
+    empty_fields = {"iou": None, "iou_low": None, "iou_high": None, "prob_iou_80": None, "defect": "empty"}
+    row_ = row_of(
+        [verdict(), verdict(prob_iou_80=0.01, novelty=0.7), verdict(**empty_fields)],
+        DEFAULT,
+        map_f1=np.array([1, 0, NAN]),
     )
-    assert found.iou == pytest.approx([0.85, 0.85, NAN], nan_ok=True)
-    assert found.rank == pytest.approx([0.99085, 0.01085, NAN], nan_ok=True)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low == pytest.approx([0.6, 0.6, NAN], nan_ok=True)
-    assert found.high == pytest.approx([0.95, 0.95, NAN], nan_ok=True)
-    assert found.accepted is not None
-    assert found.accepted.tolist() == [True, False, False]
-    assert found.defect is not None
-    assert found.defect.tolist() == ["erode", "erode", "empty"]
-    assert found.flagged is not None
-    assert found.flagged.tolist() == [False, True, False]
+    assert row_.iou == pytest.approx([0.85, 0.85, NAN], nan_ok=True)
+    assert row_.rank == pytest.approx([0.99085, 0.01085, NAN], nan_ok=True)
+    assert row_.low is not None
+    assert row_.high is not None
+    assert row_.low == pytest.approx([0.6, 0.6, NAN], nan_ok=True)
+    assert row_.high == pytest.approx([0.95, 0.95, NAN], nan_ok=True)
+    assert row_.accepted is not None
+    assert row_.accepted.tolist() == [True, False, False]
+    assert row_.defect is not None
+    assert row_.defect.tolist() == ["erode", "erode", "empty"]
+    assert row_.flagged is not None
+    assert row_.flagged.tolist() == [False, True, False]
 
 
 def test_a_constant_row_says_what_real_calibration_masks_are_like() -> None:
-    known = replace(columns((*IOUS, 1.0)), family=np.array(["deeplab"] * 6 + ["flawless"]))
-    row = constant(columns(), known)
+    calibration_columns = replace(columns((*IOUS, 1.0)), family=np.array(["deeplab"] * 6 + ["flawless"]))
+    row = constant(columns(), calibration_columns)
     assert row.iou == pytest.approx(np.full(6, np.mean(IOUS)))
     assert row.low is not None
     assert row.high is not None
@@ -209,8 +213,8 @@ def test_a_constant_row_says_what_real_calibration_masks_are_like() -> None:
 
 
 def test_the_area_row_is_a_line_in_the_log_share() -> None:
-    known = columns(tuple(0.1 * np.log(np.linspace(0.1, 0.01, 8)) + 1))
-    row = area(columns(), known)
+    calibration_columns = columns(tuple(0.1 * np.log(np.linspace(0.1, 0.01, 8)) + 1))
+    row = area(columns(), calibration_columns)
     assert row.iou == pytest.approx(0.1 * np.log(columns().share) + 1)
     assert (np.diff(row.rank) < 0).all()
     assert number(REAL["spearman"], row, columns(), at=np.arange(6)) > 0
@@ -221,24 +225,29 @@ TRUTH[:32] = True
 LESS = TRUTH & (np.arange(64) >= 16)[:, None]
 
 
-def said(rows: slice, level: float = 1.0) -> np.ndarray:
+def error_values(rows: slice, level: float = 1.0) -> np.ndarray:
     values = np.zeros((64, 64), np.float32)
     values[rows] = level
     return values
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
-    [(said(slice(0, 16)), 1.0), (said(slice(0, 8)), 2 / 3), (said(slice(32, 64)), 0.0), (said(slice(0, 64)), 0.4),
-     (said(slice(0, 0)), 0.0)],
+    ("values", "expected"),
+    [
+        (error_values(slice(0, 16)), 1.0),
+        (error_values(slice(0, 8)), 2 / 3),
+        (error_values(slice(32, 64)), 0.0),
+        (error_values(slice(0, 64)), 0.4),
+        (error_values(slice(0, 0)), 0.0),
+    ],
     ids=["all of it", "half of it", "elsewhere", "everywhere", "nowhere"],
-)  # fmt: skip
-def test_an_error_map_is_right_where_the_mask_is_wrong(values: np.ndarray, wanted: float) -> None:
-    assert map_f1(error_map_of(values, (0, 0, 64, 64)), LESS, TRUTH) == pytest.approx(wanted)
+)
+def test_an_error_map_is_right_where_the_mask_is_wrong(values: np.ndarray, expected: float) -> None:
+    assert map_f1(error_map_of(values, (0, 0, 64, 64)), LESS, TRUTH) == pytest.approx(expected)
 
 
 def test_an_error_map_of_a_right_mask_is_not_measured() -> None:
-    assert np.isnan(map_f1(error_map_of(said(slice(0, 8)), (0, 0, 64, 64)), TRUTH, TRUTH))
+    assert np.isnan(map_f1(error_map_of(error_values(slice(0, 8)), (0, 0, 64, 64)), TRUTH, TRUTH))
     assert map_f1(None, LESS, TRUTH) == 0
     nearly = TRUTH.copy()
     nearly[0, 0] = False
@@ -249,15 +258,20 @@ def test_the_shares_an_audit_estimates_stand_beside_what_is_true() -> None:
     n = 200
     good = np.linspace(0.02, 0.98, n)
     true = np.where(np.arange(n) % 10 < 10 * good, 0.9, 0.6)
-    made = columns(tuple(true), clusters=40)
+    columns_ = columns(tuple(true), clusters=40)
     row = JudgeColumns(iou=good, rank=good, good=good, fair=np.minimum(good + 0.3, 1.0))
-    (one,) = [one for one in audit_shares(made, row, shift=0.3) if one.set == "known_families"]
-    assert one.n == n
-    assert one.true == (pytest.approx(np.mean(true < 0.8)), 0.0)
-    assert one.said[0] == pytest.approx(0.5)
-    assert all(low <= said <= high for low, said, high in zip(one.low, one.said, one.high, strict=True))
+    (share_row,) = [
+        share_row for share_row in audit_shares(columns_, row, shift=0.3) if share_row.set == "known_families"
+    ]
+    assert share_row.n == n
+    assert share_row.true == (pytest.approx(np.mean(true < 0.8)), 0.0)
+    assert share_row.said[0] == pytest.approx(0.5)
+    assert all(
+        low <= said_share <= high
+        for low, said_share, high in zip(share_row.low, share_row.said, share_row.high, strict=True)
+    )
     bad = true < 0.8
-    assert one.found == pytest.approx(bad[: one.looks].sum() / bad.sum())
-    assert one.found > 0.85
-    assert "| known_families | 200 |" in shares_table([one])
-    assert audit_shares(made, JudgeColumns(iou=good, rank=good), shift=0.3) == []
+    assert share_row.found == pytest.approx(bad[: share_row.looks].sum() / bad.sum())
+    assert share_row.found > 0.85
+    assert "| known_families | 200 |" in shares_table([share_row])
+    assert audit_shares(columns_, JudgeColumns(iou=good, rank=good), shift=0.3) == []

@@ -75,16 +75,21 @@ def outputs(things: list[Judgeable]) -> Outputs:
 
 def test_every_object_gives_its_truth_and_the_models_masks(material: Material, things: list[Judgeable]) -> None:
     assert len(things) == 4 * 2 * 3
-    for at, (family, upto) in enumerate(((FLAWLESS, None), ("deeplab", 90), ("grabcut", 85))):
-        one = things[at]
-        wanted = small.objects(0)[0]
-        wanted[upto:] = wanted[upto:] & (upto is None)
-        assert (one.family, one.cluster, one.source, one.name) == (family, "coco_1", "more", "coco_1.jpg#0")
-        assert np.array_equal(one.mask, wanted)
-        assert np.array_equal(one.truth, small.objects(0)[0])
-        assert one.defect == ("perfect" if family == FLAWLESS else "")
+    for index, (family, upto) in enumerate(((FLAWLESS, None), ("deeplab", 90), ("grabcut", 85))):
+        judgeable = things[index]
+        expected = small.objects(0)[0]
+        expected[upto:] = expected[upto:] & (upto is None)
+        assert (judgeable.family, judgeable.cluster, judgeable.source, judgeable.name) == (
+            family,
+            "coco_1",
+            "more",
+            "coco_1.jpg#0",
+        )
+        assert np.array_equal(judgeable.mask, expected)
+        assert np.array_equal(judgeable.truth, small.objects(0)[0])
+        assert judgeable.defect == ("perfect" if family == FLAWLESS else "")
     fewer = list(real_and_flawless(material.pictures, every=2))
-    assert [one.name for one in fewer if one.family == FLAWLESS] == [
+    assert [judgeable.name for judgeable in fewer if judgeable.family == FLAWLESS] == [
         f"{name}#{target}" for name in ("coco_1.jpg", "pet_2.jpg", "davis_jump_00000.jpg") for target in (0, 1)
     ]
 
@@ -94,33 +99,36 @@ def test_columns_hold_what_is_known_and_what_each_network_said(things: list[Judg
     assert outputs.ious.shape == (len(things), 2, 25)
     assert outputs.types.shape == (len(things), 2, 6)
     assert outputs.features.shape == (len(things), 2, 64)
-    for at, one in enumerate(things):
-        assert outputs.iou[at] == pytest.approx(iou(one.mask, one.truth))
-        assert outputs.family[at] == one.family
-        assert outputs.area[at] == np.count_nonzero(one.mask)
-        assert outputs.share[at] == pytest.approx(one.mask.mean())
-        assert outputs.size[at] == pytest.approx(float(shape_of(one.mask)[0]))
+    for index, judgeable in enumerate(things):
+        assert outputs.iou[index] == pytest.approx(iou(judgeable.mask, judgeable.truth))
+        assert outputs.family[index] == judgeable.family
+        assert outputs.area[index] == np.count_nonzero(judgeable.mask)
+        assert outputs.share[index] == pytest.approx(judgeable.mask.mean())
+        assert outputs.size[index] == pytest.approx(float(shape_of(judgeable.mask)[0]))
         for place, member in enumerate(MEMBERS):
-            seen = look(one.frame, one.mask, member.lens).candidate.mean() / 255
-            assert outputs.ious[at, place, 0] == pytest.approx(seen, abs=1e-5)
-    known = columns_of(things)
-    assert all(np.array_equal(getattr(known, one.name), getattr(outputs, one.name)) for one in fields(known))
+            seen_share = look(judgeable.frame, judgeable.mask, member.lens).candidate.mean() / 255
+            assert outputs.ious[index, place, 0] == pytest.approx(seen_share, abs=1e-5)
+    known_columns = columns_of(things)
+    assert all(
+        np.array_equal(getattr(known_columns, field.name), getattr(outputs, field.name))
+        for field in fields(known_columns)
+    )
 
 
 def test_rows_can_be_chosen(outputs: Outputs) -> None:
-    kept = outputs.where(outputs.family == FLAWLESS)
-    assert len(kept) == 8
-    assert (kept.iou == 1).all()
-    assert kept.ious.shape == (8, 2, 25)
+    flawless = outputs.where(outputs.family == FLAWLESS)
+    assert len(flawless) == 8
+    assert (flawless.iou == 1).all()
+    assert flawless.ious.shape == (8, 2, 25)
 
 
 def test_made_masks_follow_from_the_seed_and_have_types(material: Material) -> None:
-    first, again, other = (list(made_of(material.pictures[:2], seed=seed, each=3)) for seed in (1, 1, 2))
+    first, second, other = (list(made_of(material.pictures[:2], seed=seed, each=3)) for seed in (1, 1, 2))
     assert 6 <= len(first) <= 12
-    assert {one.family for one in first} == {MADE}
-    assert {one.defect for one in first} <= {"", *TYPES}
-    assert len({one.defect for one in first}) > 2
-    masks = [[one.mask for one in some] for some in (first, again, other)]
+    assert {judgeable.family for judgeable in first} == {MADE}
+    assert {judgeable.defect for judgeable in first} <= {"", *TYPES}
+    assert len({judgeable.defect for judgeable in first}) > 2
+    masks = [[judgeable.mask for judgeable in judgeables] for judgeables in (first, second, other)]
     assert all(map(np.array_equal, masks[0], masks[1]))
     assert not all(map(np.array_equal, masks[0], masks[2]))
 
@@ -129,34 +137,34 @@ def test_a_listing_is_joined_with_its_pictures(material: Material, tmp_path: Pat
     data = material.pictures[0].path.parents[3]
     mask = small.objects(0)[1]
     row = {"picture": "images/more/photos/coco_1.jpg", "target": 1, "rle": encode(mask), "family": "felz"}
-    (found,) = listed([row, {**row, "picture": "images/more/photos/none.jpg"}], material.pictures, data)
-    assert (found.family, found.name) == ("felz", "coco_1.jpg#1")
-    assert np.array_equal(found.mask, mask)
-    assert np.array_equal(found.truth, mask)
+    (judgeable,) = listed([row, {**row, "picture": "images/more/photos/none.jpg"}], material.pictures, data)
+    assert (judgeable.family, judgeable.name) == ("felz", "coco_1.jpg#1")
+    assert np.array_equal(judgeable.mask, mask)
+    assert np.array_equal(judgeable.truth, mask)
 
 
 def test_outputs_are_read_as_they_were_written(outputs: Outputs, tmp_path: Path) -> None:
     outputs.save(tmp_path / "outputs.npz")
-    found = load_outputs(tmp_path / "outputs.npz")
-    for one in fields(outputs):
-        assert np.array_equal(getattr(found, one.name), getattr(outputs, one.name)), one.name
-        assert getattr(found, one.name).dtype == getattr(outputs, one.name).dtype
+    reloaded = load_outputs(tmp_path / "outputs.npz")
+    for field in fields(outputs):
+        assert np.array_equal(getattr(reloaded, field.name), getattr(outputs, field.name)), field.name
+        assert getattr(reloaded, field.name).dtype == getattr(outputs, field.name).dtype
 
 
-@pytest.mark.parametrize("how", ["missing", "empty", "text", "cut off", "damaged", "a column short", "a pickle"])
-def test_broken_outputs_are_refused_by_name(outputs: Outputs, tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("fault", ["missing", "empty", "text", "cut off", "damaged", "a column short", "a pickle"])
+def test_broken_outputs_are_refused_by_name(outputs: Outputs, tmp_path: Path, fault: str) -> None:
     path = tmp_path / "outputs.npz"
-    if how in {"cut off", "damaged"}:
+    if fault in {"cut off", "damaged"}:
         outputs.save(path)
-        whole = bytearray(path.read_bytes())
-        if how == "damaged":
-            whole[60:160] = bytes(100)
-        path.write_bytes(whole[: len(whole) // (2 if how == "cut off" else 1)])
-    elif how in {"a column short", "a pickle"}:
-        columns = {one.name: getattr(outputs, one.name) for one in fields(outputs)[:-1]}
-        np.savez(path, **columns, **({"size": np.array([None])} if how == "a pickle" else {}))
-    elif how != "missing":
-        path.write_bytes(b"" if how == "empty" else b"no outputs")
-    with pytest.raises(InputError, match="outputs cannot be read") as caught:
+        whole_file = bytearray(path.read_bytes())
+        if fault == "damaged":
+            whole_file[60:160] = bytes(100)
+        path.write_bytes(whole_file[: len(whole_file) // (2 if fault == "cut off" else 1)])
+    elif fault in {"a column short", "a pickle"}:
+        columns = {field_.name: getattr(outputs, field_.name) for field_ in fields(outputs)[:-1]}
+        np.savez(path, **columns, **({"size": np.array([None])} if fault == "a pickle" else {}))
+    elif fault != "missing":
+        path.write_bytes(b"" if fault == "empty" else b"no outputs")
+    with pytest.raises(InputError, match="outputs cannot be read") as error:
         load_outputs(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)

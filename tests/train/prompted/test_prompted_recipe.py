@@ -46,11 +46,11 @@ class Echo(nn.Module):
         return {"answer": prompt[:, 1:3].amax(dim=1, keepdim=True) * 8 - 4}
 
 
-def names(part: str, wanted: int) -> Iterator[str]:
+def names(part: str, count_: int) -> Iterator[str]:
     """Names of photographs that belong to a part."""
-    found = (f"photos/coco_{at}.jpg" for at in count(1))
-    chosen = (name for name in found if part_of(name, small.PHOTO, "train") == part)
-    return (next(chosen) for _ in range(wanted))
+    candidate_names = (f"photos/coco_{number_}.jpg" for number_ in count(1))
+    part_names = (name for name in candidate_names if part_of(name, small.PHOTO, "train") == part)
+    return (next(part_names) for _ in range(count_))
 
 
 @pytest.fixture(scope="module")
@@ -65,26 +65,28 @@ def pictures(data: Path) -> list[Picture]:
     return read_material(data).of("train")
 
 
-def made(data: Path, out: Path, *, minutes: float = 60.0) -> list[Path]:
+def run_recipe(data: Path, out: Path, *, minutes: float = 60.0) -> list[Path]:
     options = TrainOptions(name="prompted-mask", data=data, out=out, minutes=minutes, threads=1, workers=0)
     return list(prompted_mask(options, Silent(), [TINY]))
 
 
 def test_drawn_masks_are_of_what_the_network_draws(pictures: list[Picture]) -> None:
-    found = [one for some in recipe.drawn_by(Echo(), pictures, seed=0) for one in some]  # type: ignore[arg-type]
-    assert {one.family for one in found} == {OWN}
-    assert all(one.mask.shape == small.SHAPE and (one.mask & one.truth).any() for one in found)
-    boxes = [one for one in found if iou(one.mask, one.truth) > 0.6]
-    assert 0 < len(boxes) < len(found), "prompts are both boxes and points"
+    drawn_masks = [judgeable for judgeables in recipe.drawn_by(Echo(), pictures, seed=0) for judgeable in judgeables]  # type: ignore[arg-type]
+    assert {judgeable.family for judgeable in drawn_masks} == {OWN}
+    assert all(
+        judgeable.mask.shape == small.SHAPE and (judgeable.mask & judgeable.truth).any() for judgeable in drawn_masks
+    )
+    boxes = [judgeable for judgeable in drawn_masks if iou(judgeable.mask, judgeable.truth) > 0.6]
+    assert 0 < len(boxes) < len(drawn_masks), "prompts are both boxes and points"
 
 
 def test_an_answer_is_placed_where_its_crop_lies() -> None:
     logits = np.full((16, 16), -3.0, np.float32)
     logits[4:12, 8:] = 3.0
     inside = recipe.placed(logits, (10, 20, 42, 52), (100, 120))
-    wanted = np.zeros((100, 120), np.bool_)
-    wanted[28:44, 26:42] = True
-    assert np.array_equal(inside, wanted)
+    expected = np.zeros((100, 120), np.bool_)
+    expected[28:44, 26:42] = True
+    assert np.array_equal(inside, expected)
     beyond = recipe.placed(logits, (-16, 84, 16, 116), (100, 120))
     assert np.array_equal(np.argwhere(beyond)[[0, -1]], [[92, 0], [99, 15]])
 
@@ -92,7 +94,7 @@ def test_an_answer_is_placed_where_its_crop_lies() -> None:
 def test_a_folder_without_training_pictures_is_an_error(tmp_path: Path) -> None:
     small.write(tmp_path, [(name, small.PHOTO) for name in names("calibration", 3)])
     with pytest.raises(InputError, match="no object to learn from"):
-        made(tmp_path, tmp_path / "out")
+        run_recipe(tmp_path, tmp_path / "out")
 
 
 def test_shipping_replaces_the_networks_and_may_be_done_twice(tmp_path: Path) -> None:
@@ -113,20 +115,20 @@ def test_shipping_replaces_the_networks_and_may_be_done_twice(tmp_path: Path) ->
 def own_masks(folder: Path, *, photographs: int) -> Path:
     """Eight masks of each photograph, all photographs in one folder; one truth is text and one line is no JSON."""
     rows = []
-    for at in range(photographs):
-        write_frame(folder / f"frames/{at:03}.jpg", small.picture(at))
-        truth = small.objects(at)[0]
-        write_mask(folder / f"truth/{at:03}.png", truth)
+    for index in range(photographs):
+        write_frame(folder / f"frames/{index:03}.jpg", small.picture(index))
+        truth = small.objects(index)[0]
+        write_mask(folder / f"truth/{index:03}.png", truth)
         for lower in range(8):
             mask = truth & (np.arange(small.SHAPE[0]) < 120 - 8 * lower)[:, None]
-            name = f"{at:03}_{lower}"
+            name = f"{index:03}_{lower}"
             write_mask(folder / f"masks/{name}.png", mask)
             rows.append(
                 {
                     "id": name,
-                    "frame": f"frames/{at:03}.jpg",
+                    "frame": f"frames/{index:03}.jpg",
                     "mask": f"masks/{name}.png",
-                    "truth": {"mask": "truth/broken.png" if at == lower == 0 else f"truth/{at:03}.png"},
+                    "truth": {"mask": "truth/broken.png" if index == lower == 0 else f"truth/{index:03}.png"},
                 }
             )
     (folder / "truth/broken.png").write_text("no picture")
@@ -138,34 +140,34 @@ def own_masks(folder: Path, *, photographs: int) -> Path:
 def test_masks_of_ones_own_fit_the_shipped_judge_and_what_is_broken_is_named(tmp_path: Path) -> None:
     for part in ("frames", "masks", "truth"):
         (tmp_path / part).mkdir()
-    given = own_masks(tmp_path, photographs=10)
-    options = TrainOptions(name="prompted-mask", data=given, out=tmp_path / "fitted", threads=1)
-    written = [path.name for path in run(options, Silent())]
-    assert written == ["material.json", "own.npz", "calibration.txt", "calibration.json"]
-    lost = json.loads((tmp_path / "fitted/material.json").read_text())["lost"]
-    assert [one["path"] for one in lost] == ["items.jsonl", "broken.png"]
-    told = (tmp_path / "fitted/calibration.txt").read_text()
-    assert told.startswith("79 masks with truth; 2 files or lines could not be read")
-    assert "photographs or clips left out, 10 in all" in told
+    own_data = own_masks(tmp_path, photographs=10)
+    options = TrainOptions(name="prompted-mask", data=own_data, out=tmp_path / "fitted", threads=1)
+    names_written = [path.name for path in run(options, Silent())]
+    assert names_written == ["material.json", "own.npz", "calibration.txt", "calibration.json"]
+    lost_files = json.loads((tmp_path / "fitted/material.json").read_text())["lost"]
+    assert [lost_file["path"] for lost_file in lost_files] == ["items.jsonl", "broken.png"]
+    log_text = (tmp_path / "fitted/calibration.txt").read_text()
+    assert log_text.startswith("79 masks with truth; 2 files or lines could not be read")
+    assert "photographs or clips left out, 10 in all" in log_text
     frame, mask = small.picture(3), small.objects(3)[0]
-    shipped, fitted = (
+    shipped, fitted_verdict = (
         judge(Case(id="a", frame=frame), Prediction(mask)) for judge in (JUDGE, JUDGE.fitted(tmp_path / "fitted"))
     )
-    assert fitted.iou != shipped.iou
+    assert fitted_verdict.iou != shipped.iou
 
 
 @pytest.mark.slow
 def test_pieces_give_the_same_judge_as_one_go(data: Path, tmp_path: Path) -> None:
-    whole, pieces = tmp_path / "whole", tmp_path / "pieces"
-    written = [path.name for path in made(data, whole)]
-    assert {"member0.pt", "member0.onnx", "defect_classifier.onnx", "calibration.json"} <= set(written)
-    stopped = [path.name for path in made(data, pieces, minutes=0.0)]
-    assert "member0.onnx" not in stopped
-    assert made(data, pieces)
-    assert (whole / "member0.onnx").read_bytes() == (pieces / "member0.onnx").read_bytes()
-    found = json.loads((whole / "calibration.json").read_text())
-    assert found == json.loads((pieces / "calibration.json").read_text())
+    in_one_go, pieces = tmp_path / "whole", tmp_path / "pieces"
+    names_written = [path.name for path in run_recipe(data, in_one_go)]
+    assert {"member0.pt", "member0.onnx", "defect_classifier.onnx", "calibration.json"} <= set(names_written)
+    names_at_stop = [path.name for path in run_recipe(data, pieces, minutes=0.0)]
+    assert "member0.onnx" not in names_at_stop
+    assert run_recipe(data, pieces)
+    assert (in_one_go / "member0.onnx").read_bytes() == (pieces / "member0.onnx").read_bytes()
+    calibration_json = json.loads((in_one_go / "calibration.json").read_text())
+    assert calibration_json == json.loads((pieces / "calibration.json").read_text())
     frame, mask = small.picture(0), small.objects(0)[0]
-    verdict = JUDGE.fitted(whole)(Case(id="a", frame=frame), Prediction(mask))
+    verdict = JUDGE.fitted(in_one_go)(Case(id="a", frame=frame), Prediction(mask))
     assert verdict.iou is not None
     assert np.isfinite(verdict.iou)

@@ -43,9 +43,9 @@ def test_copied_weights_compute_what_litert_computes(data: Path, start: Start, s
     net = PromptedNet(Design()).eval()
     begin(net, start, data / "weights")
     layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context]
-    with our_outputs(layers) as ours:
+    with our_outputs(layers) as our_layers:
         net.context(net.backbone(entered(picture))[-1])
-    assert_alike(ours[:count], their_outputs(data / "weights" / FILES[start], picture)[:count])
+    assert_alike(our_layers[:count], their_outputs(data / "weights" / FILES[start], picture)[:count])
 
 
 def test_stages_of_mobilenet_compute_what_litert_computes(data: Path) -> None:
@@ -54,23 +54,25 @@ def test_stages_of_mobilenet_compute_what_litert_computes(data: Path) -> None:
     net = MobileStages().eval()
     layers = net.convolutions()
     copy_kernels(read_kernels(path)[: len(layers)], layers, path)
-    with our_outputs(layers) as ours:
-        seen = (entered(picture) + 1) / 2
+    with our_outputs(layers) as our_layers:
+        scaled_input = (entered(picture) + 1) / 2
         for stage, width in enumerate((24, 32, 96, 160), start=1):
-            seen = net(seen, stage)
-            assert tuple(seen.shape) == (1, width, 224 // 2 ** (stage + 1), 224 // 2 ** (stage + 1))
-    assert_alike(ours, their_outputs(path, picture)[: len(layers)])
+            scaled_input = net(scaled_input, stage)
+            assert tuple(scaled_input.shape) == (1, width, 224 // 2 ** (stage + 1), 224 // 2 ** (stage + 1))
+    assert_alike(our_layers, their_outputs(path, picture)[: len(layers)])
 
 
-def assert_alike(ours: Sequence[Floats], theirs: Sequence[Floats]) -> None:
+def assert_alike(our_layers: Sequence[Floats], their_layers: Sequence[Floats]) -> None:
     """The file's numbers are rounded to 8 bits."""
-    alike = []
-    for own, read in zip(ours, theirs, strict=True):
-        assert own.shape == read.shape
-        seen = own.clip(0, 6) if read.min() >= 0 else own  # there the file's layer holds its activation too
-        alike.append(float(np.corrcoef(seen.ravel(), read.ravel())[0, 1]))
-        assert float(np.abs(seen - read).mean() / read.std()) < 0.12
-    assert min(alike) > 0.99
+    correlations = []
+    for our_layer, their_layer in zip(our_layers, their_layers, strict=True):
+        assert our_layer.shape == their_layer.shape
+        activated = (
+            our_layer.clip(0, 6) if their_layer.min() >= 0 else our_layer
+        )  # there the file's layer holds its activation too
+        correlations.append(float(np.corrcoef(activated.ravel(), their_layer.ravel())[0, 1]))
+        assert float(np.abs(activated - their_layer).mean() / their_layer.std()) < 0.12
+    assert min(correlations) > 0.99
 
 
 def entered(picture: Frame) -> torch.Tensor:
@@ -83,11 +85,11 @@ def our_outputs(layers: Sequence[nn.Module]) -> Iterator[list[Floats]]:
 
     DeepLab's head runs its last convolution in two parts; the head's own output stands for it.
     """
-    found: list[Floats] = []
+    layer_outputs: list[Floats] = []
     for layer in layers:
-        layer.register_forward_hook(lambda _, __, made: found.append(made[0].permute(1, 2, 0).numpy()))
+        layer.register_forward_hook(lambda _, __, output: layer_outputs.append(output[0].permute(1, 2, 0).numpy()))
     with torch.no_grad():
-        yield found
+        yield layer_outputs
 
 
 def their_outputs(path: Path, picture: Frame) -> list[Floats]:
@@ -102,27 +104,27 @@ def their_outputs(path: Path, picture: Frame) -> list[Floats]:
     interpreter.allocate_tensors()
     interpreter.set_tensor(entry, picture[None])
     interpreter.invoke()
-    details = {one["index"]: one for one in interpreter.get_tensor_details()}
-    found = []
+    details = {tensor_detail["index"]: tensor_detail for tensor_detail in interpreter.get_tensor_details()}
+    layer_outputs = []
     for op in interpreter._get_ops_details():
         if op["op_name"] in {"CONV_2D", "DEPTHWISE_CONV_2D"}:
             scale, zero = details[op["outputs"][0]]["quantization"]
-            found.append((interpreter.get_tensor(op["outputs"][0])[0].astype(np.float32) - zero) * scale)
-    return found
+            layer_outputs.append((interpreter.get_tensor(op["outputs"][0])[0].astype(np.float32) - zero) * scale)
+    return layer_outputs
 
 
 def test_what_a_file_does_not_hold_keeps_its_random_weights(data: Path) -> None:
     torch.manual_seed(0)
     net = PromptedNet(Design())
     first = {name: value.clone() for name, value in net.state_dict().items()}
-    changed: dict[str, set[str]] = {}
+    changed_layers: dict[str, set[str]] = {}
     for start in get_args(Start):
         net.load_state_dict(first)
         begin(net, start, data / "weights")
-        changed[start] = {
+        changed_layers[start] = {
             name.partition(".")[0] for name, value in net.state_dict().items() if not torch.equal(value, first[name])
         }
-    assert changed == {"deeplab": {"backbone", "context"}, "imagenet": {"backbone"}, "scratch": set()}
+    assert changed_layers == {"deeplab": {"backbone", "context"}, "imagenet": {"backbone"}, "scratch": set()}
 
 
 @pytest.mark.parametrize(("content", "match"), [(None, "cannot be read"), (b"other weights", "other weights")])
@@ -133,32 +135,32 @@ def test_a_missing_or_another_file_is_refused_by_name(
     path = tmp_path / FILES[start]
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=match) as caught:
+    with pytest.raises(InputError, match=match) as error:
         begin(PromptedNet(Design(side=64)), start, tmp_path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x18\0\0\0TFL3" + bytes(200)])
 def test_a_broken_file_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "broken.tflite"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="no TensorFlow Lite file") as caught:
+    with pytest.raises(InputError, match="no TensorFlow Lite file") as error:
         read_kernels(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_file_with_other_layers_is_refused(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half = "deeplabv3_mnv2_dm05_pascal_quant.tflite"
-    monkeypatch.setitem(FILES, "deeplab", half)
+    half_width_file = "deeplabv3_mnv2_dm05_pascal_quant.tflite"
+    monkeypatch.setitem(FILES, "deeplab", half_width_file)
     monkeypatch.setattr("auscult.train.prompted.loop.SHA256", {"deeplab": None})
-    with pytest.raises(InputError, match="not MobileNetV2's") as caught:
+    with pytest.raises(InputError, match="not MobileNetV2's") as error:
         begin(PromptedNet(Design(side=64)), "deeplab", data / "weights")
-    assert str(caught.value.path).endswith(half)
+    assert str(error.value.path).endswith(half_width_file)
 
 
 def test_without_litert_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.tflite").write_bytes(b"anything")
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
-    with pytest.raises(UsageError, match="LiteRT is not installed") as caught:
+    with pytest.raises(UsageError, match="LiteRT is not installed") as error:
         read_kernels(tmp_path / "a.tflite")
-    assert "auscult[train]" in caught.value.hint
+    assert "auscult[train]" in error.value.hint

@@ -21,24 +21,24 @@ def write_refer(folder: Path, *, pictures: int = 8) -> tuple[Path, Path]:
     refs: list[dict[str, Any]] = []
     coco: dict[str, list[dict[str, Any]]] = {"images": [], "annotations": [], "categories": []}
     coco["categories"] = [{"id": number, "name": f"{colour} box"} for number, colour in enumerate(COLOURS, start=1)]
-    for at in range(pictures):
-        name = f"COCO_train2014_{at:012d}.jpg"
+    for picture_number in range(pictures):
+        name = f"COCO_train2014_{picture_number:012d}.jpg"
         frame = rng.normal(90, 8, (HEIGHT, WIDTH, 3)).clip(0, 255).astype(np.uint8)
         names = rng.permutation(list(COLOURS)).tolist()
         for side, colour in enumerate(names[:2]):
             x, y = int(rng.integers(2, 12)) + 32 * side, int(rng.integers(2, 24))
             frame[y : y + 20, x : x + 16] = COLOURS[colour]
             box = [x, y, x + 16, y, x + 16, y + 20, x, y + 20]
-            number, category = 2 * at + side, [*COLOURS].index(colour) + 1
+            number, category = 2 * picture_number + side, [*COLOURS].index(colour) + 1
             coco["annotations"].append(
-                {"id": number, "image_id": at, "category_id": category, "iscrowd": 0, "segmentation": [box]}
+                {"id": number, "image_id": picture_number, "category_id": category, "iscrowd": 0, "segmentation": [box]}
             )
             sentences = [(f"the {colour} box", True), (f"{colour} thing", True), (f"the {names[2 + side]} box", False)]
             refs.append(
                 {
                     "ref_id": number,
                     "ann_id": number,
-                    "image_id": at,
+                    "image_id": picture_number,
                     "category_id": category,
                     "split": "train",
                     "file_name": name,
@@ -49,7 +49,7 @@ def write_refer(folder: Path, *, pictures: int = 8) -> tuple[Path, Path]:
                     ],
                 }
             )
-        coco["images"].append({"id": at, "file_name": name, "height": HEIGHT, "width": WIDTH})
+        coco["images"].append({"id": picture_number, "file_name": name, "height": HEIGHT, "width": WIDTH})
         write_frame(folder / "train2014" / name, frame)
     data = folder / "rrefcoco"
     data.mkdir(parents=True)
@@ -67,7 +67,7 @@ rate: 3.0e-3
 """
 
 
-def write_settings(path: Path, more: str = "") -> Path:
+def write_settings(path: Path, extra_text: str = "") -> Path:
     """Write settings of a tiny network."""
-    path.write_text(SETTINGS + more)
+    path.write_text(SETTINGS + extra_text)
     return path

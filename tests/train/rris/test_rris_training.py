@@ -71,12 +71,12 @@ def test_the_committed_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("epoch: 3", "epoch"), ("design: {side: 100}", "multiple of 32"), ("rate: fast", "rate"), ("[", "no YAML")],
 )
-def test_settings_that_cannot_be_used_are_named(tmp_path: Path, text: str, said: str) -> None:
+def test_settings_that_cannot_be_used_are_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "own.yaml").write_text(text)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         read_plan(str(tmp_path / "own.yaml"))
     with pytest.raises(UsageError, match="cannot be read"):
         read_plan("papers")
@@ -88,17 +88,18 @@ def test_each_reference_is_shown_once_an_epoch_by_turns_true_and_false(refer: tu
     references, _ = read_references(refer[0], plan, images=refer[1])
     assert len(references) == 16
     feed = Feed(references, plan, seed=3)
-    shown: Counter[tuple[str, bool]] = Counter()
+    times_shown: Counter[tuple[str, bool]] = Counter()
     for number in range(2 * feed.each):
         batch = feed.batch(number)
         assert [mask.any() for mask in batch.truth] == batch.exists.tolist()
-        shown.update(
-            (text.replace("thing", "box"), bool(there)) for text, there in zip(batch.texts, batch.exists, strict=True)
+        times_shown.update(
+            (text.replace("thing", "box"), bool(is_there))
+            for text, is_there in zip(batch.texts, batch.exists, strict=True)
         )
-    assert sum(count for (_, there), count in shown.items() if there) == len(references)
-    assert sum(shown.values()) == 2 * len(references)
-    halves = [feed.batch(1, process=at, processes=2) for at in (0, 1)]
-    pictures = np.concatenate([one.pictures for one in halves])[[0, 2, 1, 3]]
+    assert sum(count for (_, is_there), count in times_shown.items() if is_there) == len(references)
+    assert sum(times_shown.values()) == 2 * len(references)
+    halves = [feed.batch(1, process=process, processes=2) for process in (0, 1)]
+    pictures = np.concatenate([half_batch.pictures for half_batch in halves])[[0, 2, 1, 3]]
     assert np.array_equal(pictures, feed.batch(1).pictures)
 
 
@@ -108,18 +109,18 @@ def test_a_picture_is_shown_with_several_sentences_half_of_them_false(refer: tup
     references, _ = read_references(refer[0], plan, images=refer[1])
     feed = Feed(references, plan, seed=3)
     assert feed.each == 4  # eight pictures, two at once
-    seen = []
+    pictures_seen = []
     for number in range(feed.each):
         batch = feed.batch(number)
         assert batch.exists.tolist() == [True, True, False, False] * 2
         assert batch.of.tolist() == [0, 0, 1, 1]  # both things of each picture
         assert np.array_equal(batch.truth[batch.exists], batch.objects[batch.chosen[batch.exists]])
         assert not batch.truth[~batch.exists].any()
-        for at, text in enumerate(batch.texts):
-            colours = batch.pictures[at // 4][batch.truth[at]]
+        for index, text in enumerate(batch.texts):
+            colours = batch.pictures[index // 4][batch.truth[index]]
             assert not len(colours) or np.abs(np.median(colours, axis=0) - COLOURS[text.split()[-2]]).max() < 30
-        seen += [picture.tobytes() for picture in batch.pictures]
-    assert len(set(seen)) == 8
+        pictures_seen += [picture.tobytes() for picture in batch.pictures]
+    assert len(set(pictures_seen)) == 8
     torch.manual_seed(0)
     trainable = build("refsegformer", plan, ["the red box"] * 2)
     parts = Trainer(trainable, feed, seed=0, steps=4).learn(feed.batch(0))
@@ -140,26 +141,29 @@ def test_a_folder_with_a_file_of_sentences_is_asked_by_them(data: Path) -> None:
     folder, plan = data / "video/dogs-jump", replace(read_plan("small"), split="")
     references, _ = read_references(folder, plan)
     assert references == read_references(folder / "expressions.json", plan)[0]
-    assert [(len(one.true), len(one.false)) for one in references] == [(1, 1), (1, 1), (2, 1)]
+    assert [(len(reference.true), len(reference.false)) for reference in references] == [(1, 1), (1, 1), (2, 1)]
 
 
 def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = replace(options, config=str(write_settings(tmp_path / "named.yaml", "naming_epochs: 3\n")))
-    written = list(recipes.run(options))
-    assert [path.name for path in written][-2:] == ["stem.onnx", "answer.onnx"]  # compared with the network as written
+    paths_written = list(recipes.run(options))
+    assert [path.name for path in paths_written][-2:] == [
+        "stem.onnx",
+        "answer.onnx",
+    ]  # compared with the network as written
     assert read_model(options.out / loop.MODEL).net.design.side == 64
-    whole = losses(options.out)
-    assert [row["step"] for row in whole] == [0, 1, 2, 3]
+    straight_losses = losses(options.out)
+    assert [row["step"] for row in straight_losses] == [0, 1, 2, 3]
 
-    again = replace(options, out=tmp_path / "again")
+    second = replace(options, out=tmp_path / "again")
     learn = Trainer.learn
 
     moments = iter([(NamingTrainer, 2), (Trainer, 3)])
     moment = next(moments)
 
-    def killed(trainer: Trainer, batch: object) -> dict[str, float]:
+    def stop_midway(trainer: Trainer, batch: object) -> dict[str, float]:
         nonlocal moment
         if (type(trainer), trainer.step) == moment:
             moment = next(moments, moment)
@@ -169,15 +173,15 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
     for _ in range(2):
         with monkeypatch.context() as patched:
-            patched.setattr(Trainer, "learn", killed)
+            patched.setattr(Trainer, "learn", stop_midway)
             with pytest.raises(KeyboardInterrupt):
-                list(recipes.run(again))
-    (again.out / LOSSES).write_text((again.out / LOSSES).read_text() + '{"step": 3, "lo')
-    list(recipes.run(again))
-    assert losses(again.out) == whole
-    assert (again.out / loop.NAMING_LOSSES).read_bytes() == (options.out / loop.NAMING_LOSSES).read_bytes()
+                list(recipes.run(second))
+    (second.out / LOSSES).write_text((second.out / LOSSES).read_text() + '{"step": 3, "lo')
+    list(recipes.run(second))
+    assert losses(second.out) == straight_losses
+    assert (second.out / loop.NAMING_LOSSES).read_bytes() == (options.out / loop.NAMING_LOSSES).read_bytes()
     with pytest.raises(InputError, match="seed 0"):
-        list(recipes.run(replace(again, seed=1)))
+        list(recipes.run(replace(second, seed=1)))
 
 
 def test_it_learns_to_draw_and_to_answer_with_nothing(options: TrainOptions, refer: tuple[Path, Path]) -> None:
@@ -186,14 +190,16 @@ def test_it_learns_to_draw_and_to_answer_with_nothing(options: TrainOptions, ref
     references, _ = read_references(refer[0], plan, images=refer[1])
     batch = Feed(references, plan, seed=7).batch(0)
     torch.manual_seed(0)
-    trainable = build("refsegformer", plan, (text for one in references for text in (*one.true, *one.false)))
+    trainable = build(
+        "refsegformer", plan, (text for reference in references for text in (*reference.true, *reference.false))
+    )
     trainer = Trainer(trainable, Feed(references, trainable.plan, seed=0), seed=0, steps=70)
     rows = [trainer.learn(batch) for _ in range(70)]
     assert rows[-1]["loss"] < 0.25 * rows[0]["loss"]
     pictures = torch.from_numpy(batch.pictures).permute(0, 3, 1, 2).float() / 255
     with torch.no_grad():
-        found = trainable.net.eval()(pictures, *trainable.read(batch.texts))
-    masks = predicted(found, (64, 64)).numpy()
+        outputs = trainable.net.eval()(pictures, *trainable.read(batch.texts))
+    masks = predicted(outputs, (64, 64)).numpy()
     assert np.array_equal(masks.any(axis=(1, 2)), batch.exists)
     assert (masks & batch.truth).sum() / (masks | batch.truth).sum() > 0.5
 
@@ -222,8 +228,8 @@ def test_a_mobilenet_begins_with_public_weights_and_rests_where_the_settings_say
     options: TrainOptions, data: Path, tmp_path: Path
 ) -> None:
     weights = data / "weights/tf2_mobilenet_v2_1.0_224_ptq.tflite"
-    more = f"vision: {weights}\nfrozen: [vision.stem, vision.stages.0]\nnaming_epochs: 1\n"
-    settings = write_settings(tmp_path / "mobile.yaml", more)
+    extra_text = f"vision: {weights}\nfrozen: [vision.stem, vision.stages.0]\nnaming_epochs: 1\n"
+    settings = write_settings(tmp_path / "mobile.yaml", extra_text)
     settings.write_text(
         settings.read_text()
         .replace("vision: small", "vision: mobile")
@@ -233,11 +239,11 @@ def test_a_mobilenet_begins_with_public_weights_and_rests_where_the_settings_say
     assert (options.out / loop.NAMING_LOSSES).read_text()
     net = read_model(options.out / loop.MODEL).net
     kernels = read_kernels(weights)
-    same = [
+    same_kernels = [
         np.array_equal(layer.weight.detach().numpy(), kernel)
         for layer, (kernel, _) in zip(net.vision.convolutions(), kernels, strict=False)
     ]
-    assert same == [True] * 9 + [False] * 39
+    assert same_kernels == [True] * 9 + [False] * 39
     assert load_answering(options.out / loop.ONNX).blank == 2
 
 
@@ -253,14 +259,16 @@ def test_the_two_stage_baseline_draws_with_one_network_and_asks_another(options:
     plan = read_plan(options.config)
     torch.manual_seed(0)
     lavt, classifier = (build(name, plan, ["a box", "a box"]) for name in ("lavt", "existence"))
-    read = [one.read(["a box", "what"]) for one in (lavt, classifier)]
-    both = TwoStage(lavt.net, classifier.net).eval()
+    token_inputs = [trainable_.read(["a box", "what"]) for trainable_ in (lavt, classifier)]
+    two_stage = TwoStage(lavt.net, classifier.net).eval()
     with torch.no_grad():
         pictures = torch.rand(2, 3, 64, 64)
-        found = both(pictures, (read[0][0], read[1][0]), (read[0][1], read[1][1]))
-        assert torch.equal(found.existence, classifier.net(pictures, *read[1]).existence)
-        assert torch.equal(found.masks[0], lavt.net(pictures, *read[0]).masks[0])
-    never = found._replace(existence=torch.tensor([-1.0, 1.0]))
+        outputs = two_stage(
+            pictures, (token_inputs[0][0], token_inputs[1][0]), (token_inputs[0][1], token_inputs[1][1])
+        )
+        assert torch.equal(outputs.existence, classifier.net(pictures, *token_inputs[1]).existence)
+        assert torch.equal(outputs.masks[0], lavt.net(pictures, *token_inputs[0]).masks[0])
+    never = outputs._replace(existence=torch.tensor([-1.0, 1.0]))
     assert not predicted(never, (64, 64))[0].any()
 
 
@@ -275,15 +283,15 @@ def test_rounds_of_hard_negatives_with_a_training_between_them(
     stress_negatives(negatives)
     list(recipes.run(replace(options, data=negatives.out, images=None, samples=8)))
     stress_negatives(replace(negatives, hard=f"refsegformer@{options.out}", rounds=2))
-    found = rows(negatives.out / "hard.jsonl")
-    assert {(row["round"], row["model"]) for row in found} == {
+    hard_rows = rows(negatives.out / "hard.jsonl")
+    assert {(row["round"], row["model"]) for row in hard_rows} == {
         (1, "baseline.centre_box.v1"), (2, "trained.refsegformer.v1@out")
     }  # fmt: skip
-    assert all(row["outcome"] != "failed" for row in found)
-    assert len({(row["reference"], row["text"]) for row in found}) == len(found)
-    kept = [row["id"] for row in found if row["outcome"] == "kept"]
+    assert all(row["outcome"] != "failed" for row in hard_rows)
+    assert len({(row["reference"], row["text"]) for row in hard_rows}) == len(hard_rows)
+    kept_ids = [row["id"] for row in hard_rows if row["outcome"] == "kept"]
     items = [row["id"] for row in rows(negatives.out / "items.jsonl") if "hard" in row.get("negative", {})]
-    assert sorted(kept) == sorted(items)
+    assert sorted(kept_ids) == sorted(items)
 
 
 def test_what_cannot_be_trained_is_told(options: TrainOptions) -> None:

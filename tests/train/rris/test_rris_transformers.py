@@ -47,25 +47,25 @@ def test_the_papers_setting_in_small(options: TrainOptions, tmp_path: Path) -> N
         f"vision: {swin}\ntext: {bert}\ndesign: {{side: 64, head_width: 8}}\nbatch: 8\nepochs: 1\ndrop_path: 0.3\n"
         "frozen: [text.model.embeddings]\n"
     )
-    found = {}
-    for name, more in (
+    losses_of = {}
+    for name, extra_text in (
         ("plain", ""),
         ("kept", "checkpointing: true\n"),
         ("half", "checkpointing: true\nprecision: bf16\n"),
     ):
         config = tmp_path / f"{name}.yaml"
-        config.write_text(text + more)
+        config.write_text(text + extra_text)
         list(recipes.run(replace(options, config=str(config), out=tmp_path / name)))
-        found[name] = losses(tmp_path / name)
+        losses_of[name] = losses(tmp_path / name)
         _fresh_accelerator()
-    assert len(found["plain"]) == 2
-    assert found["kept"] == pytest.approx(found["plain"], abs=1e-5)
-    assert found["half"] != found["plain"]
-    assert found["half"] == pytest.approx(found["plain"], rel=0.02)
+    assert len(losses_of["plain"]) == 2
+    assert losses_of["kept"] == pytest.approx(losses_of["plain"], abs=1e-5)
+    assert losses_of["half"] != losses_of["plain"]
+    assert losses_of["half"] == pytest.approx(losses_of["plain"], rel=0.02)
     model = read_model(tmp_path / "half" / loop.MODEL)
-    begun = read_model(tmp_path / "plain" / loop.MODEL)
+    first_model = read_model(tmp_path / "plain" / loop.MODEL)
     frozen = "text.model.embeddings.word_embeddings.weight"
-    assert torch.equal(model.net.state_dict()[frozen], begun.net.state_dict()[frozen])
+    assert torch.equal(model.net.state_dict()[frozen], first_model.net.state_dict()[frozen])
 
 
 def test_clipseg_goes_through_the_same_pipeline(
@@ -79,8 +79,8 @@ def test_clipseg_goes_through_the_same_pipeline(
     assert not capfd.readouterr().err, "the library's bars and notes are kept off"
     assert losses(tmp_path / "out")[-1] < losses(tmp_path / "out")[0]
     before, after = (load_clipseg(path).net.model.state_dict() for path in (folder, tmp_path / "out" / loop.MODEL))
-    moved = {name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])}
-    assert moved == {"decoder"}
+    changed_parts = {name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])}
+    assert changed_parts == {"decoder"}
     model_spec(f"hf.clipseg.v1@{tmp_path / 'out' / loop.MODEL}")
 
 

@@ -77,9 +77,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def written(folder: Path, **more: object) -> Path:
+def plan_file(folder: Path, **fields: object) -> Path:
     path = folder / "plan.yaml"
-    path.write_text(yaml.safe_dump({**_PLAN, "stage": "scores", **more}))
+    path.write_text(yaml.safe_dump({**_PLAN, "stage": "scores", **fields}))
     return path
 
 
@@ -87,11 +87,11 @@ def losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (folder / LOSSES).read_text().splitlines()]
 
 
-def plan_of(**more: object) -> SajPlan:
-    return SajPlan(**{**_PLAN, "stage": "scores", **more, "design": SajDesign(**_DESIGN)})  # type: ignore[arg-type]
+def plan_of(**fields: object) -> SajPlan:
+    return SajPlan(**{**_PLAN, "stage": "scores", **fields, "design": SajDesign(**_DESIGN)})  # type: ignore[arg-type]
 
 
-def listed(path: Path, plan: SajPlan) -> Listed:
+def listed_set(path: Path, plan: SajPlan) -> Listed:
     return Listed(read_items(path, plan), plan)
 
 
@@ -101,63 +101,63 @@ def feed(plan: SajPlan, source: Source) -> SajFeed:
 
 def test_batches_are_as_large_as_said_and_balanced(source: Path) -> None:
     plan = plan_of(tokens=400, parts=2)
-    made = feed(plan, listed(source, plan))
-    drawn: Counter[tuple[str, float]] = Counter()
+    feed_ = feed(plan, listed_set(source, plan))
+    n_by_score: Counter[tuple[str, float]] = Counter()
     for number in range(8):
-        parts = made.batch(number)
-        sizes = [int(2 * (-(-one.batch.samples // made.reader.steps)).sum()) for one in parts]
+        parts = feed_.batch(number)
+        sizes = [int(2 * (-(-part.batch.samples // feed_.reader.steps)).sum()) for part in parts]
         assert len(parts) == 2
         assert all(150 < size <= 200 for size in sizes)
-        other = [made.batch(number, process=at, processes=2) for at in range(2)]
-        assert [int(part[0].batch.samples.sum()) for part in other] == [int(one.batch.samples.sum()) for one in parts]
-        drawn.update(float(score) for one in parts for score in one.truth["overall"])  # type: ignore[arg-type]
-    assert set(drawn) == {1.0, 2.0, 3.0, 4.0, 5.0}
-    assert max(drawn.values()) < 2 * min(drawn.values())
+        other = [feed_.batch(number, process=process, processes=2) for process in range(2)]
+        assert [int(part[0].batch.samples.sum()) for part in other] == [int(part.batch.samples.sum()) for part in parts]
+        n_by_score.update(float(score) for part in parts for score in part.truth["overall"])  # type: ignore[arg-type]
+    assert set(n_by_score) == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert max(n_by_score.values()) < 2 * min(n_by_score.values())
     assert {item.id for item in read_items(source, plan)} == set(map(str, range(30)))
 
 
 def test_domains_are_drawn_as_they_weigh(source: Path) -> None:
     plan = plan_of(domains={"speech": 0.0, "music": 1.0, "sound": 4.0})
-    drawn = Counter(
-        ["speech", "music", "sound"][int(one.case.id) % 3]
-        for one in islice(listed(source, plan).examples(generator(0, "domains")), 60)
+    n_by_domain = Counter(
+        ["speech", "music", "sound"][int(example.case.id) % 3]
+        for example in islice(listed_set(source, plan).examples(generator(0, "domains")), 60)
     )
-    assert drawn["speech"] == 0
-    assert drawn["sound"] > 2 * drawn["music"] > 0
+    assert n_by_domain["speech"] == 0
+    assert n_by_domain["sound"] > 2 * n_by_domain["music"] > 0
 
 
 def test_alignment_shows_the_target_or_another_source_of_its_mixture(source: Path) -> None:
     plan = plan_of(stage="alignment")
-    found = list(islice(listed(source, plan).examples(generator(0, "alignment")), 16))
-    for one in found:
-        spectrum = np.abs(np.fft.rfft(one.output[0])) ** 2
-        assert (spectrum.max() / spectrum.sum() > 0.2) == one.follows  # a hum has a line, and noise has none
-    assert 3 < sum(one.follows for one in found) < 13
+    examples = list(islice(listed_set(source, plan).examples(generator(0, "alignment")), 16))
+    for example in examples:
+        spectrum = np.abs(np.fft.rfft(example.output[0])) ** 2
+        assert (spectrum.max() / spectrum.sum() > 0.2) == example.follows  # a hum has a line, and noise has none
+    assert 3 < sum(example.follows for example in examples) < 13
 
 
 @pytest.mark.parametrize("stage", ["alignment", pytest.param("scores", marks=pytest.mark.slow)])
 def test_generated_batches_follow_from_seed_and_number(stage: str) -> None:
     plan = plan_of(stage=stage, tokens=500, parts=1)
-    one, same, other = (feed(plan, Made(plan)).batch(number)[0] for number in (0, 0, 1))
-    assert torch.equal(one.batch.outputs, same.batch.outputs)
-    assert one.batch.outputs.shape != other.batch.outputs.shape
-    assert len(one.batch.mixtures) < len(one.batch)  # outputs of one mixture share it
-    assert not one.truth["overall"].isnan().any()
+    first, same_batch, other = (feed(plan, Made(plan)).batch(number)[0] for number in (0, 0, 1))
+    assert torch.equal(first.batch.outputs, same_batch.batch.outputs)
+    assert first.batch.outputs.shape != other.batch.outputs.shape
+    assert len(first.batch.mixtures) < len(first.batch)  # outputs of one mixture share it
+    assert not first.truth["overall"].isnan().any()
     if stage == "alignment":
-        assert 0 < float(torch.cat([one.follows, other.follows]).mean()) < 1
+        assert 0 < float(torch.cat([first.follows, other.follows]).mean()) < 1
 
 
 def test_an_axis_that_is_switched_off_has_no_loss(source: Path) -> None:
-    kept = ("recall", "difficulty_counting", "difficulty_loudness")
+    kept_axes = ("recall", "difficulty_counting", "difficulty_loudness")
     plan = plan_of()
-    made = feed(plan, listed(source, plan))
-    design = SajDesign(**{**_DESIGN, "axes": kept})  # type: ignore[arg-type]
+    feed_ = feed(plan, listed_set(source, plan))
+    design = SajDesign(**{**_DESIGN, "axes": kept_axes})  # type: ignore[arg-type]
     net, _ = begin(design, texts=["humming"])
-    losses_of = SajTrainer(net, made, plan, seed=0).losses(made.part(0, 0))
-    found = {name: loss.item() for name, loss in losses_of.items()}
-    assert set(found) == {"loss", *kept}
-    assert found["difficulty_loudness"] == 0.0  # its truth is not known
-    assert found["loss"] == pytest.approx(sum(found[axis] for axis in kept) / 3)
+    losses_of = SajTrainer(net, feed_, plan, seed=0).losses(feed_.part(0, 0))
+    loss_values = {name: loss.item() for name, loss in losses_of.items()}
+    assert set(loss_values) == {"loss", *kept_axes}
+    assert loss_values["difficulty_loudness"] == 0.0  # its truth is not known
+    assert loss_values["loss"] == pytest.approx(sum(loss_values[axis] for axis in kept_axes) / 3)
 
 
 def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
@@ -170,18 +170,18 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     monkeypatch.setattr("auscult.train.saj.loop.read_plans", lambda _: [read_plans(str(path))[0] for path in
                                                                         plans.values()])  # fmt: skip
     options = TrainOptions(name="saj", out=first, data=source, threads=1, workers=0)
-    done = list(recipes.run(options))
+    paths = list(recipes.run(options))
     assert [len(losses(first / stage)) for stage in plans] == [4, 6]
     assert losses(first / "scores")[-1] < losses(first / "scores")[0]
     learn = SajTrainer.learn
 
-    def killed(trainer: SajTrainer, batch: object) -> dict[str, float]:
+    def stop_midway(trainer: SajTrainer, batch: object) -> dict[str, float]:
         if trainer.plan.stage == "scores" and trainer.step == 3:
             raise KeyboardInterrupt
         return learn(trainer, batch)  # type: ignore[arg-type]
 
     monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
-    monkeypatch.setattr(SajTrainer, "learn", killed)
+    monkeypatch.setattr(SajTrainer, "learn", stop_midway)
     with pytest.raises(KeyboardInterrupt):
         list(recipes.run(replace(options, out=second)))
     monkeypatch.setattr(SajTrainer, "learn", learn)
@@ -189,7 +189,7 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     assert [losses(second / stage) for stage in plans] == [losses(first / stage) for stage in plans]
     name = "model/model.safetensors"
     assert (second / name).read_bytes() == (first / name).read_bytes()
-    assert {path.name for path in done} >= {"plan.json", "design.json", "model.safetensors"}
+    assert {path.name for path in paths} >= {"plan.json", "design.json", "model.safetensors"}
     with pytest.raises(InputError, match="other settings: seed"):
         list(recipes.run(replace(options, seed=5)))
     judge = load_sound_judge(f"saj@{first / 'model'}")
@@ -199,7 +199,7 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
 
 
 def test_intervals_are_not_told_of_other_sounds_where_too_few_are_left(source: Path, tmp_path: Path) -> None:
-    options = TrainOptions(name="saj", out=tmp_path / "out", data=source, config=str(written(tmp_path, updates=1)),
+    options = TrainOptions(name="saj", out=tmp_path / "out", data=source, config=str(plan_file(tmp_path, updates=1)),
                            threads=1, workers=0)  # fmt: skip
     list(recipes.run(options))
     assert (tmp_path / "out/model/design.json").exists()
@@ -210,7 +210,7 @@ def test_intervals_are_not_told_of_other_sounds_where_too_few_are_left(source: P
 def test_without_data_it_learns_from_generated_sounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.train.saj.loop._CALIBRATED_MOST", 24)
     monkeypatch.setattr("auscult.train.saj.loop._SCALED_ON", 8)
-    config = written(tmp_path, updates=2, tokens=300)
+    config = plan_file(tmp_path, updates=2, tokens=300)
     list(recipes.run(TrainOptions(name="saj", out=tmp_path / "out", config=str(config), threads=1, workers=0)))
     assert len(losses(tmp_path / "out/scores")) == 2
     calibration = json.loads((tmp_path / "out/model/calibration.json").read_text())
@@ -239,15 +239,15 @@ def test_committed_settings_are_those_of_the_paper_and_sizes_are_two_stages() ->
 
 def test_wrong_settings_are_named(source: Path, tmp_path: Path) -> None:
     options = TrainOptions(name="saj", out=tmp_path / "out", data=source, threads=1, workers=0)
-    for change, said in (
+    for change, message in (
         ({"design": {**_DESIGN, "axes": []}}, "no head"),
         ({"prompts": ["picture"]}, "prompts"),
         ({"domains": {"birds": 1.0}}, "birds"),
         ({"tokenz": 1}, "tokenz"),
         ({"parts": 0}, "parts"),
     ):
-        with pytest.raises(UsageError, match=said):
-            list(recipes.run(replace(options, config=str(written(tmp_path, **change)))))
+        with pytest.raises(UsageError, match=message):
+            list(recipes.run(replace(options, config=str(plan_file(tmp_path, **change)))))
     (tmp_path / "items.jsonl").write_text(json.dumps({"id": "a", "mixture": "a.wav", "text": "dog"}))
     with pytest.raises(UsageError, match="nothing to learn scores"):
-        list(recipes.run(replace(options, data=tmp_path, config=str(written(tmp_path)))))
+        list(recipes.run(replace(options, data=tmp_path, config=str(plan_file(tmp_path)))))

@@ -27,25 +27,25 @@ def _rows(count: int, *, seed: int, noise: float = 0.3) -> Doubles:
 def test_it_learns_bends_and_products_and_holds_nine_of_ten() -> None:
     model = fitted(_rows(2000, seed=1), _rows(800, seed=2), spans=True)
     fresh = _rows(2000, seed=3)[1::2]
-    found = model.intervals(fresh[:, :13])
+    intervals = model.intervals(fresh[:, :13])
     true = fresh[:, 13:17]
-    assert np.corrcoef(found[:, 3, 0], true[:, 3])[0, 1] > 0.85
-    assert 0.86 < ((found[..., 1] <= true) & (true <= found[..., 2])).mean() < 0.94
+    assert np.corrcoef(intervals[:, 3, 0], true[:, 3])[0, 1] > 0.85
+    assert 0.86 < ((intervals[..., 1] <= true) & (true <= intervals[..., 2])).mean() < 0.94
     assert np.corrcoef(model.hard(fresh[:, 30:38])[:, 0], fresh[:, 38])[0, 1] > 0.9
 
 
 def test_without_spans_all_rows_count_and_their_features_are_not_read() -> None:
-    train, held = _rows(1000, seed=1), _rows(400, seed=2)
-    model = fitted(train, held, spans=False)
+    train, calibration_rows = _rows(1000, seed=1), _rows(400, seed=2)
+    model = fitted(train, calibration_rows, spans=False)
     assert model.scores.mean.size == 10
     train[:, 10:13] = 7.0
-    held[:, 10:13] = 7.0
-    assert np.array_equal(fitted(train, held, spans=False).scores.weights, model.scores.weights)
+    calibration_rows[:, 10:13] = 7.0
+    assert np.array_equal(fitted(train, calibration_rows, spans=False).scores.weights, model.scores.weights)
 
 
 def test_what_is_written_is_read_back() -> None:
     model = fitted(_rows(400, seed=1), _rows(200, seed=2), spans=True)
-    again = model_of(json.loads(json.dumps(model_json(model))))
+    reloaded = model_of(json.loads(json.dumps(model_json(model))))
     values = _rows(50, seed=3)[1::2, :13]
-    assert np.allclose(again.intervals(values), model.intervals(values), atol=1e-3)
-    assert np.allclose(again.novelty(values), model.novelty(values), atol=1e-3)
+    assert np.allclose(reloaded.intervals(values), model.intervals(values), atol=1e-3)
+    assert np.allclose(reloaded.novelty(values), model.novelty(values), atol=1e-3)

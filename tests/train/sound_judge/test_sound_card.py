@@ -48,12 +48,12 @@ def samples() -> list[SoundSample]:
 def test_a_row_has_what_is_said_with_each_subset_of_the_prompts(samples: list[SoundSample]) -> None:
     rows = list(cards.measure([JUDGE], samples, subsets=cards.SUBSETS))
     assert [row["id"] for row in rows] == [sample.id for sample in samples]
-    said = rows[0]["said"][JUDGE.name]
-    assert {"none", "text", "spans", "text+spans"} <= set(said)
-    assert said["text"] == said["none"]  # it reads no words
-    assert said["spans"] != said["none"]
+    said_with = rows[0]["said"][JUDGE.name]
+    assert {"none", "text", "spans", "text+spans"} <= set(said_with)
+    assert said_with["text"] == said_with["none"]  # it reads no words
+    assert said_with["spans"] != said_with["none"]
     alone = JUDGE(samples[0].case, samples[0].separated)
-    assert said["text+spans"]["overall"] == pytest.approx([alone.overall, alone.overall_low, alone.overall_high])
+    assert said_with["text+spans"]["overall"] == pytest.approx([alone.overall, alone.overall_low, alone.overall_high])
 
 
 def test_a_case_is_asked_with_what_it_has() -> None:
@@ -65,11 +65,11 @@ def test_a_case_is_asked_with_what_it_has() -> None:
 
 
 def test_probes_come_from_best_to_worst_on_one_mixture() -> None:
-    found = list(cards.probes(None, numbers=range(3), seed=0))
-    assert [sample.kind for sample in found[:5]] == list(cards.PROBES)
-    assert len({id(sample.case) for sample in found[:5]}) == 1
-    assert found[1].separated is found[1].case.mixture
-    assert not found[2].separated.any()
+    probes_ = list(cards.probes(None, numbers=range(3), seed=0))
+    assert [sample.kind for sample in probes_[:5]] == list(cards.PROBES)
+    assert len({id(sample.case) for sample in probes_[:5]}) == 1
+    assert probes_[1].separated is probes_[1].case.mixture
+    assert not probes_[2].separated.any()
 
 
 def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
@@ -77,8 +77,8 @@ def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
     rng = generator(3, name)
     for number in range(count):
         truth = rng.uniform(1, 5, 4)
-        said = np.clip(right * truth + (1 - right) * rng.uniform(1, 5, 4), 1, 5)
-        ends = {axis: [float(one), 1.0, 5.0] for axis, one in zip(PERFORMANCE, said, strict=True)}
+        estimates = np.clip(right * truth + (1 - right) * rng.uniform(1, 5, 4), 1, 5)
+        ends = {axis: [float(estimate), 1.0, 5.0] for axis, estimate in zip(PERFORMANCE, estimates, strict=True)}
         yield {
             "id": f"s0-{number // 4:05d}-{number % 4}", "kind": "leakage", "severity": 2.0, "label": "dog",
             "domain": "sound", "seen": True, "cluster": f"c{number // 4}", "family": "", "aligned": True,
@@ -92,19 +92,21 @@ def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
 def _card(right: float) -> tuple[Card, str]:
     rows = {name: list(_rows(name, 48, right=right)) for name in ("made", "other", "known")} | {"real": []}
     rows["probes"] = [{**row, "kind": kind} for row in rows["made"][:10] for kind in cards.PROBES]
-    found = cards.card_of_rows(Guess(), rows, many=["dog"], seed=0)
-    return found, page(found, before=cards.before(found, rows))
+    card = cards.card_of_rows(Guess(), rows, many=["dog"], seed=0)
+    return card, page(card, before=cards.before(card, rows))
 
 
 def _number(card: Card, metric: str, row: str = Guess.name) -> Result:
-    return next(one for one in card.results if (one.set, one.row, one.metric) == ("seen", row, metric))
+    return next(
+        result_ for result_ in card.results if (result_.set, result_.row, result_.metric) == ("seen", row, metric)
+    )
 
 
 def test_a_judge_at_chance_is_called_so_in_red() -> None:
     card, text = _card(0.0)
-    found = _number(card, "pearson.overall")
-    assert found.low is not None
-    assert found.low < 0
+    result_ = _number(card, "pearson.overall")
+    assert result_.low is not None
+    assert result_.low < 0
     red = next(line for line in text.splitlines() if '<b style="color:#c00">at chance</b>: seen:' in line)
     assert "overall" in red
 
@@ -117,8 +119,8 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
     assert (_number(card, "rmse.overall", "constant").value or 0) > (_number(card, "rmse.overall").value or 9) + 0.5
     ahead = _number(card, "behind.overall", cards.BESIDE)
     assert (ahead.low or 0) > 0.5
-    both = [_number(card, "pearson.overall", row).value or 0.0 for row in (Guess.name, cards.BESIDE)]
-    assert ahead.value == pytest.approx(both[0] - both[1], abs=2e-4)
+    two_values = [_number(card, "pearson.overall", row).value or 0.0 for row in (Guess.name, cards.BESIDE)]
+    assert ahead.value == pytest.approx(two_values[0] - two_values[1], abs=2e-4)
     assert "near-circular" in _number(card, "pearson.overall", cards.CIRCULAR).row
     assert card_of(card.as_json()) == card
     worst = text[text.index("## The worst misjudged") :]
@@ -127,12 +129,12 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
 
 
 def test_neither_training_nor_calibration_hears_what_is_measured(data: Path) -> None:
-    train, held, test = (real_items(data, part=part) for part in ("train", "calibration", "test"))
-    assert min(map(len, (train, held, test))) > 20
-    for item in (*train, *held):
+    train, calibration_items, test = (real_items(data, part=part) for part in ("train", "calibration", "test"))
+    assert min(map(len, (train, calibration_items, test))) > 20
+    for item in (*train, *calibration_items):
         assert item.family not in KEPT_BACK
         assert not item.mixture.parent.name.startswith(NOT_FREE)
-    clusters = [{item.cluster for item in part} for part in (train, held)]
+    clusters = [{item.cluster for item in part} for part in (train, calibration_items)]
     clusters.append({item.cluster for item in test if item.family not in KEPT_BACK})
     assert len(set().union(*clusters)) == sum(map(len, clusters))
     catalogue = open_material(data)
@@ -148,22 +150,27 @@ def test_neither_training_nor_calibration_hears_what_is_measured(data: Path) -> 
 @pytest.mark.timeout(600)
 def test_measuring_real_outputs_again_reproduces_the_card(data: Path) -> None:
     card = load_card(JUDGE.name)
-    known = [{"scores": next(iter(card.constants.values()))}]
+    known_rows = [{"scores": next(iter(card.constants.values()))}]
     rows = list(cards.measure([JUDGE], real_samples(data, part="test"), subsets=(cards.ALL,)))
-    collections = {"real": rows, "known": known, "made": [], "other": [], "probes": []}
-    again = {
-        (one.set, one.row, one.metric): one for one in cards.card_of_rows(JUDGE, collections, many=(), seed=0).results
+    collections = {"real": rows, "known": known_rows, "made": [], "other": [], "probes": []}
+    measured_again = {
+        (result_.set, result_.row, result_.metric): result_
+        for result_ in cards.card_of_rows(JUDGE, collections, many=(), seed=0).results
     }
-    shipped = {(one.set, one.row, one.metric): one for one in card.results if one.set.startswith("real")}
-    assert again.keys() == shipped.keys()
-    for key, one in shipped.items():
-        assert again[key].n == one.n, key
-        assert again[key].value == pytest.approx(one.value, abs=0.01), key
+    shipped = {
+        (result_.set, result_.row, result_.metric): result_
+        for result_ in card.results
+        if result_.set.startswith("real")
+    }
+    assert measured_again.keys() == shipped.keys()
+    for key, result_ in shipped.items():
+        assert measured_again[key].n == result_.n, key
+        assert measured_again[key].value == pytest.approx(result_.value, abs=0.01), key
 
 
 def test_the_page_of_sound_cues_is_its_card() -> None:
     text = (Path(__file__).parents[3] / "docs" / "cards" / f"{JUDGE.name}.md").read_text(encoding="utf-8")
     card = load_card(JUDGE.name)
     for name in card.sets:
-        assert table([one for one in card.results if one.set == name]) in text, name
+        assert table([result_ for result_ in card.results if result_.set == name]) in text, name
     assert "## Sanity probes" in text
