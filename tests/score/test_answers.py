@@ -55,13 +55,14 @@ def test_where_no_class_is_right_counting_is_nothing_and_a_zero_names_nothing():
 )
 def test_what_the_release_does_to_counts(score, variant, prediction, truth, rmse):
     others = ([{"dog": 1}], [{"dog": 1}])  # so that the semantic half is not 0
-    paper, changed, release = (
-        score([prediction, *others[0]], [truth, *others[1]], variant=one) for one in ("paper", variant, "AVI-Bench")
+    paper, changed_score, release = (
+        score([prediction, *others[0]], [truth, *others[1]], variant=variant_)
+        for variant_ in ("paper", variant, "AVI-Bench")
     )
-    half = math.sqrt(2)
-    assert (paper.parts["rmse"] * half, changed.parts["rmse"] * half) == (close(rmse[0]), close(rmse[1]))
-    assert release.value == changed.value > paper.value
-    assert f"variant:{variant}" in str(changed.signature)
+    root_two = math.sqrt(2)
+    assert (paper.parts["rmse"] * root_two, changed_score.parts["rmse"] * root_two) == (close(rmse[0]), close(rmse[1]))
+    assert release.value == changed_score.value > paper.value
+    assert f"variant:{variant}" in str(changed_score.signature)
 
 
 def test_avl_by_hand():
@@ -82,8 +83,8 @@ def test_what_the_release_does_to_boxes():
     truth = SoundingBoxes(**PICTURE, boxes=[("a", (0, 0, 50, 50))])
     right, thousandths = [("a", (0, 0, 0.5, 0.5))], [("a", (0, 0, 500, 500))]
     assert 1 - avl([right], [truth], variant="divisor").value == pytest.approx(0.7e-5, rel=1e-3)
-    nothing = avl([SILENT], [truth])
-    assert nothing.value == close(0.3 * (1 - math.tanh(1)))
+    silent_score = avl([SILENT], [truth])
+    assert silent_score.value == close(0.3 * (1 - math.tanh(1)))
     assert avl([SILENT], [truth], variant="free_unparsed").value == close(0.3)  # a reward of 0.228
     assert avl([thousandths], [truth]).value == close(0.3 + 0.7e-6)  # Eq. 23: a box that covers all is a match
     assert avl([thousandths], [truth], variant="guessed_scale").value == 1
@@ -96,23 +97,25 @@ def test_what_the_release_does_to_boxes():
 
 def test_the_profile_says_how_boxes_are_given():
     box = (10.0, 20.0, 60.0, 40.0)
-    for convention, told in (
+    for convention, box_given in (
         (PROMPTED, (0.1, 0.2, 0.6, 0.4)),
         (BoxConvention("yxyx", "thousandths"), (200, 100, 400, 600)),
         (BoxConvention("xywh", "pixels"), (10, 20, 50, 20)),
     ):
-        score = avl([[("a", told)]], [SoundingBoxes(**PICTURE, boxes=[("a", box)])], convention=convention)
+        score = avl([[("a", box_given)]], [SoundingBoxes(**PICTURE, boxes=[("a", box)])], convention=convention)
         assert score.value == close(1)
         assert f"boxes:{convention}" in str(score.signature)
 
 
 def test_avlg_by_hand():
     """Frames .5 (half the box), 1 (none on none), 0 (none on a box), 0 (a box on none); videos 1.5 / 4 and 1."""
-    whole, half = (0, 0, 50, 50), (0, 0, 0.5, 0.25)
-    truths = [FrameBoxes(**PICTURE, boxes=(whole, None, whole, None)), FrameBoxes(**PICTURE, boxes=(None,))]
-    assert avlg([(half, None, None, half), (None,)], truths).value == close((1.5 / 4 + 1) / 2)
+    true_box, half_box = (0, 0, 50, 50), (0, 0, 0.5, 0.25)
+    truths = [FrameBoxes(**PICTURE, boxes=(true_box, None, true_box, None)), FrameBoxes(**PICTURE, boxes=(None,))]
+    assert avlg([(half_box, None, None, half_box), (None,)], truths).value == close((1.5 / 4 + 1) / 2)
     assert avlg([SILENT, (None,)], truths).value == 0.5
-    assert avlg([(half,), (None, half)], truths).value == close((2.5 / 4 + 1) / 2)  # what is not answered is missing
+    assert avlg([(half_box,), (None, half_box)], truths).value == close(
+        (2.5 / 4 + 1) / 2
+    )  # what is not answered is missing
 
 
 def test_retrieval_by_hand():
@@ -125,16 +128,16 @@ def test_retrieval_by_hand():
 
 def test_what_the_release_does_to_an_order():
     given_lists, truths = [(5, 1), (3, 0)], [(5,), (3,)]
-    paper, release = (retrieval(given_lists, truths, variant=one) for one in ("paper", "AVI-Bench"))
+    paper, release = (retrieval(given_lists, truths, variant=variant_) for variant_ in ("paper", "AVI-Bench"))
     assert (paper.parts["r1"], release.parts["r1"]) == (1, 0)
     assert paper.value - release.value == close(0.25)
     assert retrieval(given_lists, truths, variant="sorted").value == release.value
 
 
 def test_the_repeat_penalty_begins_at_four_in_five_and_cannot_fall_below_it():
-    def penalty(different, of):
-        lists = [(number,) for number in range(different)] + [(0,)] * (of - different)
-        return retrieval(lists, [(0,)] * of).parts["penalty"]
+    def penalty(different, n_lists):
+        lists = [(number,) for number in range(different)] + [(0,)] * (n_lists - different)
+        return retrieval(lists, [(0,)] * n_lists).parts["penalty"]
 
     assert penalty(4, 20) == 1
     assert penalty(2, 20) == close(0.9)
@@ -172,11 +175,11 @@ def test_failed_enters_nothing_and_unparsed_is_wrong_or_skipped():
     assert (wrong.value, wrong.n, wrong.failed, wrong.unparsed) == (close(1 / 3), 3, 1, 1)
     assert (skipped.value, skipped.n, skipped.failed, skipped.unparsed) == (0.5, 2, 1, 1)  # the release: .167 more
     assert wrong.kept == (0, 2, 3)
-    dropped = Undefined("300 characters or more", {"skip": True})
-    assert full_match(["yes", dropped], truths[:2]).value == 1
-    nothing = full_match([FAILED], ["yes"])
-    assert isinstance(nothing, Undefined)
-    assert nothing.detail == {"failed": 1, "unparsed": 0}
+    dropped_reply = Undefined("300 characters or more", {"skip": True})
+    assert full_match(["yes", dropped_reply], truths[:2]).value == 1
+    outcome = full_match([FAILED], ["yes"])
+    assert isinstance(outcome, Undefined)
+    assert outcome.detail == {"failed": 1, "unparsed": 0}
 
 
 @pytest.mark.parametrize(
@@ -242,6 +245,6 @@ def test_a_draw_of_the_same_samples_scores_like_those_samples():
     predictions, truths = [{"a": 2}, {"b": 1}, {"a": 1, "b": 4}], [{"a": 1}, {"a": 3}, {"a": 1, "b": 9}]
     score = vmic(predictions, truths)
     weights = np.array([[1.0, 1, 1], [2, 0, 1], [0, 0, 3]])
-    drawn = [[0, 1, 2], [0, 0, 2], [2, 2, 2]]
-    direct = [vmic([predictions[at] for at in draw], [truths[at] for at in draw]).value for draw in drawn]
+    draws_ = [[0, 1, 2], [0, 0, 2], [2, 2, 2]]
+    direct = [vmic([predictions[index] for index in draw], [truths[index] for index in draw]).value for draw in draws_]
     assert score.resampled(weights) == pytest.approx(direct)

@@ -20,91 +20,91 @@ Masks = NDArray[np.bool_]
 
 def masks(seed: int, *, frames: int = 4, empty: tuple[int, ...] = ()) -> Masks:
     rng = np.random.default_rng(seed)
-    drawn = np.zeros((frames, 24, 32), bool)
+    random_masks = np.zeros((frames, 24, 32), bool)
     for frame in range(frames):
         if frame not in empty:
             y, x, high, wide = rng.integers(0, 12), rng.integers(0, 16), rng.integers(3, 12), rng.integers(3, 16)
-            drawn[frame, y : y + high, x : x + wide] = True
-    return drawn
+            random_masks[frame, y : y + high, x : x + wide] = True
+    return random_masks
 
 
-def value(told: object) -> float:
-    assert isinstance(told, Scored)
-    return float(told.value)
+def value(outcome: object) -> float:
+    assert isinstance(outcome, Scored)
+    return float(outcome.value)
 
 
 def plain_j(prediction: Masks, truth: Masks) -> float:
-    told = []
-    for one, other in zip(prediction.tolist(), truth.tolist(), strict=True):
-        pairs = [(a, b) for row, true in zip(one, other, strict=True) for a, b in zip(row, true, strict=True)]
+    values = []
+    for frame, other in zip(prediction.tolist(), truth.tolist(), strict=True):
+        pairs = [(a, b) for row, true in zip(frame, other, strict=True) for a, b in zip(row, true, strict=True)]
         if not any(b for _, b in pairs):
-            told.append(sum(not a for a, _ in pairs) / len(pairs))
+            values.append(sum(not a for a, _ in pairs) / len(pairs))
         else:
-            told.append(sum(a and b for a, b in pairs) / sum(a or b for a, b in pairs))
-    return sum(told) / len(told)
+            values.append(sum(a and b for a, b in pairs) / sum(a or b for a, b in pairs))
+    return sum(values) / len(values)
 
 
 def plain_f_region(prediction: Masks, truth: Masks) -> float | None:
-    told = []
-    for one, other in zip(prediction, truth, strict=True):
+    values = []
+    for frame, other in zip(prediction, truth, strict=True):
         if other.sum() == 0:
             continue
-        hits = float((one * other).sum())
+        hits = float((frame * other).sum())
         if hits == 0:
-            told.append(0.0)
+            values.append(0.0)
             continue
-        precision, recall = hits / float(one.sum()), hits / float(other.sum())
-        told.append(1.3 * precision * recall / (0.3 * precision + recall))
-    return sum(told) / len(told) if told else None
+        precision, recall = hits / float(frame.sum()), hits / float(other.sum())
+        values.append(1.3 * precision * recall / (0.3 * precision + recall))
+    return sum(values) / len(values) if values else None
 
 
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10_000), hidden=st.sets(st.integers(0, 3)), silent=st.sets(st.integers(0, 3)))
 def test_agrees_with_loops(seed: int, hidden: set[int], silent: set[int]) -> None:
     prediction, truth = masks(seed, empty=tuple(hidden)), masks(seed + 1, empty=tuple(silent))
-    told = avs_scores(prediction, truth)
-    assert value(told["J"]) == pytest.approx(plain_j(prediction, truth), abs=1e-6)
-    frames = [boundary_f(one, other).value for one, other in zip(prediction, truth, strict=True)]
-    assert value(told["F_contour"]) == pytest.approx(math.fsum(frames) / 4)
+    outcomes = avs_scores(prediction, truth)
+    assert value(outcomes["J"]) == pytest.approx(plain_j(prediction, truth), abs=1e-6)
+    frames = [boundary_f(frame, other).value for frame, other in zip(prediction, truth, strict=True)]
+    assert value(outcomes["F_contour"]) == pytest.approx(math.fsum(frames) / 4)
     expected = plain_f_region(prediction, truth)
     if expected is None:
-        assert isinstance(told["F_region"], Undefined)
+        assert isinstance(outcomes["F_region"], Undefined)
     else:
-        assert value(told["F_region"]) == pytest.approx(expected, abs=1e-9)
+        assert value(outcomes["F_region"]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_three_names_each_signed_apart() -> None:
-    told = avs_scores(masks(1), masks(2))
-    assert tuple(told) == AVS_METRICS == ("J", "F_contour", "F_region")
-    signatures = {str(one.signature) for one in told.values() if isinstance(one, Scored)}
+    outcomes = avs_scores(masks(1), masks(2))
+    assert tuple(outcomes) == AVS_METRICS == ("J", "F_contour", "F_region")
+    signatures = {str(outcome.signature) for outcome in outcomes.values() if isinstance(outcome, Scored)}
     assert len(signatures) == 3
-    assert any("beta2:0.3" in one and "none: bool masks" in one for one in signatures)
-    assert any("background share" in one for one in signatures)
+    assert any("beta2:0.3" in signature and "none: bool masks" in signature for signature in signatures)
+    assert any("background share" in signature for signature in signatures)
 
 
 def test_silence_is_scored_by_the_ground_left_alone() -> None:
-    nothing = np.zeros((2, 10, 10), bool)
-    quarter = nothing.copy()
+    empty_masks = np.zeros((2, 10, 10), bool)
+    quarter = empty_masks.copy()
     quarter[:, :5, :5] = True
-    assert value(avs_scores(nothing, nothing)["J"]) == 1.0
-    assert value(avs_scores(quarter, nothing)["J"]) == pytest.approx(0.75)
-    assert value(avs_scores(quarter, nothing)["F_contour"]) == 0.0
-    assert avs_scores(quarter, nothing)["F_region"] == Undefined("nothing sounds that is seen")
+    assert value(avs_scores(empty_masks, empty_masks)["J"]) == 1.0
+    assert value(avs_scores(quarter, empty_masks)["J"]) == pytest.approx(0.75)
+    assert value(avs_scores(quarter, empty_masks)["F_contour"]) == 0.0
+    assert avs_scores(quarter, empty_masks)["F_region"] == Undefined("nothing sounds that is seen")
 
 
 def test_precision_counts_more_than_recall() -> None:
     truth = np.zeros((1, 20, 20), bool)
     truth[0, 5:15, 5:15] = True
-    half, double = truth.copy(), truth.copy()
-    half[0, 10:] = False
+    half_mask, double = truth.copy(), truth.copy()
+    half_mask[0, 10:] = False
     double[0, 5:15, 0:20] = True
-    assert value(avs_scores(half, truth)["F_region"]) > value(avs_scores(double, truth)["F_region"])
-    assert value(avs_scores(half, truth)["J"]) == pytest.approx(value(avs_scores(double, truth)["J"]), abs=1e-6)
+    assert value(avs_scores(half_mask, truth)["F_region"]) > value(avs_scores(double, truth)["F_region"])
+    assert value(avs_scores(half_mask, truth)["J"]) == pytest.approx(value(avs_scores(double, truth)["J"]), abs=1e-6)
 
 
 def test_no_frame_is_no_number() -> None:
-    nothing = np.zeros((0, 8, 8), bool)
-    assert all(one == Undefined("no frames") for one in avs_scores(nothing, nothing).values())
+    no_frames = np.zeros((0, 8, 8), bool)
+    assert all(outcome == Undefined("no frames") for outcome in avs_scores(no_frames, no_frames).values())
 
 
 @pytest.mark.parametrize(

@@ -102,17 +102,17 @@ def test_meteor_by_hand():
 
 
 def test_synonyms_are_matched_where_there_are_any():
-    near = {"hound": {"dog", "cur"}}
+    synonyms_of = {"hound": {"dog", "cur"}}
     plain = meteor(["a hound"], [["a dog"]], version="2007")
-    known = meteor(["a hound"], [["a dog"]], version="2007", synonyms=lambda word: near.get(word, ()))
-    assert plain.value < known.value == close(1 - 0.5 / 8)
+    with_synonyms = meteor(["a hound"], [["a dog"]], version="2007", synonyms=lambda word: synonyms_of.get(word, ()))
+    assert plain.value < with_synonyms.value == close(1 - 0.5 / 8)
     assert "synonyms:none" in str(plain.signature)
 
 
 def test_cider_weighs_rare_words_and_looks_at_all_samples():
     references = [["a dog barks at night"], ["a bell rings at night"]]
-    same = cider_d(["a dog barks at night", "a bell rings at night"], references)
-    assert same.value == close(1)
+    same_captions = cider_d(["a dog barks at night", "a bell rings at night"], references)
+    assert same_captions.value == close(1)
     common, rare = (cider_d([text, "none"], references).samples[0, 0] for text in ("a night at a", "dog barks"))
     assert common == 0  # words of every sample weigh nothing
     assert rare > 0.2
@@ -169,8 +169,10 @@ def test_a_draw_scores_like_those_samples_and_levels_take_it():
     references = [["a hound"], ["a dog", "rain"], ["rain"]]
     score = fense(captions, references, sentences=sentences, fluency=fluency)
     draw = [0, 0, 2]
-    again = fense([captions[at] for at in draw], [references[at] for at in draw], sentences=sentences, fluency=fluency)
-    assert score.resampled(np.array([[2.0, 0, 1]]))[0] == close(again.value)
+    of_draw = fense(
+        [captions[index] for index in draw], [references[index] for index in draw], sentences=sentences, fluency=fluency
+    )
+    assert score.resampled(np.array([[2.0, 0, 1]]))[0] == close(of_draw.value)
     rows = level_intervals({"AVC": answer_rows(score, ["a", "b", "c"])}, rng=generator(0, "captions"))
     assert rows["AVC"].value == close(100 * score.value)
     assert math.isfinite(rows["AVC"].low)

@@ -18,19 +18,21 @@ def written_out(pairs: list[tuple[Maps, Maps]], classes: int) -> tuple[float, fl
     ious: dict[int, list[float]] = {number: [] for number in range(classes)}
     scores: dict[int, list[float]] = {number: [] for number in range(classes)}
     for prediction, truth in pairs:
-        for given, true in zip(prediction, truth, strict=True):
+        for predicted, true in zip(prediction, truth, strict=True):
             for number in range(classes):
-                both = int(((given == number) & (true == number)).sum())
-                either = int(((given == number) | (true == number)).sum())
+                n_shared = int(((predicted == number) & (true == number)).sum())
+                either = int(((predicted == number) | (true == number)).sum())
                 if not either:
                     continue
-                ious[number].append(both / either)
-                if not both:
+                ious[number].append(n_shared / either)
+                if not n_shared:
                     scores[number].append(0.0)
                     continue
-                precision, recall = both / int((given == number).sum()), both / int((true == number).sum())
+                precision, recall = n_shared / int((predicted == number).sum()), n_shared / int((true == number).sum())
                 scores[number].append(1.3 * precision * recall / (0.3 * precision + recall))
-    means = [[sum(values) / len(values) if values else 0.0 for values in found.values()] for found in (ious, scores)]
+    means = [
+        [sum(values) / len(values) if values else 0.0 for values in values_of.values()] for values_of in (ious, scores)
+    ]
     return sum(means[0]) / classes, sum(means[1]) / classes
 
 
@@ -43,10 +45,10 @@ def clips(seed: int) -> list[tuple[Maps, Maps]]:
 def test_is_the_rule_of_the_release(seed: int) -> None:
     pairs = clips(seed)
     sums = [class_sums(*pair, classes=9) for pair in pairs]
-    found = class_wise(sums, classes=9, variant="avss")
-    assert (found["mIoU"].value, found["F"].value) == pytest.approx(written_out(pairs, 9))
+    result = class_wise(sums, classes=9, variant="avss")
+    assert (result["mIoU"].value, result["F"].value) == pytest.approx(written_out(pairs, 9))
     plain = class_wise(sums, classes=9)  # of nine classes seven occur
-    assert plain["mIoU"].value == pytest.approx(found["mIoU"].value * 9 / 7)
+    assert plain["mIoU"].value == pytest.approx(result["mIoU"].value * 9 / 7)
     assert "classes that occur" in str(plain["mIoU"].signature)
 
 
@@ -55,8 +57,8 @@ def test_a_class_that_is_nowhere_true_costs_a_whole_zero() -> None:
     truth[0, :5] = 41
     guess = truth.copy()
     guess[0, 9, 9] = 70
-    found = class_wise([class_sums(guess, truth)])
-    assert found["mIoU"].value == pytest.approx((1 + 49 / 50 + 0) / 3)
+    result = class_wise([class_sums(guess, truth)])
+    assert result["mIoU"].value == pytest.approx((1 + 49 / 50 + 0) / 3)
 
 
 def test_nothing_to_score_and_no_class_map() -> None:

@@ -37,9 +37,9 @@ def test_the_grid_of_table_9():
     ],
 )
 def test_effects_of_table_9(level, by_hand):
-    found = of_table_9(level)
-    assert set(found) == {"q", "a", "v", "q x a", "q x v", "a x v", "q x a x v"}
-    assert {name: float(found[name]) for name in by_hand} == pytest.approx(by_hand, abs=1e-9)
+    effects_found = of_table_9(level)
+    assert set(effects_found) == {"q", "a", "v", "q x a", "q x v", "a x v", "q x a x v"}
+    assert {name: float(effects_found[name]) for name in by_hand} == pytest.approx(by_hand, abs=1e-9)
 
 
 def test_what_the_text_says_of_table_9():
@@ -61,9 +61,9 @@ def test_what_the_text_says_of_table_9():
 def test_rank_stability_of_table_12():
     for level in LEVELS:
         runs = [{model: CELLS["12", f"{model} (s={seed})", level] for model in ("M1", "M2")} for seed in (42, 1024)]
-        found = rank_stability(runs)
-        assert (found.pairs, found.kept, found.moved) == (1, 1, 0)
-        assert found.changed < found.closest
+        stability = rank_stability(runs)
+        assert (stability.pairs, stability.kept, stability.moved) == (1, 1, 0)
+        assert stability.changed < stability.closest
     assert CELLS["12", "M1 (s=42)", "L4"] == CELLS["9", "q1_a1_v1", "L4"]
     assert rank_stability([{"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1.0, "b": 4.0, "c": 3.5}]).kept == 2
 
@@ -71,19 +71,21 @@ def test_rank_stability_of_table_12():
 @given(st.lists(st.floats(0, 100), min_size=8, max_size=8))
 def test_mean_and_effects_give_every_number_back(values):
     grid = parts_grid(NAMES)
-    found = effects(grid, dict(zip(grid.models, values, strict=True)))
+    effects_found = effects(grid, dict(zip(grid.models, values, strict=True)))
     for place, model in enumerate(grid.models):
-        back = np.mean(values) + sum(
-            float(found[name]) / 2 * np.sign(weights[model]) for name, weights in contrasts(grid).items()
+        rebuilt = np.mean(values) + sum(
+            float(effects_found[name]) / 2 * np.sign(weights[model]) for name, weights in contrasts(grid).items()
         )
-        assert back == pytest.approx(values[place], abs=1e-6)
+        assert rebuilt == pytest.approx(values[place], abs=1e-6)
 
 
 @given(st.permutations(range(4)), st.floats(0.1, 5))
 def test_what_adds_up_has_no_interaction(order, step):
     grid = parts_grid(["q1_a1", "q1_a2", "q2_a1", "q2_a2"])
-    found = effects(grid, dict(zip(grid.models, (10.0, 10 + step, 12.0, 12 + step), strict=True)))
-    assert {name: float(value) for name, value in found.items()} == pytest.approx({"q": 2, "a": step, "q x a": 0})
+    effects_found = effects(grid, dict(zip(grid.models, (10.0, 10 + step, 12.0, 12 + step), strict=True)))
+    assert {name: float(value) for name, value in effects_found.items()} == pytest.approx(
+        {"q": 2, "a": step, "q x a": 0}
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,17 +22,17 @@ SAID = JudgeColumns(
     low=ESTIMATES - 0.2,
     high=ESTIMATES + 0.2,
     accepted=RNG.random(N) < 0.5,
-    defect=texts([None if at % 9 == 0 else DEFECTS[at % 5] for at in range(N)]),
-    action=texts([ACTIONS[at % 3] for at in range(N)]),
+    defect=texts([None if n % 9 == 0 else DEFECTS[n % 5] for n in range(N)]),
+    action=texts([ACTIONS[n % 3] for n in range(N)]),
     flagged=RNG.random(N) < 0.3,
     map_f1=np.where(RNG.random(N) < 0.2, np.nan, RNG.random(N)),
 )
 TRUE = TruthColumns(
     iou=RNG.random(N),
-    cluster=texts([f"clip {at % 7}" for at in range(N)]),
-    defect=texts([DEFECTS[at % 6] for at in range(N)]),
-    action=texts([None if at % 8 == 0 else ACTIONS[at % 4] for at in range(N)]),
-    track=texts([f"track {at % 14}" for at in range(N)]),
+    cluster=texts([f"clip {n % 7}" for n in range(N)]),
+    defect=texts([DEFECTS[n % 6] for n in range(N)]),
+    action=texts([None if n % 8 == 0 else ACTIONS[n % 4] for n in range(N)]),
+    track=texts([f"track {n % 14}" for n in range(N)]),
 )
 QUANTITIES = {
     "rmse": measures.rmse,
@@ -59,51 +59,51 @@ QUANTITIES = {
 def test_draws_of_sums_are_the_bootstrap_of_the_items(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     quantity = QUANTITIES[name]
-    measured = quantity(SAID, TRUE)
+    measurement = quantity(SAID, TRUE)
     draws = ClusterDraws.of(TRUE.cluster, rng=partial(generator, 1, "test"), replicates=50)
-    found = with_interval(measured.outcome, draws.values(measured), clusters=7)
-    places = [np.flatnonzero(TRUE.cluster == f"clip {at}").tolist() for at in range(7)]
+    result = with_interval(measurement.outcome, draws.values(measurement), clusters=7)
+    places = [np.flatnonzero(TRUE.cluster == f"clip {clip}").tolist() for clip in range(7)]
     expected = bootstrap_interval(
-        lambda at: quantity(SAID.where(np.array(at)), TRUE.where(np.array(at))).outcome,
+        lambda indices: quantity(SAID.where(np.array(indices)), TRUE.where(np.array(indices))).outcome,
         places,
         rng=generator(1, "test"),
         replicates=50,
     )
     if name == "width":  # all intervals of these columns are equally wide
-        assert not isinstance(found, Interval)
+        assert not isinstance(result, Interval)
         assert isinstance(expected, Undefined)
         return
-    assert isinstance(found, Interval)
+    assert isinstance(result, Interval)
     assert isinstance(expected, Interval)
-    assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+    assert (result.value, result.low, result.high) == pytest.approx((expected.value, expected.low, expected.high))
 
 
 def test_draws_are_the_same_however_many_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = ClusterDraws.of(TRUE.cluster, rng=partial(generator, 1, "test"), replicates=50)
-    measured = measures.rmse(SAID, TRUE)
-    whole = draws.values(measured)
+    measurement = measures.rmse(SAID, TRUE)
+    all_at_once = draws.values(measurement)
     monkeypatch.setattr(measures, "CELLS", 20)
-    assert draws.values(measured) == pytest.approx(whole)
+    assert draws.values(measurement) == pytest.approx(all_at_once)
 
 
 def test_frames_of_a_track_come_to_one_value_and_a_silent_track_counts_as_0() -> None:
-    said = JudgeColumns(iou=np.array([0.9, 0.5, np.nan, np.nan]))
+    estimates = JudgeColumns(iou=np.array([0.9, 0.5, np.nan, np.nan]))
     true = TruthColumns(
         iou=np.array([0.7, 0.5, 0.3, 0.6]), cluster=texts(["a", "a", "a", "b"]), track=texts(["t", "t", "t", "u"])
     )
-    wrong = measures.rmse(said, true, over="tracks")
+    wrong = measures.rmse(estimates, true, over="tracks")
     assert isinstance(wrong.outcome, Scored)
     assert wrong.outcome.value == pytest.approx(np.sqrt((0.1**2 + 0.6**2) / 2))
     assert (wrong.n, wrong.unparsed, wrong.clusters) == (2, 2, ("a", "b"))
-    skipped = measures.rmse(said, true, over="tracks", unparsed="skip")
+    skipped = measures.rmse(estimates, true, over="tracks", unparsed="skip")
     assert (skipped.n, skipped.clusters) == (1, ("a",))
 
 
 def test_an_unjudged_mask_is_a_miss_among_the_actions() -> None:
     iou = np.array([0.9, 0.9])
     true = TruthColumns(iou=iou, cluster=texts(["a", "b"]), action=texts(["accept", "accept"]))
-    said = [JudgeColumns(iou=iou, action=texts(["accept", other])) for other in ("unjudged", "reject")]
-    unjudged, wrong = (measures.f2_tables(one, true, label="action") for one in said)
+    columns_ = [JudgeColumns(iou=iou, action=texts(["accept", other])) for other in ("unjudged", "reject")]
+    unjudged, wrong = (measures.f2_tables(column, true, label="action") for column in columns_)
     assert unjudged.outcome.value == wrong.outcome.value < 1.0
     assert (unjudged.n, unjudged.unparsed) == (2, 1)
-    assert measures.f2_tables(said[0], true, label="action", unparsed="skip").outcome.value == 1.0
+    assert measures.f2_tables(columns_[0], true, label="action", unparsed="skip").outcome.value == 1.0

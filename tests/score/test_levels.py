@@ -33,9 +33,9 @@ def test_levels_of_table_5_from_the_scores_of_table_3():
 
 def test_stage_means_of_table_3():
     for model in MODELS:
-        found = levels(SCORES[model])
+        stages = levels(SCORES[model])
         for stage in (*STAGES, "average"):
-            assert getattr(found, stage) == pytest.approx(CELLS["3", model, stage], abs=0.01), (model, stage)
+            assert getattr(stages, stage) == pytest.approx(CELLS["3", model, stage], abs=0.01), (model, stage)
 
 
 def test_the_equation_reading_takes_the_eleven_tasks():
@@ -49,13 +49,13 @@ def test_the_relative_gap_is_that_of_table_14():
     for row in "ABCDE":
         audio, visual = (100 * CELLS["14", row, sense] for sense in ("A", "V"))
         sides = {"AMIC": audio, "VAR": audio, "AVH": audio, "VMIC": visual, "AVR": visual, "VAH": visual}
-        found = levels({**dict.fromkeys(TASKS, 50.0), **sides})
-        assert found.modality_gap == pytest.approx(CELLS["14", row, "relative"])
+        result = levels({**dict.fromkeys(TASKS, 50.0), **sides})
+        assert result.modality_gap == pytest.approx(CELLS["14", row, "relative"])
 
 
 def test_zeros_and_chance_alone():
-    nothing = levels(dict.fromkeys(TASKS, 0.0))
-    assert (nothing.modality_gap, nothing.bottleneck, nothing.level_2, nothing.level_4) == (2, 0, 0, 0)
+    of_zeros = levels(dict.fromkeys(TASKS, 0.0))
+    assert (of_zeros.modality_gap, of_zeros.bottleneck, of_zeros.level_2, of_zeros.level_4) == (2, 0, 0, 0)
     guessing = levels({name: task.chance for name, task in TASKS.items()})
     assert guessing.bottleneck == 0
     assert guessing.level_1 > 10  # chance is taken off for level 3's discount alone
@@ -83,46 +83,46 @@ def sampled(rights, *, clips=60, seed=0):
 
 def test_intervals_hold_the_number_and_missing_tasks_leave_out_what_needs_them():
     tasks = sampled({})
-    found = level_intervals(tasks, rng=generator(0, "levels"), replicates=300)
-    point = levels({name: float(one.rows[:, 0].mean()) for name, one in tasks.items()})
+    intervals = level_intervals(tasks, rng=generator(0, "levels"), replicates=300)
+    point = levels({name: float(task_rows.rows[:, 0].mean()) for name, task_rows in tasks.items()})
     for name in (*STAGES, "level_1", "level_2", "level_3", "level_4"):
-        made = found[name]
-        assert isinstance(made, Interval)
-        assert made.value == pytest.approx(getattr(point, name))
-        assert made.low < made.high
-    width = found["AMIC"].high - found["AMIC"].low
+        interval = intervals[name]
+        assert isinstance(interval, Interval)
+        assert interval.value == pytest.approx(getattr(point, name))
+        assert interval.low < interval.high
+    width = intervals["AMIC"].high - intervals["AMIC"].low
     assert width == pytest.approx(2 * 1.96 * 50 / 60**0.5, rel=0.2)  # of clips, not of samples
     del tasks["AVSQA"]
     partly = level_intervals(tasks, rng=generator(0, "levels"), replicates=100)
     assert isinstance(partly["level_4"], Undefined)
-    assert partly["level_3"].value == found["level_3"].value
+    assert partly["level_3"].value == intervals["level_3"].value
 
 
 def test_another_chance_of_a_task_moves_level_3_and_what_follows_from_it_alone():
     tasks = sampled({"AVC": 0.3, "VAR": 0.3, "AVR": 0.3})
-    made = [level_intervals(tasks, rng=generator(0, "levels"), replicates=50, chance=chance)
+    by_chance = [level_intervals(tasks, rng=generator(0, "levels"), replicates=50, chance=chance)
             for chance in ({}, {"AVC": 13.06}, {"AVC": 28.0}, {"AVC": float("nan")})]  # fmt: skip
-    assert made[0] == made[1], "13.06 is Table 15's"
-    point = levels({name: float(one.rows[:, 0].mean()) for name, one in tasks.items()})
-    above = {name: max(0.0, made[2][name].value - {"AVC": 28.0}.get(name, TASKS[name].chance)) /
+    assert by_chance[0] == by_chance[1], "13.06 is Table 15's"
+    point = levels({name: float(task_rows.rows[:, 0].mean()) for name, task_rows in tasks.items()})
+    above = {name: max(0.0, by_chance[2][name].value - {"AVC": 28.0}.get(name, TASKS[name].chance)) /
              (100 - {"AVC": 28.0}.get(name, TASKS[name].chance)) for name in TASKS}  # fmt: skip
     stages = [np.mean([above[task.name] for task in TASKS.values() if task.stage == stage]) for stage in STAGES[:3]]
     bottleneck = max(0.0, (stages[2] - min(stages[:2])) / stages[2])
     assert bottleneck > 0.1
-    assert made[2]["level_3"].value == pytest.approx((1 - bottleneck / 2) * point.level_2)
-    assert made[2]["level_2"] == made[0]["level_2"]
-    assert isinstance(made[3]["level_3"], Undefined)
-    assert isinstance(made[3]["level_4"], Undefined)
-    assert made[3]["level_2"] == made[0]["level_2"]
+    assert by_chance[2]["level_3"].value == pytest.approx((1 - bottleneck / 2) * point.level_2)
+    assert by_chance[2]["level_2"] == by_chance[0]["level_2"]
+    assert isinstance(by_chance[3]["level_3"], Undefined)
+    assert isinstance(by_chance[3]["level_4"], Undefined)
+    assert by_chance[3]["level_2"] == by_chance[0]["level_2"]
 
 
 def test_scores_of_answers_are_rows_whatever_they_are_made_of():
     truths = [{"dog": 1 + number % 2} for number in range(40)]
     answers = [{"dog": 1} if number % 4 else {"cat": 2} for number in range(40)]
     score = amic(answers, truths)
-    made = level_intervals({"AMIC": answer_rows(score, list(range(40)))}, rng=generator(0, "rows"))["AMIC"]
-    assert made.value == pytest.approx(100 * score.value)
-    assert made.low < made.value < made.high
+    interval = level_intervals({"AMIC": answer_rows(score, list(range(40)))}, rng=generator(0, "rows"))["AMIC"]
+    assert interval.value == pytest.approx(100 * score.value)
+    assert interval.low < interval.value < interval.high
 
 
 def test_paired_test_finds_a_real_difference_and_none_between_equals():
@@ -131,7 +131,7 @@ def test_paired_test_finds_a_real_difference_and_none_between_equals():
     )
     assert better["level_1"].low > 15
     assert better["level_4"].p < 0.02
-    same = level_differences(sampled({}), sampled({}), rng=generator(0, "levels"), replicates=100)
-    assert {(one.difference, one.p) for one in same.values()} == {(0.0, 1.0)}
+    differences = level_differences(sampled({}), sampled({}), rng=generator(0, "levels"), replicates=100)
+    assert {(difference.difference, difference.p) for difference in differences.values()} == {(0.0, 1.0)}
     with pytest.raises(InputError, match="differ in the samples of AMIC"):
         level_differences(sampled({}), sampled({}, clips=59), rng=generator(0, "levels"))

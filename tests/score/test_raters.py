@@ -23,7 +23,7 @@ def test_experts_at_their_word_give_the_dirichlet_posterior_in_closed_form() -> 
     ratings = np.array([[1, 2, 2, 5, 4, 0], [3, 3, 3, 0, 0, 0]])
     experts = np.array([[1, 2, 3, 5, 5, 0]])
     prior = rows_around_truth(2.0, 0.7)
-    fitted = fit_raters(
+    posterior = fit_raters(
         ratings, experts, kinds=(prior,), expert_prior=AT_THEIR_WORD, rng=generator(3, "closed"), draws=1500
     )
     weight = np.stack([prior, prior])
@@ -34,10 +34,10 @@ def test_experts_at_their_word_give_the_dirichlet_posterior_in_closed_form() -> 
     mean = weight / total
     row = (mean * DISTANCE).sum(axis=2)
     spread = ((mean * DISTANCE**2).sum(axis=2) - row**2) / (total[:, :, 0] + 1)
-    assert fitted.confusion == pytest.approx(mean, abs=1e-9)
-    assert fitted.mad == pytest.approx(row.mean(axis=1), abs=1e-9)
-    assert fitted.draws.mean(axis=0) == pytest.approx(row.mean(axis=1), abs=0.02)
-    assert fitted.draws.std(axis=0) == pytest.approx(np.sqrt(spread.sum(axis=1)) / 5, rel=0.05)
+    assert posterior.confusion == pytest.approx(mean, abs=1e-9)
+    assert posterior.mad == pytest.approx(row.mean(axis=1), abs=1e-9)
+    assert posterior.draws.mean(axis=0) == pytest.approx(row.mean(axis=1), abs=0.02)
+    assert posterior.draws.std(axis=0) == pytest.approx(np.sqrt(spread.sum(axis=1)) / 5, rel=0.05)
 
 
 def _evidence(counts: np.ndarray, prior: np.ndarray) -> float:
@@ -60,9 +60,9 @@ def test_true_scores_follow_their_posterior_by_enumeration_of_all_of_them() -> N
         logs = sum(math.lgamma(1 + n) for n in times)  # the scores' Dirichlet(1), integrated out, up to a constant
         kinds, row_mads = [], []
         for table, priors in ((ratings, KINDS_OF_RATERS[:1]), (experts, (sharp,))):
-            for given in table:
+            for row_ratings in table:
                 counts = np.zeros((5, 5))
-                for item, rating in enumerate(given):
+                for item, rating in enumerate(row_ratings):
                     if rating:
                         counts[truth[item], rating - 1] += 1
                 logs += _evidence(counts, priors[0])
@@ -74,9 +74,9 @@ def test_true_scores_follow_their_posterior_by_enumeration_of_all_of_them() -> N
         mad += share * np.array(row_mads[:3])
         for item, score in enumerate(truth):
             expected[item, score] += share
-    fitted = fit_raters(ratings, experts, kinds=KINDS_OF_RATERS[:1], rng=generator(1, "all"), draws=1500)
-    assert fitted.items == pytest.approx(expected / total, abs=0.03)
-    assert fitted.mad == pytest.approx(mad / total, abs=0.01)
+    posterior = fit_raters(ratings, experts, kinds=KINDS_OF_RATERS[:1], rng=generator(1, "all"), draws=1500)
+    assert posterior.items == pytest.approx(expected / total, abs=0.03)
+    assert posterior.mad == pytest.approx(mad / total, abs=0.01)
 
 
 def test_the_kind_of_a_rater_has_its_posterior_too() -> None:
@@ -87,36 +87,36 @@ def test_the_kind_of_a_rater_has_its_posterior_too() -> None:
     shares = np.exp(evidence - evidence.max())  # of one rater the shares of kinds are even
     means = [(prior + counts) / (prior + counts).sum(axis=1, keepdims=True) for prior in KINDS_OF_RATERS]
     expected = sum(share * mean for share, mean in zip(shares / shares.sum(), means, strict=True))
-    fitted = fit_raters(ratings, experts, expert_prior=AT_THEIR_WORD, rng=generator(2, "kind"), draws=1500)
-    assert fitted.confusion[0] == pytest.approx(expected, abs=0.02)
+    posterior = fit_raters(ratings, experts, expert_prior=AT_THEIR_WORD, rng=generator(2, "kind"), draws=1500)
+    assert posterior.confusion[0] == pytest.approx(expected, abs=0.02)
 
 
 @pytest.mark.slow
 def test_two_chains_agree_on_a_pool_of_the_papers_size_in_time() -> None:
     pool = simulate_pool(PoolPlan(good=96, bad=32), generator(7, "pool"))
-    begun = time.process_time()
-    fitted = fit_raters(pool.ratings, pool.experts, rng=generator(7, "fit"))
-    assert time.process_time() - begun < 10
-    assert fitted.r_hat < 1.1
-    halves = fitted.draws[:1000].mean(axis=0), fitted.draws[1000:].mean(axis=0)
+    start_s = time.process_time()
+    posterior = fit_raters(pool.ratings, pool.experts, rng=generator(7, "fit"))
+    assert time.process_time() - start_s < 10
+    assert posterior.r_hat < 1.1
+    halves = posterior.draws[:1000].mean(axis=0), posterior.draws[1000:].mean(axis=0)
     assert np.corrcoef(*halves)[0, 1] > 0.999
     assert np.abs(halves[0] - halves[1]).max() < 0.1
 
 
 def test_bad_raters_are_told_without_experts_too() -> None:
     pool = simulate_pool(PoolPlan(good=30, bad=8), generator(6, "pool"))
-    fitted = fit_raters(pool.ratings, rng=generator(6, "fit"), draws=200)
-    assert fitted.mad[pool.bad].min() > np.median(fitted.mad[~pool.bad])
-    assert (fitted.items.argmax(axis=1) + 1 == pool.truth).mean() > 0.9
+    posterior = fit_raters(pool.ratings, rng=generator(6, "fit"), draws=200)
+    assert posterior.mad[pool.bad].min() > np.median(posterior.mad[~pool.bad])
+    assert (posterior.items.argmax(axis=1) + 1 == pool.truth).mean() > 0.9
 
 
 @pytest.mark.slow
 def test_expected_mad_meets_its_bars_and_beats_plain_mad_where_half_is_missing() -> None:
-    whole = [pool_aucs(PoolPlan(), rng=generator(seed, "bar", "whole")) for seed in range(2)]
-    assert np.mean([found["expected MAD"] for found in whole]) >= 0.97
-    half = [pool_aucs(PoolPlan(missing=0.5), rng=generator(seed, "bar", "half")) for seed in range(10)]
-    assert np.mean([found["expected MAD"] for found in half]) >= 0.97
-    gains = np.array([found["expected MAD"] - found["plain MAD"] for found in half])
+    whole_pools = [pool_aucs(PoolPlan(), rng=generator(seed, "bar", "whole")) for seed in range(2)]
+    assert np.mean([auc_of["expected MAD"] for auc_of in whole_pools]) >= 0.97
+    half_pools = [pool_aucs(PoolPlan(missing=0.5), rng=generator(seed, "bar", "half")) for seed in range(10)]
+    assert np.mean([auc_of["expected MAD"] for auc_of in half_pools]) >= 0.97
+    gains = np.array([auc_of["expected MAD"] - auc_of["plain MAD"] for auc_of in half_pools])
     assert gains.mean() - 2.26 * gains.std(ddof=1) / np.sqrt(len(gains)) > 0
 
 
@@ -125,10 +125,10 @@ def test_an_even_answer_does_not_pay_where_most_items_have_one_score() -> None:
     truth = np.where(rng.random(40) < 0.85, 5, rng.integers(1, 6, 40))
     good = np.clip(truth - (rng.random((12, 40)) < 0.5), 1, 5)
     ratings = np.vstack([good, np.full((1, 40), 5)])
-    fitted = fit_raters(ratings, truth[None], rng=rng, draws=300)
+    posterior = fit_raters(ratings, truth[None], rng=rng, draws=300)
     plain = plain_mad(ratings, truth[None])
     assert plain[-1] < plain[:-1].mean()
-    assert fitted.mad[-1] > fitted.mad[:-1].max()
+    assert posterior.mad[-1] > posterior.mad[:-1].max()
 
 
 def test_fewer_ratings_have_a_wider_interval_and_none_the_prior() -> None:
@@ -136,10 +136,10 @@ def test_fewer_ratings_have_a_wider_interval_and_none_the_prior() -> None:
     truth = rng.integers(1, 6, 40)
     ratings = np.vstack([truth, truth, np.zeros(40, int)])
     ratings[1, 5:] = 0
-    fitted = fit_raters(ratings, truth[None], rng=rng, draws=300)
-    low, high = fitted.interval()
+    posterior = fit_raters(ratings, truth[None], rng=rng, draws=300)
+    low, high = posterior.interval()
     assert (high - low)[0] < (high - low)[1] < (high - low)[2]
-    assert fitted.n.tolist() == [40, 5, 0]
+    assert posterior.n.tolist() == [40, 5, 0]
     assert np.isnan(plain_mad(ratings, truth[None])[2])
 
 
@@ -151,9 +151,9 @@ def test_ratings_that_are_none_are_refused(ratings: np.ndarray) -> None:
 
 def test_an_item_is_settled_where_its_ratings_differ_by_one_at_most() -> None:
     assert settled([3, 4, 4]) == Scored(11 / 3, settled([3, 4, 4]).signature)  # type: ignore[union-attr]
-    apart, few = settled([2, 3, 4]), settled([3, 3])
-    assert isinstance(apart, Undefined)
-    assert apart.reason == "raters disagree"
+    outcome, few = settled([2, 3, 4]), settled([3, 3])
+    assert isinstance(outcome, Undefined)
+    assert outcome.reason == "raters disagree"
     assert isinstance(few, Undefined)
     assert few.reason == "too few ratings"
 

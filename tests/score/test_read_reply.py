@@ -32,26 +32,28 @@ def test_every_reply_of_the_corpus_is_read_as_it_says():
     assert {row["form"] for row in CORPUS} == set(FORMS)
     wrong = []
     for row in CORPUS:
-        read = read_reply(row["reply"], row["form"], words=row.get("words", ()), frames=row.get("frames", 10))
-        found = (json.loads(json.dumps(read.answer)), read.path) if isinstance(read, Read) else (None, None)
-        if found != (row["answer"], row["path"]):
-            wrong.append((row["form"], row["reply"], (row["answer"], row["path"]), found))
+        reply = read_reply(row["reply"], row["form"], words=row.get("words", ()), frames=row.get("frames", 10))
+        answer_and_path = (
+            (json.loads(json.dumps(reply.answer)), reply.path) if isinstance(reply, Read) else (None, None)
+        )
+        if answer_and_path != (row["answer"], row["path"]):
+            wrong.append((row["form"], row["reply"], (row["answer"], row["path"]), answer_and_path))
     assert not wrong
 
 
-def _quick(text, form):
+def _quick(text, answer_form):
     start = time.process_time()
-    assert isinstance(read_reply(text, form, words=WORDS), Read | Undefined)
-    assert time.process_time() - start < 1, (form, text[:80])
+    assert isinstance(read_reply(text, answer_form, words=WORDS), Read | Undefined)
+    assert time.process_time() - start < 1, (answer_form, text[:80])
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_long_and_deep_replies_are_quick_and_longer_ones_are_not_read(form):
+@pytest.mark.parametrize("answer_form", FORMS)
+def test_long_and_deep_replies_are_quick_and_longer_ones_are_not_read(answer_form):
     for piece in PIECES:
-        _quick((piece * LONGEST)[:LONGEST], form)
-    _quick('{"' + "_" * (LONGEST - 20) + '": [0, 0, 1, 1]}', form)
+        _quick((piece * LONGEST)[:LONGEST], answer_form)
+    _quick('{"' + "_" * (LONGEST - 20) + '": [0, 0, 1, 1]}', answer_form)
     for reply in (None, 3, b"dog", ["dog"], "x" * (LONGEST + 1)):
-        assert isinstance(read_reply(reply, form), Undefined)
+        assert isinstance(read_reply(reply, answer_form), Undefined)
 
 
 @pytest.mark.slow
@@ -60,8 +62,8 @@ def test_long_replies_of_any_pieces_are_quick():
     pieces = [*PIECES, *'{}()"\\:,; \n-.*#', "1", "answer is ", "<think>", "```", "three ", "\u200b", "frame_0", "{0:"]
     for _ in range(80):
         text = "".join(rng.choices(pieces, k=rng.randint(1, 4))) * LONGEST
-        for form in FORMS:
-            _quick(text[:LONGEST], form)
+        for answer_form in FORMS:
+            _quick(text[:LONGEST], answer_form)
 
 
 def _mutated(rng):
@@ -71,9 +73,9 @@ def _mutated(rng):
         return row, "".join(rng.choices("{}[]()'\"\\,:;#0159-.eN_ \n\0dogcat\u200b\udc80\u0663é", k=rng.randint(0, 60)))
     text = list(row["reply"])
     for _ in range(rng.randint(1, 4)):
-        at, end = sorted((rng.randint(0, len(text)), rng.randint(0, len(text))))
-        text[at:end] = rng.choice(
-            ([], text[at:end] * 2, [rng.choice("{}[]()'\"\\,:;#0-.eN\u200b\udc80é")], text[at:end][::-1])
+        start, end = sorted((rng.randint(0, len(text)), rng.randint(0, len(text))))
+        text[start:end] = rng.choice(
+            ([], text[start:end] * 2, [rng.choice("{}[]()'\"\\,:;#0-.eN\u200b\udc80é")], text[start:end][::-1])
         )
     return row, "".join(text)
 
@@ -84,11 +86,11 @@ def test_mutated_replies_are_read_and_scored_or_refused(count):
     for _ in range(count):
         row, text = _mutated(rng)
         variant = rng.choice(("paper", "AVI-Bench"))
-        read = read_reply(text, row["form"], words=row.get("words", ()), frames=row.get("frames", 10), variant=variant)
-        if isinstance(read, Read) and row["form"] in SCORED:
-            assert 0 <= SCORED[row["form"]](read.answer).value <= 1
+        reply = read_reply(text, row["form"], words=row.get("words", ()), frames=row.get("frames", 10), variant=variant)
+        if isinstance(reply, Read) and row["form"] in SCORED:
+            assert 0 <= SCORED[row["form"]](reply.answer).value <= 1
         else:
-            assert isinstance(read, Read | Undefined)
+            assert isinstance(reply, Read | Undefined)
 
 
 @given(st.dictionaries(st.sampled_from(WORDS), st.integers(0, 10**6)))
@@ -97,22 +99,22 @@ def test_what_was_asked_for_is_read_back(counts):
 
 
 def test_a_formatter_is_asked_last_and_its_wording_is_read_with_the_same_care():
-    asked = []
+    texts_asked = []
 
     def formatter(text, answer="Answer: dog"):
-        asked.append(text)
+        texts_asked.append(text)
         return answer
 
     options = {"words": ("dog", "cat"), "formatter": formatter}
     assert read_reply("cat", "option", **options).path == "strict"
     assert read_reply("A cat!", "option", **options).path == "tolerant"
     assert isinstance(read_reply("x" * (LONGEST + 1), "option", **options), Undefined)
-    assert asked == []
+    assert texts_asked == []
     assert read_reply("the animal that barks", "option", **options) == Read("dog", "formatter")
-    assert asked == ["the animal that barks"]
+    assert texts_asked == ["the animal that barks"]
     for answer in ("dog or cat", "", "dog" * LONGEST):
-        found = read_reply("?", "option", words=("dog", "cat"), formatter=lambda _, answer=answer: answer)
-        assert isinstance(found, Undefined)
+        outcome = read_reply("?", "option", words=("dog", "cat"), formatter=lambda _, answer=answer: answer)
+        assert isinstance(outcome, Undefined)
 
 
 def test_what_the_release_reads_otherwise():
@@ -122,7 +124,7 @@ def test_what_the_release_reads_otherwise():
     assert read_reply("3 or 4", "option", variant="AVI-Bench").answer == "3"
     long = '{"dog": 1}' + " " * 290
     assert read_reply(long, "counts").answer == {"dog": 1}
-    dropped = read_reply(long, "counts", variant="short")
+    dropped_reply = read_reply(long, "counts", variant="short")
     others, truths = [{"dog": 1}], [{"cat": 1}, {"dog": 1}]
-    assert amic([dropped, *others], truths).value == 1  # a wrong answer that is dropped
+    assert amic([dropped_reply, *others], truths).value == 1  # a wrong answer that is dropped
     assert amic([read_reply(long, "counts").answer, *others], truths).value < 0.5

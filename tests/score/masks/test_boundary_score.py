@@ -5,9 +5,9 @@ from auscult.errors import InputError
 from auscult.score.masks import boundary_f
 
 
-def square(shape, top, left, size):
+def square(shape, top, left_px, size):
     mask = np.zeros(shape, bool)
-    mask[top : top + size, left : left + size] = True
+    mask[top : top + size, left_px : left_px + size] = True
     return mask
 
 

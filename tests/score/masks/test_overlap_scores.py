@@ -27,11 +27,11 @@ def test_a_clip_given_to_iou_is_one_volume():
     assert iou(prediction, truth).value == 2 / 4
 
 
-@pytest.mark.parametrize(("empty", "signed"), [(1.0, "1"), (0.0, "0")])
-def test_two_empty_masks_give_the_stated_value(empty, signed):
+@pytest.mark.parametrize(("empty", "signed_value"), [(1.0, "1"), (0.0, "0")])
+def test_two_empty_masks_give_the_stated_value(empty, signed_value):
     outcome = iou(EMPTY, EMPTY, empty=empty)
     assert outcome.value == empty
-    assert outcome.signature.as_dict()["empty"] == signed
+    assert outcome.signature.as_dict()["empty"] == signed_value
 
 
 def test_two_empty_masks_are_undefined_on_request_and_an_empty_prediction_is_zero():
@@ -72,7 +72,7 @@ def test_a_bad_pair_is_named_by_its_position():
 
 
 @pytest.mark.parametrize(
-    ("prediction", "truth", "says"),
+    ("prediction", "truth", "message"),
     [
         (EMPTY, EMPTY.T, r"\(3, 4\) and truth has shape \(4, 3\)"),
         (EMPTY, EMPTY[None], r"\(3, 4\) and truth has shape \(1, 3, 4\)"),
@@ -83,7 +83,7 @@ def test_a_bad_pair_is_named_by_its_position():
         ([[True]], EMPTY, "prediction is list"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_and_said(prediction, truth, says):
-    with pytest.raises(InputError, match=says) as caught:
+def test_what_cannot_be_compared_is_refused_and_said(prediction, truth, message):
+    with pytest.raises(InputError, match=message) as error:
         iou(prediction, truth)
-    assert caught.value.expected
+    assert error.value.expected

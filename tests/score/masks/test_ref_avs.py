@@ -30,11 +30,11 @@ def _clips(seed: int, count: int, *, empty: float = 0.3):
     return predictions, truths
 
 
-def _slow_j(predictions, truths, *, threshold, pooled):
+def _slow_j(predictions, truths, *, threshold, group_size):
     groups = []
-    for start in range(0, len(truths), pooled):
+    for start in range(0, len(truths), group_size):
         values = []
-        for clip, true in zip(predictions[start : start + pooled], truths[start : start + pooled], strict=True):
+        for clip, true in zip(predictions[start : start + group_size], truths[start : start + group_size], strict=True):
             for frame, mask in zip(clip >= threshold, true, strict=True):
                 if mask.sum() == 0:
                     values.append((~frame & ~mask).sum() / mask.size)
@@ -44,19 +44,19 @@ def _slow_j(predictions, truths, *, threshold, pooled):
     return np.mean(groups)
 
 
-def _slow_f(predictions, truths, *, pooled):
+def _slow_f(predictions, truths, *, group_size):
     groups = []
-    for start in range(0, len(truths), pooled):
+    for start in range(0, len(truths), group_size):
         total, frames = np.zeros(255), 0
-        for clip, true in zip(predictions[start : start + pooled], truths[start : start + pooled], strict=True):
+        for clip, true in zip(predictions[start : start + group_size], truths[start : start + group_size], strict=True):
             for frame, mask in zip(clip, true, strict=True):
                 if mask.sum() == 0:
                     continue
                 frames += 1
                 for place, threshold in enumerate(np.linspace(0, 1 - 1e-10, 255)):
-                    called = frame >= threshold
-                    hits = (called & mask).sum()
-                    precision, recall = hits / (called.sum() + 1e-20), hits / (mask.sum() + 1e-20)
+                    predicted = frame >= threshold
+                    hits = (predicted & mask).sum()
+                    precision, recall = hits / (predicted.sum() + 1e-20), hits / (mask.sum() + 1e-20)
                     below = 0.3 * precision + recall
                     total[place] += 0 if below == 0 else 1.3 * precision * recall / below
         if frames:
@@ -67,11 +67,13 @@ def _slow_f(predictions, truths, *, pooled):
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_to_a_slow_version_of_the_releases(seed):
     predictions, truths = _clips(seed, 9)
-    for variant, threshold, pooled in (("ref-avs", 0.4, 4), ("tgs-agent", 0.5, 1)):
+    for variant, threshold, group_size in (("ref-avs", 0.4, 4), ("tgs-agent", 0.5, 1)):
         j = ref_avs_j(predictions, truths, variant=variant)
-        assert j.value == pytest.approx(_slow_j(predictions, truths, threshold=threshold, pooled=pooled), abs=1e-12)
+        assert j.value == pytest.approx(
+            _slow_j(predictions, truths, threshold=threshold, group_size=group_size), abs=1e-12
+        )
         f = ref_avs_f(predictions, truths, variant=variant)
-        assert f.value == pytest.approx(_slow_f(predictions, truths, pooled=pooled), abs=1e-12)
+        assert f.value == pytest.approx(_slow_f(predictions, truths, group_size=group_size), abs=1e-12)
 
 
 def test_s_by_hand():
@@ -87,8 +89,8 @@ def test_f_depends_on_the_grouping_only_where_clips_are_pooled():
     order = [3, 0, 6, 1, 7, 2, 5, 4]
     shuffled = [predictions[i] for i in order], [truths[i] for i in order]
     for variant in ("plain", "tgs-agent"):
-        same = ref_avs_f(predictions, truths, variant=variant).value
-        assert ref_avs_f(*shuffled, variant=variant).value == pytest.approx(same)
+        unshuffled = ref_avs_f(predictions, truths, variant=variant).value
+        assert ref_avs_f(*shuffled, variant=variant).value == pytest.approx(unshuffled)
     assert ref_avs_f(*shuffled, variant="ref-avs").value != ref_avs_f(predictions, truths, variant="ref-avs").value
 
 
@@ -97,8 +99,8 @@ def test_the_truth_itself_is_perfect(variant):
     _, truths = _clips(1, 5)
     assert ref_avs_j(truths, truths, variant=variant).value == pytest.approx(1.0, abs=1e-6)
     assert ref_avs_f(truths, truths, variant=variant).value == pytest.approx(1.0)
-    nothing = [np.zeros_like(truth) for truth in truths]
-    assert ref_avs_s(nothing, variant=variant).value == 0.0
+    empty_masks = [np.zeros_like(truth) for truth in truths]
+    assert ref_avs_s(empty_masks, variant=variant).value == 0.0
 
 
 def test_an_empty_truth_is_counted_and_never_zero():

@@ -15,32 +15,32 @@ def clip(frames=5, shape=(40, 50)):
     return out
 
 
-def moved(index_maps):
+def moved_maps(index_maps):
     return np.roll(index_maps, 2, axis=2)
 
 
 def test_davis2016_takes_all_objects_as_one_in_all_frames():
-    truth, prediction = clip(), moved(clip())
+    truth, prediction = clip(), moved_maps(clip())
     result = j_and_f(prediction, truth, protocol="davis2016")
-    (whole,) = result.objects
+    (object_as_one,) = result.objects
     expected = [iou(p > 0, t > 0).value for p, t in zip(prediction, truth, strict=True)]
-    assert whole.frames == (0, 1, 2, 3, 4)
-    assert list(whole.j_per_frame) == pytest.approx(expected)
+    assert object_as_one.frames == (0, 1, 2, 3, 4)
+    assert list(object_as_one.j_per_frame) == pytest.approx(expected)
     assert result.j == pytest.approx(np.mean(expected))
     assert result.value == result.j_and_f == (result.j + result.f) / 2
     assert isinstance(result, Scored)
 
 
 def test_davis2017_scores_each_object_without_first_and_last_frame():
-    truth, prediction = clip(), moved(clip())
+    truth, prediction = clip(), moved_maps(clip())
     result = j_and_f(prediction, truth, protocol="davis2017")
-    assert [one.index for one in result.objects] == [1, 2]
-    for one in result.objects:
-        assert one.frames == (1, 2, 3)
-        pairs = [(prediction[t] == one.index, truth[t] == one.index) for t in one.frames]
-        assert list(one.j_per_frame) == pytest.approx([iou(*pair).value for pair in pairs])
-        assert list(one.f_per_frame) == pytest.approx([boundary_f(*pair).value for pair in pairs])
-    assert result.j == pytest.approx(np.mean([one.j for one in result.objects]))
+    assert [object_score.index for object_score in result.objects] == [1, 2]
+    for object_score in result.objects:
+        assert object_score.frames == (1, 2, 3)
+        pairs = [(prediction[t] == object_score.index, truth[t] == object_score.index) for t in object_score.frames]
+        assert list(object_score.j_per_frame) == pytest.approx([iou(*pair).value for pair in pairs])
+        assert list(object_score.f_per_frame) == pytest.approx([boundary_f(*pair).value for pair in pairs])
+    assert result.j == pytest.approx(np.mean([object_score.j for object_score in result.objects]))
 
 
 def test_objects_that_change_places_cost_davis2017_and_not_davis2016():
@@ -70,8 +70,8 @@ def test_an_object_only_in_the_prediction_is_listed_and_in_no_mean():
 def test_a_single_frame_and_bool_masks_work():
     frame = clip()[0] > 0
     assert j_and_f(frame, frame).value == 1.0
-    three = np.stack([frame] * 3)
-    assert j_and_f(three, three, protocol="davis2017").objects[0].index == 1
+    three_frames = np.stack([frame] * 3)
+    assert j_and_f(three_frames, three_frames, protocol="davis2017").objects[0].index == 1
 
 
 @pytest.mark.parametrize("frames", [1, 2])
@@ -82,11 +82,11 @@ def test_davis2017_of_two_frames_or_fewer_is_undefined(frames):
 
 
 def test_no_frames_and_no_objects_are_undefined_but_empty_on_empty_is_one_in_davis2016():
-    nothing = np.zeros((5, 40, 50), np.uint8)
-    assert isinstance(j_and_f(nothing[:0], nothing[:0]), Undefined)
-    assert j_and_f(clip(), nothing, protocol="davis2017").reason == "the truth holds no object"
-    assert j_and_f(nothing, nothing).value == 1.0
-    assert j_and_f(clip(), nothing).value == 0.0
+    empty_clip = np.zeros((5, 40, 50), np.uint8)
+    assert isinstance(j_and_f(empty_clip[:0], empty_clip[:0]), Undefined)
+    assert j_and_f(clip(), empty_clip, protocol="davis2017").reason == "the truth holds no object"
+    assert j_and_f(empty_clip, empty_clip).value == 1.0
+    assert j_and_f(clip(), empty_clip).value == 0.0
 
 
 @pytest.mark.parametrize("protocol", ["davis2016", "davis2017"])
@@ -105,7 +105,7 @@ def test_void_in_the_prediction_is_no_object():
     prediction = truth.copy()
     prediction[prediction == 2] = 255
     assert j_and_f(prediction, truth, protocol="davis2016").j == pytest.approx(150 / 250)
-    assert [one.j for one in j_and_f(prediction, truth, protocol="davis2017").objects] == [1.0, 0.0]
+    assert [object_score.j for object_score in j_and_f(prediction, truth, protocol="davis2017").objects] == [1.0, 0.0]
 
 
 def test_a_late_object_counts_from_the_start_or_from_when_it_is_seen():
@@ -138,7 +138,7 @@ def test_the_signature_says_how():
 
 
 @pytest.mark.parametrize(
-    ("prediction", "truth", "options", "says"),
+    ("prediction", "truth", "options", "message"),
     [
         (clip(4), clip(5), {}, r"\(4, 40, 50\) and truth has shape \(5, 40, 50\)"),
         (clip() / 2, clip(), {}, "dtype float64"),
@@ -150,18 +150,18 @@ def test_the_signature_says_how():
         (clip(), clip(), {"variant": "vos-benchmark", "protocol": "davis2016"}, "vos-benchmark"),
     ],
 )
-def test_unusable_arguments_are_refused_and_said(prediction, truth, options, says):
-    with pytest.raises(InputError, match=says) as caught:
+def test_unusable_arguments_are_refused_and_said(prediction, truth, options, message):
+    with pytest.raises(InputError, match=message) as error:
         j_and_f(prediction, truth, **options)
-    assert caught.value.expected
+    assert error.value.expected
 
 
 def test_a_data_set_is_the_mean_over_objects_or_over_videos():
-    one = j_and_f(clip() == 1, clip() == 1, protocol="davis2017")
-    two = j_and_f(np.zeros_like(clip()), clip(), protocol="davis2017")
+    full_result = j_and_f(clip() == 1, clip() == 1, protocol="davis2017")
+    missed_result = j_and_f(np.zeros_like(clip()), clip(), protocol="davis2017")
     failed = Failed(ErrorRecord(stage="read", error="gone"))
-    over_objects = aggregate([one, two, Undefined("short"), failed])
-    over_videos = aggregate([one, two], over="videos")
+    over_objects = aggregate([full_result, missed_result, Undefined("short"), failed])
+    over_videos = aggregate([full_result, missed_result], over="videos")
     assert over_objects.j == pytest.approx(1 / 3)
     assert over_videos.j == pytest.approx(1 / 2)
     counts = (over_objects.videos, over_objects.objects, over_objects.undefined, over_objects.failed)

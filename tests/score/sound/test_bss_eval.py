@@ -19,7 +19,7 @@ def draw(*shape, seed=0):
 
 def delayed(stems):
     """All delayed channels as columns, (samples + LAGS - 1, channels * LAGS)."""
-    rows = [np.pad(one, (shift, LAGS - 1 - shift)) for stem in stems for one in stem for shift in range(LAGS)]
+    rows = [np.pad(channel, (shift, LAGS - 1 - shift)) for stem in stems for channel in stem for shift in range(LAGS)]
     return np.array(rows).T
 
 
@@ -35,11 +35,14 @@ def decibels(first, second):
 
 def written_out(estimate, stems, target):
     """SDR, ISR, SIR, SAR of images, and SDR, SIR, SAR of sources."""
-    own, everything = projected([stems[target]], estimate), projected(stems, estimate)
-    true, given = (np.pad(one, ((0, 0), (0, LAGS - 1))) for one in (stems[target], estimate))
-    sir, sar = decibels(own, everything - own), decibels(everything, given - everything)
-    images = decibels(true, given - true), decibels(true, own - true), sir, sar
-    return images, (decibels(own, given - own), sir, sar)
+    target_part, all_stems_part = projected([stems[target]], estimate), projected(stems, estimate)
+    true, padded_estimate = (np.pad(sound, ((0, 0), (0, LAGS - 1))) for sound in (stems[target], estimate))
+    sir, sar = (
+        decibels(target_part, all_stems_part - target_part),
+        decibels(all_stems_part, padded_estimate - all_stems_part),
+    )
+    images = decibels(true, padded_estimate - true), decibels(true, target_part - true), sir, sar
+    return images, (decibels(target_part, padded_estimate - target_part), sir, sar)
 
 
 def values(ratios, names=NAMES):
@@ -57,72 +60,72 @@ def sounds(request):
 
 def test_images_are_those_of_least_squares_written_out(sounds):
     estimates, stems = sounds
-    found = bss_images(estimates, stems, filter_length=LAGS)
+    result = bss_images(estimates, stems, filter_length=LAGS)
     for number in range(3):
-        wanted, _ = written_out(estimates[number], stems, number)
-        assert values(found.ratios[number]) == pytest.approx(wanted, abs=1e-8)
+        expected, _ = written_out(estimates[number], stems, number)
+        assert values(result.ratios[number]) == pytest.approx(expected, abs=1e-8)
 
 
 def test_sources_are_those_of_least_squares_written_out_and_the_best_order_is_found():
     stems = draw(3, 1, 3000)
     estimates = stems[[1, 2, 0]] + 0.3 * draw(3, 1, 3000, seed=1) + 0.1 * stems
-    found = bss_sources(list(estimates), list(stems), order="best", filter_length=LAGS)
-    assert found.order == (2, 0, 1)
-    for number, chosen in enumerate(found.order):
-        _, wanted = written_out(estimates[chosen], stems, number)
-        assert values(found.ratios[number], ("sdr", "sir", "sar")) == pytest.approx(wanted, abs=1e-8)
-    given = bss_sources(list(estimates), list(stems), filter_length=LAGS)
-    assert given.order == (0, 1, 2)
-    assert given.ratios[0]["sir"].value < 0
+    result = bss_sources(list(estimates), list(stems), order="best", filter_length=LAGS)
+    assert result.order == (2, 0, 1)
+    for number, estimate_index in enumerate(result.order):
+        _, expected = written_out(estimates[estimate_index], stems, number)
+        assert values(result.ratios[number], ("sdr", "sir", "sar")) == pytest.approx(expected, abs=1e-8)
+    in_given_order = bss_sources(list(estimates), list(stems), filter_length=LAGS)
+    assert in_given_order.order == (0, 1, 2)
+    assert in_given_order.ratios[0]["sir"].value < 0
 
 
 def test_without_scipy_the_numbers_are_the_same(sounds, monkeypatch):
     estimates, stems = sounds
-    wanted = values(bss_images(estimates, stems, filter_length=LAGS).ratios[0])
+    expected = values(bss_images(estimates, stems, filter_length=LAGS).ratios[0])
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
-    assert values(bss_images(estimates, stems, filter_length=LAGS).ratios[0]) == pytest.approx(wanted, abs=1e-9)
+    assert values(bss_images(estimates, stems, filter_length=LAGS).ratios[0]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_silent_channel_and_a_stem_given_twice_have_numbers(sounds):
     estimates, stems = sounds
     silent = [stems[0], np.zeros_like(stems[0])]
-    found = bss_images(estimates[:1], silent, filter_length=LAGS)
-    assert values(found.ratios[0], ("sdr", "isr", "sar")) == pytest.approx(
+    result = bss_images(estimates[:1], silent, filter_length=LAGS)
+    assert values(result.ratios[0], ("sdr", "isr", "sar")) == pytest.approx(
         values(bss_images(estimates[:1], stems[:1], filter_length=LAGS).ratios[0], ("sdr", "isr", "sar")), abs=1e-9
     )
     twice = bss_images(estimates[:1], [stems[0], stems[0].copy()], filter_length=LAGS).ratios[0]
-    assert twice["sar"].value == pytest.approx(found.ratios[0]["sar"].value, abs=1e-3)
+    assert twice["sar"].value == pytest.approx(result.ratios[0]["sar"].value, abs=1e-3)
 
 
 def test_a_window_is_scored_by_filters_of_the_whole(sounds):
     estimates, stems = sounds
-    found = bss_images(estimates, stems, filter_length=LAGS, window=700, hop=500)
+    result = bss_images(estimates, stems, filter_length=LAGS, window=700, hop=500)
     basis = delayed(stems)
     padded = np.pad(estimates[0], ((0, 0), (0, LAGS - 1))).T
     weights = np.linalg.lstsq(basis, padded, rcond=None)[0]
     sar = []
     for start in range(0, 2301, 500):
-        cut = [one[:, start : start + 700] for one in stems]
-        everything = (delayed(cut) @ weights).T
-        given = np.pad(estimates[0][:, start : start + 700], ((0, 0), (0, LAGS - 1)))
-        sar.append(decibels(everything, given - everything))
-    assert found.ratios[0]["sar"].values == pytest.approx(sar, abs=1e-8)
-    assert found.ratios[0]["sar"].value == pytest.approx(np.median(sar), abs=1e-8)
+        window_stems = [stem[:, start : start + 700] for stem in stems]
+        all_stems_part = (delayed(window_stems) @ weights).T
+        padded_estimate = np.pad(estimates[0][:, start : start + 700], ((0, 0), (0, LAGS - 1)))
+        sar.append(decibels(all_stems_part, padded_estimate - all_stems_part))
+    assert result.ratios[0]["sar"].values == pytest.approx(sar, abs=1e-8)
+    assert result.ratios[0]["sar"].value == pytest.approx(np.median(sar), abs=1e-8)
 
 
 def test_one_estimate_alone_has_the_numbers_it_has_among_others(sounds):
     estimates, stems = sounds
-    together = bss_images(estimates, stems, filter_length=LAGS)
+    all_ratios = bss_images(estimates, stems, filter_length=LAGS)
     alone = bss_images([estimates[0]], stems, filter_length=LAGS)
-    assert values(alone.ratios[0]) == pytest.approx(values(together.ratios[0]), abs=1e-9)
+    assert values(alone.ratios[0]) == pytest.approx(values(all_ratios.ratios[0]), abs=1e-9)
 
 
 def test_a_filtered_stem_has_no_distortion_and_a_delayed_one_neither():
     stem = draw(20_000)
     stem[-40:] = 0
-    late = np.concatenate([np.zeros(40), 0.5 * stem[:-40]]) + 0.001 * draw(20_000, seed=2)
-    assert sdr(late, stem).value > 50
-    assert sdr(late, stem, filter_length=20).value < -15
+    delayed_stem = np.concatenate([np.zeros(40), 0.5 * stem[:-40]]) + 0.001 * draw(20_000, seed=2)
+    assert sdr(delayed_stem, stem).value > 50
+    assert sdr(delayed_stem, stem, filter_length=20).value < -15
 
 
 def test_what_is_not_there_is_undefined_with_the_reason():
@@ -138,10 +141,10 @@ def test_what_is_not_there_is_undefined_with_the_reason():
     assert isinstance(other_silent["sir"], Undefined)
     windows = score_sound("bss4", stems[0] + stems[1], [stems[0], silent], rate_hz=1000, filter_length=32)
     assert "no window" in windows["sdr"].reason
-    half = stems[1].copy()
-    half[:2000] = 0
-    found = score_sound("bss4", stems[0] + half, [stems[0], half], rate_hz=1000, filter_length=32)
-    assert np.isnan(found["sir"].values).tolist() == [True, True, False, False]
+    half_silent = stems[1].copy()
+    half_silent[:2000] = 0
+    result = score_sound("bss4", stems[0] + half_silent, [stems[0], half_silent], rate_hz=1000, filter_length=32)
+    assert np.isnan(result["sir"].values).tolist() == [True, True, False, False]
 
 
 def test_what_cannot_be_scored_is_an_error_that_says_why():
@@ -161,5 +164,5 @@ def test_what_cannot_be_scored_is_an_error_that_says_why():
 def test_every_score_of_the_table_takes_a_very_short_sound_and_dc():
     for sound in (draw(2, 800), np.ones((2, 300)) + 1e-3 * draw(2, 300)):
         for name in SCORES:
-            found = score_sound(name, sound[0] + 0.5 * sound[1], list(sound), rate_hz=16_000, filter_length=32)
-            assert all(isinstance(one, Undefined) or np.isfinite(one.value) for one in found.values())
+            outcomes = score_sound(name, sound[0] + 0.5 * sound[1], list(sound), rate_hz=16_000, filter_length=32)
+            assert all(isinstance(outcome, Undefined) or np.isfinite(outcome.value) for outcome in outcomes.values())

@@ -21,16 +21,16 @@ SAMPLES = 3 * RATE
 
 def mixture(*kinds: str, seed: int = 0) -> list[Wave]:
     """Generated sounds, equally strong, each with its own pauses."""
-    found = []
-    for at, kind in enumerate(kinds):
-        rng = generator(seed, "perceptual", at)
+    sounds = []
+    for index, kind in enumerate(kinds):
+        rng = generator(seed, "perceptual", index)
         sound = GENERATED.samples(
             GENERATED.source(rng, kind, instance=GENERATED.instances()[kind][seed]), seconds=3, rate_hz=RATE
         )
-        heard = np.repeat((rng.random(12) < 0.7) | (np.arange(12) == 5), SAMPLES // 12)
-        sound = sound * np.convolve(heard, np.full(160, 1 / 160), "same")
-        found.append((0.05 * sound / np.sqrt(np.mean(sound**2))).astype(np.float32))
-    return found
+        is_on = np.repeat((rng.random(12) < 0.7) | (np.arange(12) == 5), SAMPLES // 12)
+        sound = sound * np.convolve(is_on, np.full(160, 1 / 160), "same")
+        sounds.append((0.05 * sound / np.sqrt(np.mean(sound**2))).astype(np.float32))
+    return sounds
 
 
 STEMS = mixture("buzz", "bell", "hiss")
@@ -66,9 +66,9 @@ def room(seconds: float) -> Wave:
 
 def clicks(count: int) -> Wave:
     """So many clicks."""
-    made = np.zeros(SAMPLES, np.float32)
-    made[np.random.default_rng(count).integers(0, SAMPLES, count)] = 0.5
-    return made
+    samples = np.zeros(SAMPLES, np.float32)
+    samples[np.random.default_rng(count).integers(0, SAMPLES, count)] = 0.5
+    return samples
 
 
 def stutter(times_hz: float, share: float) -> Wave:
@@ -118,18 +118,18 @@ PAIRS: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-def scored(output: NDArray[Any], stems: list[Wave]) -> Perceptual:
-    found = perceptual(output, stems, rate_hz=RATE)
-    assert isinstance(found, Perceptual)
-    return found
+def scores_of(output: NDArray[Any], stems: list[Wave]) -> Perceptual:
+    result = perceptual(output, stems, rate_hz=RATE)
+    assert isinstance(result, Perceptual)
+    return result
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pairs_on_which_any_listener_would_agree(pair: str) -> None:
     better, worse, axis = PAIRS[pair]
-    one, two = scored(better, STEMS), scored(worse, STEMS)
-    assert one.overall > two.overall + 0.05
-    assert getattr(one, axis) > getattr(two, axis) + 0.05
+    better_scores, worse_scores = scores_of(better, STEMS), scores_of(worse, STEMS)
+    assert better_scores.overall > worse_scores.overall + 0.05
+    assert getattr(better_scores, axis) > getattr(worse_scores, axis) + 0.05
 
 
 SWEEPS = {
@@ -165,13 +165,13 @@ def test_scores_fall_as_damage_grows(kind: str, stems: list[Wave]) -> None:
 
 
 def damaged(kind: str, stems: list[Wave], severity: float) -> Perceptual:
-    made = perturb(kind, stems, rate_hz=RATE, severity=severity, seed=1)
-    assert isinstance(made, Stressed)
-    return scored(made.output, stems)
+    stressed = perturb(kind, stems, rate_hz=RATE, severity=severity, seed=1)
+    assert isinstance(stressed, Stressed)
+    return scores_of(stressed.output, stems)
 
 
 def test_a_level_that_falls_is_no_loss_until_it_is_silence() -> None:
-    found = [scored(gain * T, STEMS).recall for gain in (0.1, 0.001, 1e-6, 0.0)]
-    assert found[0] > 4.99
-    assert sorted(found, reverse=True) == found
-    assert found[-1] == 1
+    recalls = [scores_of(gain * T, STEMS).recall for gain in (0.1, 0.001, 1e-6, 0.0)]
+    assert recalls[0] > 4.99
+    assert sorted(recalls, reverse=True) == recalls
+    assert recalls[-1] == 1

@@ -20,9 +20,9 @@ def noise(shape, seed=4):
 def test_si_sdr_is_that_of_the_formula_and_forgives_the_scale_that_snr_does_not(stem):
     estimate = stem + 0.1 * noise(stem.shape)
     scaled = stem * (estimate @ stem) / (stem @ stem)
-    wanted = 10 * np.log10((scaled**2).sum() / ((estimate - scaled) ** 2).sum())
-    assert si_sdr(estimate, stem).value == pytest.approx(wanted, abs=1e-9)
-    assert si_sdr(0.01 * estimate, stem).value == pytest.approx(wanted, abs=1e-9)
+    expected = 10 * np.log10((scaled**2).sum() / ((estimate - scaled) ** 2).sum())
+    assert si_sdr(estimate, stem).value == pytest.approx(expected, abs=1e-9)
+    assert si_sdr(0.01 * estimate, stem).value == pytest.approx(expected, abs=1e-9)
     assert snr(0.01 * estimate, stem).value == pytest.approx(20 * np.log10(1 / 0.99), abs=0.01)
     assert snr(estimate, stem).value == pytest.approx(20, abs=0.05)
 
@@ -46,10 +46,10 @@ def test_a_tiny_error_is_not_lost_in_rounding(stem, wanted_db):
 )
 @pytest.mark.parametrize("score", [snr, si_sdr])
 def test_without_a_ratio_it_is_undefined_with_the_reason(stem, score, estimate, true, reason):
-    given = {"zero": np.zeros_like(stem), "stem": stem}
-    found = score(given[estimate], given[true])
-    assert isinstance(found, Undefined)
-    assert reason in found.reason
+    sound_of = {"zero": np.zeros_like(stem), "stem": stem}
+    outcome = score(sound_of[estimate], sound_of[true])
+    assert isinstance(outcome, Undefined)
+    assert reason in outcome.reason
 
 
 def test_shapes_that_differ_and_samples_that_are_not_finite_are_errors(stem):
@@ -63,17 +63,17 @@ def test_shapes_that_differ_and_samples_that_are_not_finite_are_errors(stem):
         si_sdr(np.where(np.arange(stem.size) == 40_000, np.nan, stem), stem)
 
 
-@pytest.mark.parametrize("late", [0, 1, -1, 736, -736, 1600, -1600])
+@pytest.mark.parametrize("delay", [0, 1, -1, 736, -736, 1600, -1600])
 @pytest.mark.parametrize("channels", [1, 2])
-def test_a_delay_of_up_to_a_tenth_of_a_second_is_found(late, channels):
+def test_a_delay_of_up_to_a_tenth_of_a_second_is_found(delay, channels):
     stem = noise((channels, 40_000), seed=5)
-    estimate = -0.3 * moved(stem, -late) + 0.1 * noise(stem.shape, seed=6)
-    found = find_delay(estimate, stem, rate_hz=16_000)
-    assert (found.delay_samples, found.named) == (late, late != 0)
-    assert found.delay_s == late / 16_000
-    assert found.correlation < -0.8
-    again = find_delay(moved(estimate, found.delay_samples), stem, rate_hz=16_000)
-    assert again.delay_samples == 0
+    estimate = -0.3 * moved(stem, -delay) + 0.1 * noise(stem.shape, seed=6)
+    result = find_delay(estimate, stem, rate_hz=16_000)
+    assert (result.delay_samples, result.named) == (delay, delay != 0)
+    assert result.delay_s == delay / 16_000
+    assert result.correlation < -0.8
+    second = find_delay(moved(estimate, result.delay_samples), stem, rate_hz=16_000)
+    assert second.delay_samples == 0
 
 
 def test_filtering_and_a_wrong_sound_are_no_delay():

@@ -40,28 +40,28 @@ def test_spectra_of_a_louder_sound_are_as_far_as_its_level(channels):
 def test_a_lost_band_is_further_than_a_turned_phase():
     stem = noise(16_000)
     spectrum = np.fft.rfft(stem)
-    turned = np.fft.irfft(spectrum * np.exp(0.3j))
-    lost = np.fft.irfft(np.where(np.arange(spectrum.size) > 4000, 0, spectrum))
+    phase_turned = np.fft.irfft(spectrum * np.exp(0.3j))
+    band_lost = np.fft.irfft(np.where(np.arange(spectrum.size) > 4000, 0, spectrum))
     for score in (
-        lambda mine: log_spectral_distance(mine, stem, rate_hz=16_000),
-        lambda mine: multi_resolution_stft(mine, stem),
+        lambda output: log_spectral_distance(output, stem, rate_hz=16_000),
+        lambda output: multi_resolution_stft(output, stem),
     ):
-        assert score(turned).value < score(lost).value
+        assert score(phase_turned).value < score(band_lost).value
         assert "silent" in score(0 * stem).reason
 
 
 def test_the_frechet_distance_is_that_of_two_normal_distributions():
     means, spreads = np.array([1.0, 0.0, 2.0]), np.array([1.0, 2.0, 0.5])
-    wanted = (means**2).sum() + ((spreads - 1) ** 2).sum()
-    found = frechet_distance(noise(20_000, 3) * spreads + means, noise(20_000, 3, seed=1))
-    assert found.value == pytest.approx(wanted, rel=0.02)
-    assert abs(found.bias) < 0.01 * wanted
+    expected = (means**2).sum() + ((spreads - 1) ** 2).sum()
+    result = frechet_distance(noise(20_000, 3) * spreads + means, noise(20_000, 3, seed=1))
+    assert result.value == pytest.approx(expected, rel=0.02)
+    assert abs(result.bias) < 0.01 * expected
 
 
 def test_few_sounds_are_far_apart_for_being_few_and_it_says_so():
     few = frechet_distance(noise(60, 40), noise(60, 40, seed=1))
-    many = frechet_distance(noise(900, 40), noise(900, 40, seed=1))
-    assert few.value > 8 * many.value > 0
+    of_many = frechet_distance(noise(900, 40), noise(900, 40, seed=1))
+    assert few.value > 8 * of_many.value > 0
     assert few.bias > 0.5 * few.value
     assert abs(few.extrapolated) < 0.5 * few.value
     assert "n:60+60" in str(few.signature)
@@ -71,9 +71,9 @@ def test_few_sounds_are_far_apart_for_being_few_and_it_says_so():
 
 
 def test_words_fit_an_output_better_than_the_mixture_and_the_sign_says_so():
-    found = words_fit(0.5, 0.2, network="clap")
-    assert found["residual"].value == pytest.approx(0.3)
-    assert "sign:output-mixture" in str(found["residual"].signature)
+    result = words_fit(0.5, 0.2, network="clap")
+    assert result["residual"].value == pytest.approx(0.3)
+    assert "sign:output-mixture" in str(result["residual"].signature)
     assert "none of the words" in words_fit(None, 0.2)["residual"].reason
 
 
@@ -114,8 +114,8 @@ def test_stoi_is_that_of_its_package():
     speech = noise(16_000) * (1 + np.sin(np.arange(16_000) / 600))
     output = speech + noise(16_000, seed=1)
     for extended in (False, True):
-        wanted = theirs(speech, output, 16_000, extended=extended)
-        assert stoi(output, speech, rate_hz=16_000, extended=extended).value == pytest.approx(wanted, abs=1e-12)
+        expected = theirs(speech, output, 16_000, extended=extended)
+        assert stoi(output, speech, rate_hz=16_000, extended=extended).value == pytest.approx(expected, abs=1e-12)
     assert "Not enough" in stoi(output[:900], speech[:900], rate_hz=16_000).reason
 
 
@@ -127,16 +127,16 @@ def test_the_other_packages_are_called_by_their_interface(monkeypatch):
             def Create(self, config):  # noqa: N802
                 self.config = config
 
-            def Measure(self, true, given):  # noqa: N802
+            def Measure(self, true, output):  # noqa: N802
                 assert self.config.options.use_speech_scoring
-                return SimpleNamespace(moslqo=1 + 4 * float(np.corrcoef(true, given)[0, 1]))
+                return SimpleNamespace(moslqo=1 + 4 * float(np.corrcoef(true, output)[0, 1]))
 
     def config():
         return SimpleNamespace(VisqolConfig=lambda: SimpleNamespace(audio=SimpleNamespace(), options=SimpleNamespace()))
 
     modules = {
         "visqol": SimpleNamespace(), "visqol.visqol_lib_py": Visqol, "visqol.pb2.visqol_config_pb2": config(),
-        "pesq": SimpleNamespace(pesq=lambda *given: {"wb": 3.0, "nb": 2.0}[given[3]]),
+        "pesq": SimpleNamespace(pesq=lambda *arguments: {"wb": 3.0, "nb": 2.0}[arguments[3]]),
         "speechmos": SimpleNamespace(), "speechmos.dnsmos": SimpleNamespace(run=lambda *_: {"ovrl_mos": 2.5}),
     }  # fmt: skip
     for name, module in modules.items():

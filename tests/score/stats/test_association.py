@@ -25,45 +25,50 @@ def columns():
 
 def test_the_coefficients_are_those_of_their_formulas_ties_included(columns):
     x, y, clusters = columns
-    found = associations(x, y, clusters=list(clusters))
-    assert found["pearson"].value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
-    assert found["kendall"].value == pytest.approx(tau_b(x, y), abs=1e-12)
+    result = associations(x, y, clusters=list(clusters))
+    assert result["pearson"].value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
+    assert result["kendall"].value == pytest.approx(tau_b(x, y), abs=1e-12)
     for kind in KINDS:
-        assert isinstance(found[kind], Interval)
-        assert found[kind].low < found[kind].value < found[kind].high
-        assert found[kind].clusters == 30
-    assert associations(x, y, clusters=list(clusters)) == found
+        assert isinstance(result[kind], Interval)
+        assert result[kind].low < result[kind].value < result[kind].high
+        assert result[kind].clusters == 30
+    assert associations(x, y, clusters=list(clusters)) == result
 
 
 def test_clusters_that_agree_within_make_an_interval_wide(columns):
     rng = np.random.default_rng(1)
     clusters = np.repeat(np.arange(12), 20)
     x, y = rng.standard_normal((2, 12))[:, clusters] + 0.01 * rng.standard_normal((2, 240))
-    whole = associations(x, y, clusters=list(clusters))
+    in_clusters = associations(x, y, clusters=list(clusters))
     alone = associations(x, y, clusters=list(range(240)))
     for kind in KINDS:
-        assert whole[kind].high - whole[kind].low > 2 * (alone[kind].high - alone[kind].low)
+        assert in_clusters[kind].high - in_clusters[kind].low > 2 * (alone[kind].high - alone[kind].low)
 
 
 def test_columns_are_compared_with_one_within_groups_and_holes_are_left_out(columns):
     x, y, clusters = columns
     holes = np.where(np.arange(120) % 5, y, np.nan)
     domain = np.where(clusters < 15, "speech", "music")
-    found = associations_by(
+    result = associations_by(
         {"overall": x, "counting": holes, "same": np.ones(120)},
         against="overall",
         clusters=list(clusters),
         groups=list(domain),
     )
-    assert list(found) == [(group, name) for group in (None, "speech", "music") for name in ("counting", "same")]
-    kept = ~np.isnan(holes) & (domain == "music")
-    assert found["music", "counting"]["pearson"].value == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
-    assert "equal" in found[None, "same"]["kendall"].reason
+    assert list(result) == [(group, name) for group in (None, "speech", "music") for name in ("counting", "same")]
+    is_kept = ~np.isnan(holes) & (domain == "music")
+    assert result["music", "counting"]["pearson"].value == pytest.approx(
+        np.corrcoef(x[is_kept], y[is_kept])[0, 1], abs=1e-12
+    )
+    assert "equal" in result[None, "same"]["kendall"].reason
 
 
 def test_too_little_is_undefined_and_what_does_not_fit_an_error():
-    assert all("fewer" in one.reason for one in associations([1.0], [2.0], clusters="a").values())
-    one = associations([1.0, 2.0, 3.0], [1.0, 3.0, 2.0], clusters="aaa")
-    assert all(isinstance(each, Scored) and not isinstance(each, Interval) for each in one.values())
+    assert all("fewer" in outcome.reason for outcome in associations([1.0], [2.0], clusters="a").values())
+    single_cluster = associations([1.0, 2.0, 3.0], [1.0, 3.0, 2.0], clusters="aaa")
+    assert all(
+        isinstance(score_of_cluster, Scored) and not isinstance(score_of_cluster, Interval)
+        for score_of_cluster in single_cluster.values()
+    )
     with pytest.raises(InputError):
         associations([1.0, 2.0], [1.0], clusters="ab")

@@ -73,18 +73,18 @@ def test_the_bound_holds_at_every_rate_at_least_as_often_as_promised(trials: int
     bounds = [upper_bound(events, trials, confidence=confidence) for events in range(trials + 1)]
     for step in range(1, 100):
         rate = step / 100
-        held = sum(
+        coverage = sum(
             comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k, bound in enumerate(bounds) if bound >= rate
         )
-        assert held >= confidence - 1e-12
+        assert coverage >= confidence - 1e-12
 
 
 @given(st.floats(0.001, 0.9), st.sampled_from((0.8, 0.9, 0.95, 0.99)))
 @settings(max_examples=30, deadline=None)
 def test_the_fewest_trials_are_enough_and_one_less_is_not(rate: float, confidence: float) -> None:
-    least = fewest_trials(rate, confidence=confidence)
-    assert upper_bound(0, least, confidence=confidence) <= rate + 1e-9
-    assert least == 1 or upper_bound(0, least - 1, confidence=confidence) > rate - 1e-9
+    n_trials = fewest_trials(rate, confidence=confidence)
+    assert upper_bound(0, n_trials, confidence=confidence) <= rate + 1e-9
+    assert n_trials == 1 or upper_bound(0, n_trials - 1, confidence=confidence) > rate - 1e-9
 
 
 def test_the_sizes_that_people_know() -> None:
@@ -97,7 +97,7 @@ def test_the_sizes_that_people_know() -> None:
 def test_a_million_trials_are_no_trouble() -> None:
     bounds = [upper_bound(events, 1_000_000) for events in (0, 10, 50_000, 999_999)]
     assert bounds[2] == pytest.approx(0.05 + 1.645 * (0.05 * 0.95 / 1e6) ** 0.5, abs=2e-6)
-    assert all(one < other for one, other in pairwise(bounds))
+    assert all(bound < other for bound, other in pairwise(bounds))
     assert at_most(50_000, 1_000_000, rate=0.05) == pytest.approx(0.5, abs=0.002)
 
 

@@ -15,12 +15,12 @@ CURVES = st.tuples(st.floats(0.1, 1), *[st.floats(0, 1)] * 3)
 
 
 def _scores(rows, levels=("low", "medium", "high")):
-    made = {level: {at: row[1 + k] for at, row in enumerate(rows)} for k, level in enumerate(levels)}
-    return Scores(clean={at: row[0] for at, row in enumerate(rows)}, levels=made)
+    level_scores = {level: {index: row[1 + k] for index, row in enumerate(rows)} for k, level in enumerate(levels)}
+    return Scores(clean={index: row[0] for index, row in enumerate(rows)}, levels=level_scores)
 
 
-def _own(rows):
-    return {at: at for at in range(len(rows))}
+def _one_cluster_each(rows):
+    return {index: index for index in range(len(rows))}
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def _own(rows):
     ids=["straight", "names", "order", "one", "weak", "touches", "rises", "first"],
 )
 def test_the_crossing_by_hand(clean, levels, expected):
-    told = crossing(clean, levels)
-    assert told.value == pytest.approx(expected, rel=1e-14)
-    assert told.signature.as_dict()["lost"] == "0.5"
+    result = crossing(clean, levels)
+    assert result.value == pytest.approx(expected, rel=1e-14)
+    assert result.signature.as_dict()["lost"] == "0.5"
 
 
 def test_a_curve_that_never_breaks_has_no_breaking_point():
@@ -64,8 +64,8 @@ def test_the_unit_does_not_matter(curve, unit):
     scaled = crossing(unit * curve[0], {level: unit * value for level, value in levels.items()})
     plain = crossing(curve[0], levels)
     if not isinstance(plain, Undefined) and not isinstance(scaled, Undefined):
-        left = min(abs(value - curve[0] / 2) for value in curve[1:])
-        assert left < 1e-9 or scaled.value == pytest.approx(plain.value, abs=1e-6)
+        distance = min(abs(value - curve[0] / 2) for value in curve[1:])
+        assert distance < 1e-9 or scaled.value == pytest.approx(plain.value, abs=1e-6)
         assert 0 < plain.value <= 5
 
 
@@ -73,32 +73,32 @@ def test_the_unit_does_not_matter(curve, unit):
 @settings(max_examples=40)
 def test_losing_less_comes_no_later(curve, less, more):
     levels = dict(zip((1, 3, 5), curve[1:], strict=True))
-    early, late = crossing(curve[0], levels, lost=less), crossing(curve[0], levels, lost=more)
-    if not isinstance(late, Undefined):
-        assert early.value <= late.value
+    early, later = crossing(curve[0], levels, lost=less), crossing(curve[0], levels, lost=more)
+    if not isinstance(later, Undefined):
+        assert early.value <= later.value
 
 
 def test_the_interval_is_around_the_crossing_of_the_means():
     rng = generator(1, "curves")
     rows = [(0.8, 0.65 + noise, 0.35 + noise, 0.05 + noise) for noise in rng.normal(0, 0.05, 60)]
-    told = breaking_point(_scores(rows), clusters={at: at // 2 for at in range(60)}, rng=generator(2, "b"))
+    result = breaking_point(_scores(rows), clusters={index: index // 2 for index in range(60)}, rng=generator(2, "b"))
     clean, *levels = np.mean(rows, axis=0)
-    assert told.value == pytest.approx(crossing(clean, dict(zip((1, 3, 5), levels, strict=True))).value)
-    assert told.low < told.value < told.high
-    assert (told.reached, told.clusters, told.replicates) == (1.0, 30, 1000)
-    assert told.counts.n == 60
-    assert told.signature.as_dict()["strengths"] == "0,1,3,5"
+    assert result.value == pytest.approx(crossing(clean, dict(zip((1, 3, 5), levels, strict=True))).value)
+    assert result.low < result.value < result.high
+    assert (result.reached, result.clusters, result.replicates) == (1.0, 30, 1000)
+    assert result.counts.n == 60
+    assert result.signature.as_dict()["strengths"] == "0,1,3,5"
 
 
 def test_draws_that_never_break_lie_beyond_the_interval():
     rows = [(1.0, 0.9, 0.7, 0.3)] * 12 + [(1.0, 1.0, 0.9, 0.75)] * 8
-    told = breaking_point(_scores(rows), clusters=_own(rows), rng=generator(3, "beyond"))
-    assert told.value == pytest.approx(5 - 2 * 0.02 / 0.30)
-    assert told.high is None
-    assert told.low < told.value
-    assert 0.3 < told.reached < 0.9
+    result = breaking_point(_scores(rows), clusters=_one_cluster_each(rows), rng=generator(3, "beyond"))
+    assert result.value == pytest.approx(5 - 2 * 0.02 / 0.30)
+    assert result.high is None
+    assert result.low < result.value
+    assert 0.3 < result.reached < 0.9
     hardly = [(1.0, 0.9, 0.7, 0.3)] * 10 + [(1.0, 1.0, 0.9, 0.75)] * 10
-    never = breaking_point(_scores(hardly), clusters=_own(hardly), rng=generator(3, "beyond"))
+    never = breaking_point(_scores(hardly), clusters=_one_cluster_each(hardly), rng=generator(3, "beyond"))
     assert never.reason == "not reached up to strength 5"
     assert 0.1 < never.detail["reached_in_draws"] < 0.6
     assert 3 < never.detail["low"] < 5
@@ -109,13 +109,19 @@ def test_draws_that_never_break_lie_beyond_the_interval():
 def test_what_lies_beyond_lies_above_the_strongest_that_was_measured(strongest):
     levels = (1, strongest)
     broken = _scores([(1.0, 0.6, 0.3)] * 20, levels)
-    closed = breaking_point(broken, clusters=_own(range(20)), rng=generator(4, "closed"), replicates=200)
-    assert (beyond_of(closed), closed.strongest) == (None, strongest)
+    closed_interval = breaking_point(
+        broken, clusters=_one_cluster_each(range(20)), rng=generator(4, "closed"), replicates=200
+    )
+    assert (beyond_of(closed_interval), closed_interval.strongest) == (None, strongest)
     rows = [(1.0, 0.9, 0.3)] * 12 + [(1.0, 1.0, 0.75)] * 8
-    opened = breaking_point(_scores(rows, levels), clusters=_own(rows), rng=generator(3, "open"), replicates=200)
-    assert opened.high is None
-    assert beyond_of(opened) == strongest
-    never = breaking_point(_scores([(1.0, 0.9, 0.9)] * 9, levels), clusters=_own(range(9)), rng=generator(3, "never"))
+    open_interval = breaking_point(
+        _scores(rows, levels), clusters=_one_cluster_each(rows), rng=generator(3, "open"), replicates=200
+    )
+    assert open_interval.high is None
+    assert beyond_of(open_interval) == strongest
+    never = breaking_point(
+        _scores([(1.0, 0.9, 0.9)] * 9, levels), clusters=_one_cluster_each(range(9)), rng=generator(3, "never")
+    )
     assert beyond_of(never) == strongest
     assert "low" not in never.detail
     alone = breaking_point(broken, clusters=dict.fromkeys(range(20), "v"), rng=generator(1, "alone"))
@@ -123,37 +129,37 @@ def test_what_lies_beyond_lies_above_the_strongest_that_was_measured(strongest):
 
 
 def test_one_cluster_has_no_interval():
-    told = breaking_point(
+    result = breaking_point(
         _scores([(1.0, 0.75, 0.25, 0.0)] * 3), clusters=dict.fromkeys(range(3), "v"), rng=generator(1, "o")
     )
-    assert (told.value, told.low, told.high, told.replicates) == (2.0, None, None, 0)
+    assert (result.value, result.low, result.high, result.replicates) == (2.0, None, None, 0)
 
 
 def test_clusters_that_do_not_differ_have_no_interval():
     rows = [(1.0, 0.75, 0.25, 0.0)] * 8
-    told = breaking_point(_scores(rows), clusters=_own(rows), rng=generator(1, "same"))
-    assert (told.value, told.low, told.high, told.clusters, beyond_of(told)) == (2.0, None, None, 8, None)
-    assert "interval" not in told.signature.as_dict()
+    result = breaking_point(_scores(rows), clusters=_one_cluster_each(rows), rng=generator(1, "same"))
+    assert (result.value, result.low, result.high, result.clusters, beyond_of(result)) == (2.0, None, None, 8, None)
+    assert "interval" not in result.signature.as_dict()
 
 
 def test_what_failed_is_counted():
     scores = _scores([(1.0, 0.75, 0.25, 0.0)] * 4)
     scores.levels["low"][0] = Failed(ErrorRecord(stage="score", error="gone"))
     scores.clean[1] = Undefined("empty truth")
-    told = breaking_point(scores, clusters=_own(range(4)), rng=generator(1, "f"), replicates=20)
-    assert told.counts == Counts(n=2, failed=1, undefined=1, missing=0)
-    nothing = breaking_point(Scores(clean={}, levels={"low": {}}), clusters={}, rng=generator(1, "f"))
-    assert isinstance(nothing, Undefined)
+    result = breaking_point(scores, clusters=_one_cluster_each(range(4)), rng=generator(1, "f"), replicates=20)
+    assert result.counts == Counts(n=2, failed=1, undefined=1, missing=0)
+    outcome = breaking_point(Scores(clean={}, levels={"low": {}}), clusters={}, rng=generator(1, "f"))
+    assert isinstance(outcome, Undefined)
     zero = [(0.0, 0.0, 0.0, 0.0)] * 3
-    told = breaking_point(_scores(zero), clusters=_own(zero), rng=generator(1, "f"), replicates=20)
-    assert told.reason == "the clean score is not above 0"
-    assert (beyond_of(told), told.detail["n"]) == (None, 3)
+    result = breaking_point(_scores(zero), clusters=_one_cluster_each(zero), rng=generator(1, "f"), replicates=20)
+    assert result.reason == "the clean score is not above 0"
+    assert (beyond_of(result), result.detail["n"]) == (None, 3)
 
 
 def test_mostly_empty_clean_scores_have_no_interval():
     rows = [(clean, 0.0, -1.0, -1.0) for clean in (-1.2, -0.1, 0.1, 2.9, -1.6)]
-    told = breaking_point(_scores(rows), clusters=_own(rows), rng=generator(1, "few"), replicates=2000)
-    assert told == Undefined(
+    result = breaking_point(_scores(rows), clusters=_one_cluster_each(rows), rng=generator(1, "few"), replicates=2000)
+    assert result == Undefined(
         "the clean score is not above 0 in most draws", {"n": 5, "failed": 0, "undefined": 0, "missing": 0}
     )
 
@@ -189,9 +195,9 @@ def test_intervals_of_breaking_points_hold_what_they_promise():
         rng = generator(trial, "breaking coverage")
         shared = np.repeat(rng.normal(0, 0.1, 40), 3)[:, None]
         rows = np.array([0.8, 0.7, 0.5, 0.2]) + shared * np.array([0, 0.5, 1, 1]) + rng.normal(0, 0.05, (120, 4))
-        told = breaking_point(
-            _scores(rows.tolist()), clusters={at: at // 3 for at in range(120)}, rng=generator(trial, "d"), level=0.9,
+        result = breaking_point(
+            _scores(rows.tolist()), clusters={n: n // 3 for n in range(120)}, rng=generator(trial, "d"), level=0.9,
             replicates=400,
         )  # fmt: skip
-        inside += told.low <= 3 + 2 * 0.1 / 0.3 <= told.high
+        inside += result.low <= 3 + 2 * 0.1 / 0.3 <= result.high
     assert 0.84 <= inside / 300 <= 0.95

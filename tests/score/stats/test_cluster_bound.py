@@ -28,11 +28,11 @@ def test_by_enumeration_it_lies_below_the_true_rate_no_oftener_than_promised() -
     kinds = {(1, 0): 0.3, (4, 0): 0.4, (4, 4): 0.3}
     rate = sum(p * b for (_, b), p in kinds.items()) / sum(p * a for (a, _), p in kinds.items())
     missed, total = 0.0, 0.0
-    for drawn in combinations_with_replacement(kinds, 8):
-        ways = factorial(8) // prod(factorial(drawn.count(kind)) for kind in kinds)
-        chance = ways * prod(kinds[kind] for kind in drawn)
+    for drawn_clusters in combinations_with_replacement(kinds, 8):
+        ways = factorial(8) // prod(factorial(drawn_clusters.count(kind)) for kind in kinds)
+        chance = ways * prod(kinds[kind] for kind in drawn_clusters)
         total += chance
-        if cluster_upper_bound([a for a, _ in drawn], [b for _, b in drawn], confidence=0.8) < rate:
+        if cluster_upper_bound([a for a, _ in drawn_clusters], [b for _, b in drawn_clusters], confidence=0.8) < rate:
             missed += chance
     assert total == pytest.approx(1)
     assert missed <= 0.2
@@ -56,9 +56,9 @@ def test_crowded_clusters_that_are_worse_do_not_fool_it() -> None:
 def test_a_further_bad_mask_never_helps(pairs: list[tuple[int, int]]) -> None:
     bound = _bound(pairs)
     assert 0 <= bound <= 1
-    for at, (items, bad) in enumerate(pairs):
+    for index, (items, bad) in enumerate(pairs):
         if bad < items:
-            assert _bound([*pairs[:at], (items, bad + 1), *pairs[at + 1 :]]) >= bound - 1e-9
+            assert _bound([*pairs[:index], (items, bad + 1), *pairs[index + 1 :]]) >= bound - 1e-9
 
 
 @pytest.mark.parametrize("size", [1, 3, 20])
@@ -71,15 +71,15 @@ def test_clusters_of_one_size_need_as_many_as_single_masks(size: int) -> None:
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.sampled_from((0.05, 0.1, 0.3)))
 @settings(max_examples=20, deadline=None)
 def test_the_fewest_clusters_are_enough(sizes: list[int], rate: float) -> None:
-    needed = fewest_clusters(sizes, rate)
-    repeats = -(-needed // len(sizes))
+    n_needed = fewest_clusters(sizes, rate)
+    repeats = -(-n_needed // len(sizes))
     assert cluster_upper_bound(sizes * repeats, [0] * (len(sizes) * repeats)) <= rate + 1e-9
 
 
 def test_on_single_masks_it_is_the_exact_bound() -> None:
     for trials, events in ((300, 3), (300, 6), (1000, 20), (1000, 34)):
-        found = cluster_upper_bound([1] * trials, [1] * events + [0] * (trials - events))
-        assert found == upper_bound(events, trials)
+        bound = cluster_upper_bound([1] * trials, [1] * events + [0] * (trials - events))
+        assert bound == upper_bound(events, trials)
 
 
 @pytest.mark.parametrize("pair", [([1], [2]), ([1], [-1]), ([1, 1], [0]), ([float("nan")], [0])])

@@ -19,15 +19,15 @@ def share(
     good: list[float], *, clusters: list[int] | None = None, shift: float = 0.5, replicates: int = 60
 ) -> Interval:
     names = list(range(len(good))) if clusters is None else clusters
-    found = share_below(good, clusters=names, rng=generator(1, "test"), shift=shift, replicates=replicates)
-    assert isinstance(found, Interval)
-    return found
+    result = share_below(good, clusters=names, rng=generator(1, "test"), shift=shift, replicates=replicates)
+    assert isinstance(result, Interval)
+    return result
 
 
-def looks(good: list[float], wanted: float = 0.9) -> int:
-    found = looks_for(good, wanted=wanted)
-    assert isinstance(found, Scored)
-    return found.value
+def looks(good: list[float], wanted_share: float = 0.9) -> int:
+    result = looks_for(good, wanted=wanted_share)
+    assert isinstance(result, Scored)
+    return result.value
 
 
 # --- the share ---
@@ -36,31 +36,31 @@ def looks(good: list[float], wanted: float = 0.9) -> int:
 @settings(deadline=None, max_examples=50)
 @given(SHARES, st.integers(1, 8), st.floats(0, 3))
 def test_the_share_is_the_mean_and_lies_in_its_interval(good: list[float], clusters: int, shift: float) -> None:
-    found = share(good, clusters=[place % clusters for place in range(len(good))], shift=shift)
-    assert found.value == pytest.approx(1 - np.mean(good), abs=1e-9)
-    assert 0 <= found.low <= found.value <= found.high <= 1
-    assert share(good, clusters=[place % clusters for place in range(len(good))], shift=shift) == found
+    result = share(good, clusters=[place % clusters for place in range(len(good))], shift=shift)
+    assert result.value == pytest.approx(1 - np.mean(good), abs=1e-9)
+    assert 0 <= result.low <= result.value <= result.high <= 1
+    assert share(good, clusters=[place % clusters for place in range(len(good))], shift=shift) == result
 
 
 @settings(deadline=None, max_examples=30)
 @given(SHARES, st.floats(0, 1))
 def test_what_is_likelier_to_be_good_lowers_the_share(good: list[float], better: float) -> None:
-    raised = [max(one, better) for one in good]
-    assert share(raised, replicates=2).value <= share(good, replicates=2).value + 1e-12
+    likelier = [max(probability, better) for probability in good]
+    assert share(likelier, replicates=2).value <= share(good, replicates=2).value + 1e-12
 
 
 def test_what_is_certain_is_certain_whatever_is_drawn() -> None:
     for value in (0.0, 1.0):
-        found = share([value] * 12)
-        assert (found.low, found.high) == pytest.approx((1 - value, 1 - value), abs=1e-3)
+        result = share([value] * 12)
+        assert (result.low, result.high) == pytest.approx((1 - value, 1 - value), abs=1e-3)
 
 
 def test_few_clusters_and_a_larger_offset_make_the_interval_wider() -> None:
     good = [0.9] * 50 + [0.3] * 50
-    apart, together = list(range(100)), [place // 25 for place in range(100)]
+    each_alone, in_four = list(range(100)), [place // 25 for place in range(100)]
     narrow, wide, offset = (
         share(good, clusters=names, shift=shift, replicates=400)
-        for names, shift in ((apart, 0.0), (together, 0.0), (apart, 1.0))
+        for names, shift in ((each_alone, 0.0), (in_four, 0.0), (each_alone, 1.0))
     )
     assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
     assert offset.high - offset.low > 1.5 * (narrow.high - narrow.low)
@@ -71,18 +71,18 @@ def test_few_clusters_and_a_larger_offset_make_the_interval_wider() -> None:
 def test_calibrated_probabilities_give_intervals_that_cover_the_true_share(shift: float) -> None:
     """Frames of 4 masks each; the truth is drawn from the probabilities, moved by one common offset."""
     rng = np.random.default_rng(5)
-    covered = 0
+    n_covered = 0
     for number in range(150):
         logits = rng.normal(0.7, 0.7, 120)
         true = 1 / (1 + np.exp(-(logits + rng.normal(0, shift))))
         bad = rng.random(120) >= true
-        found = share_below(
+        result = share_below(
             1 / (1 + np.exp(-logits)), clusters=[place // 4 for place in range(120)], shift=shift,
             rng=generator(number, "covers"), replicates=300,
         )  # fmt: skip
-        assert isinstance(found, Interval)
-        covered += found.low <= bad.mean() <= found.high
-    assert 0.86 <= covered / 150 <= 0.98
+        assert isinstance(result, Interval)
+        n_covered += result.low <= bad.mean() <= result.high
+    assert 0.86 <= n_covered / 150 <= 0.98
 
 
 def test_an_offset_that_nobody_allows_for_is_missed() -> None:
@@ -91,8 +91,8 @@ def test_an_offset_that_nobody_allows_for_is_missed() -> None:
     logits = rng.normal(0.7, 0.7, 400)
     bad = (rng.random(400) >= 1 / (1 + np.exp(-(logits - 0.8)))).mean()
     good = (1 / (1 + np.exp(-logits))).tolist()
-    sure, careful = share(good, shift=0.0, replicates=300), share(good, shift=0.8, replicates=300)
-    assert not sure.low <= bad <= sure.high
+    without_shift, careful = share(good, shift=0.0, replicates=300), share(good, shift=0.8, replicates=300)
+    assert not without_shift.low <= bad <= without_shift.high
     assert careful.low <= bad <= careful.high
 
 
@@ -105,7 +105,7 @@ def test_so_many_looks_find_the_wanted_share_and_one_less_does_not(
     good: list[float], wanted: float, mixed: object
 ) -> None:
     count = looks(good, wanted)
-    worst = sorted((1 - one for one in good), reverse=True)
+    worst = sorted((1 - probability for probability in good), reverse=True)
     total = sum(worst)
     assert 0 <= count <= len(good)
     assert sum(worst[:count]) >= wanted * total * (1 - 1e-6)

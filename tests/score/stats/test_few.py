@@ -41,29 +41,33 @@ def test_fewer_and_less_equal_clusters_widen_more(sizes):
 def test_of_normal_clusters_it_is_the_t_interval():
     values = generator(1, "few").normal(size=6)
     values = np.concatenate([values, -values])  # without skew
-    found = bootstrap_interval(mean, [[value] for value in values], rng=generator(1, "draws"), replicates=20_000)
-    half = 2.201 * float(np.std(values, ddof=1)) / np.sqrt(12)
-    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.08 * half)
-    assert "widened by t" in str(found.signature)
+    result = bootstrap_interval(mean, [[value] for value in values], rng=generator(1, "draws"), replicates=20_000)
+    half_width = 2.201 * float(np.std(values, ddof=1)) / np.sqrt(12)
+    assert (result.low, result.high) == pytest.approx(
+        (values.mean() - half_width, values.mean() + half_width), abs=0.08 * half_width
+    )
+    assert "widened by t" in str(result.signature)
 
 
 def test_from_thirty_clusters_on_it_is_the_percentiles_as_ever():
     values = generator(1, "many").random(30)
-    found = bootstrap_interval(mean, [[value] for value in values], rng=generator(1, "draws"))
-    chosen = generator(1, "draws").integers(30, size=(1000, 30))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values[chosen].mean(axis=1), (0.025, 0.975))))
-    assert "interval:percentile bootstrap|" in str(found.signature)
+    result = bootstrap_interval(mean, [[value] for value in values], rng=generator(1, "draws"))
+    draw_indices = generator(1, "draws").integers(30, size=(1000, 30))
+    assert (result.low, result.high) == pytest.approx(
+        tuple(np.quantile(values[draw_indices].mean(axis=1), (0.025, 0.975)))
+    )
+    assert "interval:percentile bootstrap|" in str(result.signature)
 
 
 @pytest.mark.parametrize(("value", "ends"), [(1.0, (0.6915, 1.0)), (0.0, (0.0, 0.3085))])
 def test_what_is_wholly_right_or_wrong_has_the_interval_of_the_number_of_clusters(value, ends):
     scores = dict.fromkeys(range(40), value)
-    clusters = {at: at // 4 for at in range(40)}
-    found = mean_ratio(scores, clusters=clusters, rng=generator(1, "exact"), within=SHARE)
-    assert (found.low, found.high) == pytest.approx(ends, abs=1e-4)
-    assert "interval:exact over clusters" in str(found.signature)
-    half = mean_ratio(dict.fromkeys(range(40), 0.5), clusters=clusters, rng=generator(1, "exact"), within=SHARE)
-    assert (half.value, half.low, half.high) == (0.5, None, None)
+    clusters = {index: index // 4 for index in range(40)}
+    result = mean_ratio(scores, clusters=clusters, rng=generator(1, "exact"), within=SHARE)
+    assert (result.low, result.high) == pytest.approx(ends, abs=1e-4)
+    assert "interval:exact over clusters" in str(result.signature)
+    half_right = mean_ratio(dict.fromkeys(range(40), 0.5), clusters=clusters, rng=generator(1, "exact"), within=SHARE)
+    assert (half_right.value, half_right.low, half_right.high) == (0.5, None, None)
 
 
 def test_an_exact_interval_is_as_often_right_as_it_says():
@@ -76,9 +80,9 @@ def test_an_exact_interval_is_as_often_right_as_it_says():
 
 def test_ends_stay_within_the_range_and_nan_draws_are_no_numbers():
     draws = np.array([0.9, 1.1, 0.95, 1.2, np.nan, 0.8] * 50)
-    found = ends_of(draws, value=0.97, clusters=8, within=SHARE)
-    assert found is not None
-    assert found.low < 0.97 < found.high == 1.0
+    ends = ends_of(draws, value=0.97, clusters=8, within=SHARE)
+    assert ends is not None
+    assert ends.low < 0.97 < ends.high == 1.0
     assert ends_of(np.full(10, np.nan), value=0.5, clusters=8) is None
     with pytest.raises(InputError):
         widening([5])
@@ -90,9 +94,9 @@ def coverage_on_the_page() -> dict[str, list[float]]:
 
 
 def test_the_committed_coverage_is_at_least_93_percent():
-    found = coverage_on_the_page()
-    assert len(found) >= 10
-    assert min(min(row) for row in found.values()) >= 0.93
+    coverage_of = coverage_on_the_page()
+    assert len(coverage_of) >= 10
+    assert min(min(row) for row in coverage_of.values()) >= 0.93
 
 
 @pytest.mark.slow
@@ -101,7 +105,7 @@ def test_the_coverage_is_as_committed():
 
     committed = coverage_on_the_page()
     for name in DESIGNS:
-        for clusters, told in zip(CLUSTERS, committed[name], strict=True):
+        for clusters, committed_coverage in zip(CLUSTERS, committed[name], strict=True):
             sets = 100
             error = np.sqrt(0.93 * 0.07 / sets)
-            assert abs(covered(name, clusters, sets=sets) - told) <= 3.5 * error, (name, clusters)
+            assert abs(covered(name, clusters, sets=sets) - committed_coverage) <= 3.5 * error, (name, clusters)

@@ -31,11 +31,11 @@ def test_confusion_has_truth_in_rows():
 def test_a_judge_that_says_perfect_to_all_shines_in_one_column_and_fails_in_the_confusion():
     true = [defect for defect in DEFECTS for _ in range(10)]
     always = ["perfect"] * len(true)
-    tables, whole = f2_tables(always, true, DEFECTS), f2_confusion(always, true, DEFECTS)
+    tables, matrix_score = f2_tables(always, true, DEFECTS), f2_confusion(always, true, DEFECTS)
     assert tables.columns["perfect"].value == 1.0
     assert tables.value == pytest.approx(1 / 6)
-    assert whole.parts["perfect"].value == pytest.approx(5 * 10 / (5 * 10 + 50))
-    assert whole.value == pytest.approx(0.5 / 6)
+    assert matrix_score.parts["perfect"].value == pytest.approx(5 * 10 / (5 * 10 + 50))
+    assert matrix_score.value == pytest.approx(0.5 / 6)
 
 
 def test_action_columns_average_the_actions_that_occur_in_them():
@@ -55,11 +55,11 @@ def test_a_column_of_one_action_is_rescaled_recall():
 
 
 def test_a_class_that_neither_occurs_nor_is_predicted_is_left_out_of_the_mean():
-    whole = f2_confusion(["erode", "merge"], ["erode", "merge"], ["erode", "merge", "cutout"])
-    assert whole.value == 1.0
-    assert isinstance(whole.parts["cutout"], Undefined)
-    called = f2_confusion(["erode", "cutout"], ["erode", "merge"], ["erode", "merge", "cutout"])
-    assert called.value == pytest.approx(1 / 3)
+    matrix_score = f2_confusion(["erode", "merge"], ["erode", "merge"], ["erode", "merge", "cutout"])
+    assert matrix_score.value == 1.0
+    assert isinstance(matrix_score.parts["cutout"], Undefined)
+    with_extra_class = f2_confusion(["erode", "cutout"], ["erode", "merge"], ["erode", "merge", "cutout"])
+    assert with_extra_class.value == pytest.approx(1 / 3)
 
 
 def test_replies_without_an_answer_are_misses_or_left_out_and_always_counted():
@@ -89,7 +89,7 @@ def test_no_items_is_undefined():
 
 
 @pytest.mark.parametrize(
-    ("predicted", "true", "says"),
+    ("predicted", "true", "message"),
     [
         (["erode"], ["erode", "merge"], "1 predictions and 2 truths"),
         (["empty"], ["erode"], "predicted label 0 is 'empty'"),
@@ -97,6 +97,6 @@ def test_no_items_is_undefined():
         (["erode"], [None], "true label 0 is None"),
     ],
 )
-def test_labels_that_cannot_be_counted_are_refused(predicted, true, says):
-    with pytest.raises(InputError, match=says):
+def test_labels_that_cannot_be_counted_are_refused(predicted, true, message):
+    with pytest.raises(InputError, match=message):
         f2_confusion(predicted, true, DEFECTS)

@@ -83,10 +83,10 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     hits = 0
     for trial in range(100):
         sample = generator(trial, "sample").normal(size=30)
-        found = bootstrap_interval(
+        result = bootstrap_interval(
             mean, [[value] for value in sample], rng=generator(trial, "draw"), level=0.9, replicates=200
         )
-        hits += found.low <= 0.0 <= found.high
+        hits += result.low <= 0.0 <= result.high
     assert 80 <= hits <= 97
 
 
@@ -103,9 +103,9 @@ def test_undefined_draws_are_counted_and_too_many_are_undefined():
     def spread(items):
         return Undefined("constant") if len(set(items)) == 1 else Scored(float(max(items) - min(items)), FAKE)
 
-    found = bootstrap_interval(spread, [[0.0], [1.0], [2.0]], rng=generator(1, "s"), replicates=400)
-    assert found.replicates + found.undefined == 400
-    assert found.undefined == pytest.approx(400 / 9, rel=0.5)
+    result = bootstrap_interval(spread, [[0.0], [1.0], [2.0]], rng=generator(1, "s"), replicates=400)
+    assert result.replicates + result.undefined == 400
+    assert result.undefined == pytest.approx(400 / 9, rel=0.5)
     rare = bootstrap_interval(spread, [[0.0]] * 20 + [[1.0]], rng=generator(1, "s"), replicates=50)
     assert rare.reason == "the statistic is the same in every draw"
     assert isinstance(bootstrap_interval(spread, [[0.0], [0.0]], rng=generator(1, "s")), Undefined)

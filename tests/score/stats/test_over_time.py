@@ -13,8 +13,8 @@ from auscult.score.stats.trend import MOST, Trend, neighbour_medians, oddness, t
 SHARES = st.floats(0, 1).map(lambda value: round(value, 4))
 
 
-def step(iou: float | None, followed: float = 0.9, **more: float) -> MaskStep:
-    return MaskStep(iou=iou, followed=followed, everywhere=iou, **more)
+def step(iou: float | None, followed: float = 0.9, **fields: float) -> MaskStep:
+    return MaskStep(iou=iou, followed=followed, everywhere=iou, **fields)
 
 
 @given(st.lists(SHARES, min_size=5, max_size=30), st.floats(-1, 1))
@@ -50,10 +50,10 @@ def test_values_that_are_alike_from_frame_to_frame_widen_the_interval() -> None:
 
 @given(st.lists(st.one_of(st.none(), SHARES), max_size=25), st.floats(-0.5, 0.5))
 def test_oddness_asks_for_differences_only(values: list[float | None], shift: float) -> None:
-    moved = [None if value is None else value + shift for value in values]
-    assert oddness(moved, floor=0.05) == pytest.approx(oddness(values, floor=0.05), abs=1e-6)
-    assert [one is None for one in oddness(values, floor=0.05)] == [
-        value is None or near is None for value, near in zip(values, neighbour_medians(values), strict=True)
+    shifted = [None if value is None else value + shift for value in values]
+    assert oddness(shifted, floor=0.05) == pytest.approx(oddness(values, floor=0.05), abs=1e-6)
+    assert [value is None for value in oddness(values, floor=0.05)] == [
+        value is None or neighbour is None for value, neighbour in zip(values, neighbour_medians(values), strict=True)
     ]
 
 
@@ -62,22 +62,22 @@ def test_a_slope_and_a_change_that_stays_are_not_odd_and_a_short_run_is() -> Non
     assert not any(oddness([0.1 * number if number else None for number in range(10)], floor=0.001))
     assert not any(oddness([0.9] * 8 + [0.2] * 8, floor=0.01))
     run = oddness([0.9] * 8 + [0.2] * 3 + [0.9] * 8, floor=0.01)
-    assert [place for place, one in enumerate(run) if one is not None and abs(one) >= 1] == [8, 9, 10]
+    assert [place for place, value in enumerate(run) if value is not None and abs(value) >= 1] == [8, 9, 10]
 
 
 def test_flicker_is_of_the_usual_step_and_says_when_motion_was_lost() -> None:
-    told = flicker([step(0.9), step(0.8), step(0.9), step(0.0), None])
-    assert isinstance(told, Scored)
-    assert told.value == pytest.approx(0.15)
-    assert told.signature.as_dict()["steps"] == "4"
-    lost = flicker([step(0.9, followed=0.1)] * 5 + [step(0.9)] * 3)
-    assert isinstance(lost, Undefined)
-    assert "3 of 8" in lost.reason
+    result = flicker([step(0.9), step(0.8), step(0.9), step(0.0), None])
+    assert isinstance(result, Scored)
+    assert result.value == pytest.approx(0.15)
+    assert result.signature.as_dict()["steps"] == "4"
+    outcome = flicker([step(0.9, followed=0.1)] * 5 + [step(0.9)] * 3)
+    assert isinstance(outcome, Undefined)
+    assert "3 of 8" in outcome.reason
     assert isinstance(flicker([step(0.9)] * 2), Undefined)
 
 
 @pytest.mark.parametrize(
-    ("one", "switched"),
+    ("mask_step", "switched"),
     [
         (None, False),
         (step(0.0, within=0.0, jump=2.0, colours=0.1), True),
@@ -93,5 +93,5 @@ def test_flicker_is_of_the_usual_step_and_says_when_motion_was_lost() -> None:
         (step(0.0), False),  # one of the two is empty
     ],
 )
-def test_a_switch_is_another_place_or_other_colours(one: MaskStep | None, switched: bool) -> None:
-    assert is_switch(one) is switched
+def test_a_switch_is_another_place_or_other_colours(mask_step: MaskStep | None, switched: bool) -> None:
+    assert is_switch(mask_step) is switched

@@ -33,10 +33,13 @@ def columns() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_both_intervals_are_those_of_drawing_the_items_themselves() -> None:
-    told, true = columns()
+    estimates, true = columns()
     good = (true > 0).tolist()
-    items = [[(told[at], true[at], good[at]) for at in range(200) if CLUSTERS[at] == name] for name in range(40)]
-    quick = spearman_interval(told, true, clusters=CLUSTERS, rng=generator(1, "a"), replicates=300)
+    items = [
+        [(estimates[index], true[index], good[index]) for index in range(200) if CLUSTERS[index] == name]
+        for name in range(40)
+    ]
+    quick = spearman_interval(estimates, true, clusters=CLUSTERS, rng=generator(1, "a"), replicates=300)
     slow = bootstrap_interval(
         lambda rows: spearman([row[0] for row in rows], [row[1] for row in rows]), items, rng=generator(1, "a"),
         replicates=300,
@@ -45,7 +48,7 @@ def test_both_intervals_are_those_of_drawing_the_items_themselves() -> None:
     assert isinstance(slow, Interval)
     assert (quick.value, quick.clusters) == (slow.value, slow.clusters)
     assert (quick.low, quick.high) == pytest.approx((slow.low, slow.high), abs=0.01)
-    quick = auc_interval(told, good, clusters=CLUSTERS, rng=generator(1, "a"), replicates=300)
+    quick = auc_interval(estimates, good, clusters=CLUSTERS, rng=generator(1, "a"), replicates=300)
     slow = bootstrap_interval(
         lambda rows: auc([row[0] for row in rows], [row[2] for row in rows]), items, rng=generator(1, "a"),
         replicates=300,
@@ -56,11 +59,13 @@ def test_both_intervals_are_those_of_drawing_the_items_themselves() -> None:
 
 
 def test_without_clusters_to_draw_the_number_stands_alone() -> None:
-    told, true = columns()
-    one = ["photo"] * 200
-    alone = spearman_interval(told, true, clusters=one, rng=generator(1))
-    assert alone == spearman(told, true)
-    assert auc_interval(told, (true > 0).tolist(), clusters=one, rng=generator(1)) == auc(told, true > 0)
+    estimates, true = columns()
+    one_cluster = ["photo"] * 200
+    alone = spearman_interval(estimates, true, clusters=one_cluster, rng=generator(1))
+    assert alone == spearman(estimates, true)
+    assert auc_interval(estimates, (true > 0).tolist(), clusters=one_cluster, rng=generator(1)) == auc(
+        estimates, true > 0
+    )
     assert isinstance(spearman_interval([1, 1], [1, 2], clusters="ab", rng=generator(1)), Undefined)
     assert isinstance(auc_interval([1, 2], [True, True], clusters="ab", rng=generator(1)), Undefined)
     with pytest.raises(InputError):
@@ -72,9 +77,9 @@ def test_without_clusters_to_draw_the_number_stands_alone() -> None:
 def test_ranks_follow_the_order_and_share_ties(values: list[float]) -> None:
     ranks = mean_ranks(values)
     assert ranks.mean() == pytest.approx(0.5)
-    for one in range(len(values)):
+    for first in range(len(values)):
         for other in range(len(values)):
-            assert (values[one] < values[other]) == (ranks[one] < ranks[other])
+            assert (values[first] < values[other]) == (ranks[first] < ranks[other])
 
 
 def test_a_fit_without_the_own_cluster_joins_what_each_number_knows() -> None:
@@ -82,36 +87,38 @@ def test_a_fit_without_the_own_cluster_joins_what_each_number_knows() -> None:
     first, second = rng.random(600), rng.random(600)
     good = (first + second + rng.normal(0, 0.3, 600) > 1).tolist()
     rows = np.column_stack([first, second]) - 0.5
-    told = cross_fitted(rows, good, clusters=[at // 3 for at in range(600)], rng=generator(0, "parts"))
-    assert told is not None
-    alone, both = auc(first, good), auc(told, good)
+    predictions = cross_fitted(rows, good, clusters=[index // 3 for index in range(600)], rng=generator(0, "parts"))
+    assert predictions is not None
+    alone, joint_auc = auc(first, good), auc(predictions, good)
     assert isinstance(alone, Scored)
-    assert isinstance(both, Scored)
-    assert both.value > alone.value + 0.05
-    assert ((told > 0) & (told < 1)).all()
+    assert isinstance(joint_auc, Scored)
+    assert joint_auc.value > alone.value + 0.05
+    assert ((predictions > 0) & (predictions < 1)).all()
 
 
 def test_labels_without_any_relation_promise_nothing_out_of_fold() -> None:
     rng = np.random.default_rng(2)
     rows, good = rng.random((300, 2)) - 0.5, (rng.random(300) > 0.5).tolist()
-    told = cross_fitted(rows, good, clusters=list(range(300)), rng=generator(0, "parts"))
-    assert told is not None
-    found = auc(told, good)
-    assert isinstance(found, Scored)
-    assert found.value < 0.6
+    predictions = cross_fitted(rows, good, clusters=list(range(300)), rng=generator(0, "parts"))
+    assert predictions is not None
+    outcome = auc(predictions, good)
+    assert isinstance(outcome, Scored)
+    assert outcome.value < 0.6
 
 
 def test_a_cluster_never_tells_about_itself() -> None:
     """Each photograph has a label of its own that the first number gives away; without it nothing is known."""
     rng = np.random.default_rng(1)
     labels = rng.random(40) > 0.5
-    clusters = [at // 10 for at in range(400)]
+    clusters = [index // 10 for index in range(400)]
     rows = np.column_stack([rng.random(400), rng.random(400)]) - 0.5
-    told = cross_fitted(rows, [bool(labels[name]) for name in clusters], clusters=clusters, rng=generator(0, "p"))
-    assert told is not None
-    found = auc(told, [bool(labels[name]) for name in clusters])
-    assert isinstance(found, Scored)
-    assert found.value < 0.62
+    predictions = cross_fitted(
+        rows, [bool(labels[name]) for name in clusters], clusters=clusters, rng=generator(0, "p")
+    )
+    assert predictions is not None
+    outcome = auc(predictions, [bool(labels[name]) for name in clusters])
+    assert isinstance(outcome, Scored)
+    assert outcome.value < 0.62
 
 
 def test_fits_exist_where_labels_are_alike_or_separated() -> None:
