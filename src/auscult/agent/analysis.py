@@ -27,7 +27,7 @@ SECTIONS: Final[Mapping[str, str]] = _TEXTS["sections"]
 
 TEMPLATES: Final = "templates"
 Analyst: TypeAlias = Callable[[str], str | Failed]
-"""From a prompt to the reply of a model that remembers nothing, or why there is none."""
+"""Sends a prompt to a model without memory; gives its reply, or why there is none."""
 
 _FEW_CLIPS: Final = 20
 _MOST_REFS: Final = 200
@@ -37,7 +37,7 @@ _AGAIN: Final = "\n\nYour last reply could not be read: {why}. Reply with the JS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysedSentence:
-    """A sentence, and the cells that it follows from."""
+    """A sentence and the cells that support it."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class AnalysisSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StruckSentence:
-    """A sentence that does not follow from the record, and why; it is no finding."""
+    """A sentence that the record does not support, and why."""
 
     section: str
     text: str
@@ -64,13 +64,13 @@ class StruckSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What a record says in prose."""
+    """The findings of a record in prose."""
 
-    writer: str = TEMPLATES  # or the name of the analyst
-    sections: tuple[AnalysisSection, ...]  # what stands
-    struck: tuple[StruckSentence, ...] = ()  # what the analyst wrote and the record does not bear out
-    remarks: tuple[str, ...] = ()  # why templates were used after all, and the like
-    table: ResultTable  # the numbers that all of it follows from
+    writer: str = TEMPLATES  # or the name of the analyst's model
+    sections: tuple[AnalysisSection, ...]  # the sentences that the record supports
+    struck: tuple[StruckSentence, ...] = ()  # sentences of the analyst that the record does not support
+    remarks: tuple[str, ...] = ()  # such as why templates were used
+    table: ResultTable  # the numbers behind all sentences
 
     def as_json(self) -> dict[str, Any]:
         """The content of ``analysis.json``."""
@@ -80,18 +80,16 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reply:
-    """What an analyst writes."""
-
     sections: Mapping[str, tuple[AnalysedSentence, ...]]
 
 
 def analyse(
     folder: Path, *, metrics: Sequence[str] = (), analyst: Analyst | None = None, writer: str = TEMPLATES
 ) -> Analysis:
-    """The analysis of the record of a suite of models, finished or not; nothing is written.
+    """Analyse the record of a suite of models, finished or not; no file is written.
 
-    ``metrics`` as ``result_table`` takes them. ``analyst``, whose name is ``writer``, is sent the table; templates do
-    without one, and where nothing that it writes stands.
+    ``metrics`` are those of ``result_table``. ``analyst``, whose name is ``writer``, is sent the table. Templates are
+    used without an analyst, and where the record supports none of its sentences.
 
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
@@ -112,7 +110,7 @@ def analyse(
 
 
 def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, ...]]) -> Analysis:
-    """What of an analyst's sections the table bears out; a claim without proof becomes ``no difference shown``."""
+    """Keep the sentences that the table supports; an unproven difference becomes ``No difference shown``."""
     checker, cells = SentenceChecker(table), {cell.ref: cell for cell in table.cells}
     by_section: dict[str, list[AnalysedSentence]] = {}
     struck = []
@@ -139,7 +137,7 @@ def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, .
 
 
 def prompt_of(table: ResultTable) -> str:
-    """What an analyst is asked: our instructions, then the table."""
+    """The prompt for an analyst: our instructions, then the table."""
     study = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
     rows = []
     for cell in table.cells:
@@ -162,7 +160,7 @@ def _read(reply: str | Failed) -> _Reply | str:
 
 
 def sections_of(table: ResultTable) -> dict[str, tuple[AnalysedSentence, ...]]:
-    """Every section's sentences."""
+    """The sentences of each section, from templates."""
     writer = _Writer(table)
     return {name: tuple(getattr(writer, name)()) for name in SECTIONS}
 
@@ -177,13 +175,12 @@ def value_text(cell: ResultCell) -> str:
     return text if cell.low is None or cell.high is None else f"{text} [{by * cell.low:.1f}, {by * cell.high:.1f}]"
 
 
-def _said(text: str, *cells: ResultCell) -> AnalysedSentence:
+def _cite(text: str, *cells: ResultCell) -> AnalysedSentence:
     return AnalysedSentence(text=text, refs=tuple(cell.ref for cell in cells))
 
 
-def _apart(cell: ResultCell, says: str, *, between: str) -> AnalysedSentence:
-    """A difference, or that none is shown."""
-    return _said(f"{says if cell.is_shown else f'No difference shown {between}'}: {value_text(cell)}.", cell)
+def _difference(cell: ResultCell, claim: str, *, comparison: str) -> AnalysedSentence:
+    return _cite(f"{claim if cell.is_shown else f'No difference shown {comparison}'}: {value_text(cell)}.", cell)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -199,46 +196,46 @@ class _Writer:
         self._measured = [model for model in table.models if table.get("mean", model=model, group=CLEAN)]
 
     def _losses(self, model: str) -> list[ResultCell]:
-        """Its average changes by kind, the largest loss before the others; of suites without changes its scores."""
+        """Its average changes by kind, largest loss first; its scores, where a suite has no changes."""
         changes = self.table.known("average change", model=model)
         alone = [cell for cell in changes if cell.group not in self.table.mixes] or changes
         means = [cell for cell in self.table.known("mean", model=model) if not cell.level]
         return sorted(alone or means, key=lambda cell: cell.value or 0.0)
 
     def setting(self) -> Iterator[AnalysedSentence]:
-        """What was asked."""
+        """What was tested, on what data."""
         table, count = self.table, {cell.case: cell for cell in self.table.of("count")}
 
-        def number(what: str) -> str:
-            return counted(int(count[what].value or 0), what.removesuffix("s"))
+        def number(noun: str) -> str:
+            return counted(int(count[noun].value or 0), noun.removesuffix("s"))
 
         cells = [count[name] for name in ("models", "cases", "clips")]
         verb = "was" if count["models"].value == 1 else "were"
-        yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *cells)
-        yield _said(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
+        yield _cite(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *cells)
+        yield _cite(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
         if table.groups:
             strengths = f", at constant strength {_listed(table.levels)}" if table.levels else ""
             lead = "Perturbed were" if table.suite == "r2" else "Scored by themselves were"
-            yield _said(f"{lead}: {', '.join(table.groups)}{strengths}.")
+            yield _cite(f"{lead}: {', '.join(table.groups)}{strengths}.")
         if count["baselines"].value:
-            yield _said(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
+            yield _cite(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
         unscored = ("failed requests", "undefined scores", "unasked requests")
         if missing := [count[name] for name in unscored if count[name].value]:
             text = f"{_listed(number(cell.case) for cell in missing)}, beside {number('requests')} made"
-            yield _said(f"Left out of every mean: {text}.", *missing, count["requests"])
+            yield _cite(f"Left out of every mean: {text}.", *missing, count["requests"])
 
     def clean(self) -> Iterator[AnalysedSentence]:
-        """Scores without any perturbation, beside baselines and one another."""
+        """Scores without perturbation, compared with baselines and among models."""
         table = self.table
         for model in table.models:
             mean = table.get("mean", model=model, group=CLEAN)
             if mean is None:
-                yield _said(f"{model} has no score on clean input, so nothing is known of it.")
+                yield _cite(f"{model} has no score on clean input, so nothing is known of it.")
                 continue
-            yield _said(f"{model} has a clean {mean.metric} of {value_text(mean)}.", mean)
+            yield _cite(f"{model} has a clean {mean.metric} of {value_text(mean)}.", mean)
         for part in self._by_split("mean"):
             says = f"Of the {part.split} clips, {part.model} has a clean {part.metric}"
-            yield _said(f"{says} of {value_text(part)}.", part)
+            yield _cite(f"{says} of {value_text(part)}.", part)
         floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
         best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
         for cell in table.known("difference", group=CLEAN, level=CLEAN):
@@ -247,14 +244,14 @@ class _Writer:
                 continue
             side = "above" if cell.sign > 0 else "below"
             between = f"on clean input between {first} and {second}"
-            yield _apart(cell, f"On clean input {first} is {side} {second}", between=between)
+            yield _difference(cell, f"On clean input {first} is {side} {second}", comparison=between)
         for model in table.floor:
-            yield _said(
+            yield _cite(
                 f"Flipping whole clips does not tell {model} from every baseline on clean input: changes say little."
             )
 
     def kinds(self) -> Iterator[AnalysedSentence]:
-        """Each perturbation, kind of negative or task by itself."""
+        """Each perturbation, kind of negative sentence or task by itself."""
         table = self.table
         for model in self._measured:
             for change in table.known("average change", model=model):
@@ -266,33 +263,33 @@ class _Writer:
                     yield self._change(f"Under dynamic {change.group}", model, moving)
                 if gap is not None:
                     says = f"For {model}, dynamic {gap.group} costs {'more' if gap.sign < 0 else 'less'} than static"
-                    yield _apart(gap, says, between=f"for {model} between static and dynamic {gap.group}")
+                    yield _difference(gap, says, comparison=f"for {model} between static and dynamic {gap.group}")
             for cell in table.known("cost", model=model):
                 text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
-                yield _said(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
+                yield _cite(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
             for cell in table.cells:
                 alone = cell.measure == "mean" and cell.model == model and cell.value is not None
                 if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
                     lead = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
-                    yield _said(f"{lead} {model} has {cell.metric} of {value_text(cell)}.", cell)
+                    yield _cite(f"{lead} {model} has {cell.metric} of {value_text(cell)}.", cell)
 
-    def _by_split(self, measure: str, **named: str) -> list[ResultCell]:
-        """The values of seen and of unseen clips by themselves."""
+    def _by_split(self, measure: str, **cell_fields: str) -> list[ResultCell]:
+        """The values of seen clips and of unseen clips separately."""
         splits = dict.fromkeys(cell.split for cell in self.table.cells if cell.split)
-        cells = [cell for split in splits for cell in self.table.known(measure, split=split, **named)]
+        cells = [cell for split in splits for cell in self.table.known(measure, split=split, **cell_fields)]
         return [cell for cell in cells if cell.model in self._measured]
 
     def _beside_change(self, model: str, change: ResultCell) -> Iterator[AnalysedSentence]:
-        """The share that a change is of the clean score, and the change by split."""
+        """The change as a share of the clean score, and the change by split."""
         share = self.table.get("relative loss", model=model, group=change.group)
         if share is not None and change.is_shown and (share.value or 0.0) > 0:
             lead = f"What {model} gives up under {share.group}"
-            yield _said(f"{lead} is {value_text(share)} of its clean {share.metric}.", share)
+            yield _cite(f"{lead} is {value_text(share)} of its clean {share.metric}.", share)
         for part in self._by_split(change.measure, model=model, group=change.group):
             yield self._change(f"Of the {part.split} clips, under {part.group}", model, part)
 
     def _one_change(self, model: str, change: ResultCell) -> AnalysedSentence:
-        """A change, with the scores at its mildest and at its strongest level."""
+        """A change, with the scores at the mildest and the strongest level."""
         cells = [self.table.get("mean", model=model, group=change.group, level=level) for level in self.table.levels]
         levels = [cell for cell in cells if cell is not None]
         sentence = self._change(f"Under {change.group}", model, change)
@@ -300,41 +297,41 @@ class _Writer:
             first, last = levels[0], levels[-1]
             low, high = (f"{value_text(cell).partition(' [')[0]} at {cell.level}" for cell in (first, last))
             text = f"{sentence.text[:-1]}; {self.table.metric} goes from {low} to {high}."
-            return _said(text, change, first, last)
+            return _cite(text, change, first, last)
         return sentence
 
-    def _change(self, where: str, model: str, cell: ResultCell) -> AnalysedSentence:
-        """A change in words, by whether its interval leaves out zero."""
+    def _change(self, lead: str, model: str, cell: ResultCell) -> AnalysedSentence:
+        """A loss or gain if the interval excludes zero, else that no difference is shown."""
         strength = "" if cell.level == DYNAMIC else " on average" if cell.level == "average" else f" at {cell.level}"
         if not cell.is_shown:
             without = "" if cell.low is not None else ", without an interval"
-            return _said(f"{where}, no difference shown for {model}{strength}: {value_text(cell)}{without}.", cell)
+            return _cite(f"{lead}, no difference shown for {model}{strength}: {value_text(cell)}{without}.", cell)
         verb = "loses" if cell.sign < 0 else "gains"
         ends = f"[{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
-        return _said(f"{where}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{strength} {ends}.", cell)
+        return _cite(f"{lead}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{strength} {ends}.", cell)
 
     def overall(self) -> Iterator[AnalysedSentence]:
-        """What all perturbations come to, and which model takes them better."""
+        """Shown losses over all perturbations, and which model loses less."""
         table = self.table
         for model in self._measured:
             changes = table.known("average change", model=model)
             losses = [cell for cell in changes if cell.is_shown and cell.sign < 0]
             unshown = [cell for cell in changes if not cell.is_shown]
             if losses:
-                yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in losses)}.", *losses)
+                yield _cite(f"{model} has a shown loss under {_listed(cell.group for cell in losses)}.", *losses)
             if unshown:
-                yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in unshown)}.", *unshown)
+                yield _cite(f"No loss is shown of {model} under {_listed(cell.group for cell in unshown)}.", *unshown)
         for cell in table.known("difference of changes"):
             first, _, second = cell.model.partition(PAIR)
             if second in table.baselines:
                 continue
             says = f"Under {cell.group}, {first} loses {'less' if cell.sign > 0 else 'more'} than {second}"
-            yield _apart(cell, says, between=f"under {cell.group} between {first} and {second}")
+            yield _difference(cell, says, comparison=f"under {cell.group} between {first} and {second}")
         if not table.of("average change"):
-            yield _said("Nothing was perturbed at several strengths, so resilience is not measured here.")
+            yield _cite("Nothing was perturbed at several strengths, so resilience is not measured here.")
 
     def strengths(self) -> Iterator[AnalysedSentence]:
-        """What went best, as measured."""
+        """The smallest measured losses."""
         for model in self._measured:
             losses = self._losses(model)
             if len(losses) > 1:
@@ -344,75 +341,75 @@ class _Writer:
             over = [cell for cell in over if cell.model.startswith(model + PAIR)]
             if over and clean is not None and model not in self.table.floor:
                 names = _listed(cell.model.partition(PAIR)[2] for cell in over)
-                yield _said(f"On clean input {model} is above {names}.", *over)
+                yield _cite(f"On clean input {model} is above {names}.", *over)
             elif len(losses) < 2:
-                yield _said(f"{model}: none that this record shows.")
+                yield _cite(f"{model}: none that this record shows.")
         if not self._measured:
-            yield _said("None is known, for want of scores.")
+            yield _cite("None is known, for want of scores.")
 
     def weaknesses(self) -> Iterator[AnalysedSentence]:
-        """What went worst, as measured, and whether it is apart from the others."""
+        """The largest measured losses, and whether they differ from the next ones."""
         for model in self._measured:
             losses = self._losses(model)
             if losses and losses[0].measure == "average change" and losses[0].sign >= 0:
-                yield _said(f"{model}: none that this record shows.")
+                yield _cite(f"{model}: none that this record shows.")
                 continue
             if len(losses) > 1:
                 yield self._extreme(model, losses[0], least=False)
             elif losses and losses[0].is_shown:
                 yield self._change(f"Under {losses[0].group}", model, losses[0])
             else:
-                yield _said(f"{model}: none that this record shows.")
+                yield _cite(f"{model}: none that this record shows.")
             for cell in self.table.known("difference of kinds", model=model):
                 first, _, second = cell.group.partition(PAIR)
                 if len(losses) > 1 and second == losses[1].group:
                     says = f"For {model}, {first} costs more than {second}"
-                    yield _apart(cell, says, between=f"for {model} between {first} and {second}")
+                    yield _difference(cell, says, comparison=f"for {model} between {first} and {second}")
         if not self._measured:
-            yield _said("None is known, for want of scores.")
+            yield _cite("None is known, for want of scores.")
 
     def _extreme(self, model: str, cell: ResultCell, *, least: bool) -> AnalysedSentence:
         if cell.measure == "average change" and not (cell.is_shown and cell.sign < 0):
             return self._change(f"Under {cell.group}", model, cell)
         if cell.measure == "mean":
             word = "highest" if least else "lowest"
-            return _said(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
+            return _cite(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
         size = "smallest" if least else "largest"
-        return _said(f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.", cell)
+        return _cite(f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.", cell)
 
     def breaking(self) -> Iterator[AnalysedSentence]:
-        """At which strength half of the clean score is gone."""
+        """The strength at which half of the clean score is lost."""
         for cell in self.table.of("breaking point"):
             if cell.value is not None:
                 says = f"{cell.model} loses half of its clean {cell.metric} under {cell.group}"
-                yield _said(f"{says} at strength {value_text(cell)}.", cell)
+                yield _cite(f"{says} at strength {value_text(cell)}.", cell)
             elif cell.reason.startswith("above"):
                 beyond = cell.reason.replace("above", "beyond")
-                yield _said(
+                yield _cite(
                     f"Under {cell.group}, the breaking point of {cell.model} lies {beyond} or is not there.", cell
                 )
         if not self.table.of("breaking point"):
-            yield _said("Strength was not varied, so this was not measured.")
+            yield _cite("Strength was not varied, so this was not measured.")
 
     def fix(self) -> Iterator[AnalysedSentence]:
         """The largest measured loss of each model."""
         for model in self._measured:
             worst = next(iter(self._losses(model)), None)
             if model in self.table.floor:
-                yield _said(f"{model}: its clean score, or too few clips to tell it from that of every baseline.")
+                yield _cite(f"{model}: its clean score, or too few clips to tell it from that of every baseline.")
             elif worst is not None and worst.measure == "mean":
-                yield _said(f"{model}: {worst.group}, where {worst.metric} is {value_text(worst)}.", worst)
+                yield _cite(f"{model}: {worst.group}, where {worst.metric} is {value_text(worst)}.", worst)
             elif worst is not None and worst.is_shown and worst.sign < 0:
                 size = abs(100 * (worst.value or 0))
-                yield _said(f"{model}: {worst.group}, with a loss of {size:.1f} points.", worst)
+                yield _cite(f"{model}: {worst.group}, with a loss of {size:.1f} points.", worst)
             else:
-                yield _said(f"{model}: nothing that this record shows.")
+                yield _cite(f"{model}: nothing that this record shows.")
         for model in self.table.models:
             if model not in self._measured:
-                yield _said(f"{model}: look into its errors, whose causes errors.jsonl names.")
+                yield _cite(f"{model}: look into its errors, whose causes errors.jsonl names.")
 
     def advice(self) -> Iterator[AnalysedSentence]:
-        """What helps against the losses that are shown, and what the study lacks."""
+        """Remedies for the losses that are shown, and what the study lacks."""
         for model in self._measured:
             for cell in self._losses(model)[:2]:
                 remedies = (
@@ -423,25 +420,25 @@ class _Writer:
                 remedy = next(remedies, "")
                 if remedy and cell.is_shown and cell.measure == "average change" and cell.sign < 0:
                     then = "then repeat the command to see whether it did"
-                    yield _said(f"Against {cell.group} for {model}: {remedy}; {then}.", cell)
+                    yield _cite(f"Against {cell.group} for {model}: {remedy}; {then}.", cell)
         clips = self.table.get("count", case="clips")
         if clips is not None and (clips.value or 0) < _FEW_CLIPS:
             number = counted(int(clips.value or 0), "clip")
             text = f"With {number}, intervals are wide, or there are none: add clips before relying on small changes."
-            yield _said(text, clips)
+            yield _cite(text, clips)
         else:
-            yield _said("Repeat the command after each change of the model: cases and perturbations stay as they are.")
+            yield _cite("Repeat the command after each change of the model: cases and perturbations stay as they are.")
 
     def examples(self) -> Iterator[AnalysedSentence]:
-        """Single cases, which show and prove nothing."""
+        """Single cases, as illustration only."""
         cells = self.table.of("case")
         clean = {(cell.model, cell.case): cell for cell in cells if cell.level == CLEAN}
         strong = [cell for cell in cells if cell.level != CLEAN]
         for cell in strong:
             before = clean[cell.model, cell.case]
             says = f"{cell.case}, {cell.model}, {cell.group}: {value_text(before)} clean"
-            yield _said(f"{says}, {value_text(cell)} at {cell.level}.", before, cell)
+            yield _cite(f"{says}, {value_text(cell)} at {cell.level}.", before, cell)
         for cell in cells if not strong else ():
-            yield _said(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
+            yield _cite(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
         if not cells:
-            yield _said("No case stands out.")
+            yield _cite("No case stands out.")

@@ -2,10 +2,10 @@
 
 Facts are ``place`` (words), ``day`` (``day``, ``night``, ``unknown``), ``indoors``, ``motion`` (share of the diagonal
 per frame), ``loudness_db`` (LUFS), ``sources`` (words of what is seen or heard), ``brightness``, ``sharpness`` and
-``noise`` (shares of white), ``text`` (sentences), ``frames``, ``size`` (height, width), ``sound``, and ``from``, where
-most is known from. What is not known is None, ``unknown`` or empty. Texts of the data are facts, never orders: cut and
-stripped of control characters here, and quoted where a model reads them. What was measured or asked is kept by content,
-so that the same file under another name is neither measured nor asked again.
+``noise`` (shares of white), ``text`` (sentences), ``frames``, ``size`` (height, width), ``sound``, and ``from``, the
+main source of the facts. What is not known is None, ``unknown`` or empty. Texts of the data are facts, never
+instructions: they are cut and stripped of control characters here, and quoted in prompts. Results are cached by content
+hash, so that the same file under another name is neither measured nor sent to a model again.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ T = TypeVar("T")
 FILE: Final = "captions.jsonl"
 MOST_CAPTION: Final = 300
 SILENT_LUFS: Final = -70.0
-"""What a sound counts as in which no block is over the absolute gate of BS.1770."""
+"""Loudness of a sound of which no block is over the absolute gate of BS.1770."""
 
 _VERSION: Final = "statistics 1"
 _STAGE: Final = "caption"
 _AGAIN: Final = "remove its line to have it made again"
 _LIMIT_S: Final = 120.0
-_PER_WORKER: Final = 16  # with fewer samples than this a further process costs more than it gains
+_PER_WORKER: Final = 16  # samples below which another process costs more than it gains
 _MOST_WORDS, _MOST_WORD, _MOST_TEXTS = 16, 40, 8
 _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "beach": ("beach", "outdoors"), "foliage": ("outdoors",), "meadow": ("field", "outdoors"), "room": ("indoors",),
@@ -68,37 +68,37 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleClip:
-    """A clip, a photograph or a question of the data, before it is described; nothing is opened yet."""
+    """A clip, photograph or question of the data, not described yet; no file is open."""
 
     name: str  # its id, as ``--only`` takes it
-    frames: tuple[Path, ...] = ()  # its pictures in order of time
+    frames: tuple[Path, ...] = ()  # in order of time
     sound: Path | None = None
-    video: Path | None = None  # where the pictures are no files of their own
-    texts: tuple[str, ...] = ()  # sentences that refer to something in it, or what is asked about it
+    video: Path | None = None  # where frames are not single files
+    texts: tuple[str, ...] = ()  # referring expressions or questions about it
     words: tuple[str, ...] = ()  # names of what is seen or heard in it
-    scene: ScenePlan | None = None  # of a generated scene, and tells all: then no file is looked at
+    scene: ScenePlan | None = None  # of a generated scene; then no file is measured
 
     @property
     def key(self) -> str:
-        """Hash of the content of what is measured."""
-        media = [*(self.frames[index] for index in _looked_at(len(self.frames))), self.sound, self.video]
+        """Hash of the content of the measured files."""
+        media = [*(self.frames[index] for index in _measured_frames(len(self.frames))), self.sound, self.video]
         try:
             return digest_json(
                 [_VERSION, len(self.frames), [None if file is None else digest_file(file) for file in media]]
             )
-        except InputError:  # measuring it will say the same
+        except InputError:  # measuring it will report the error
             return f"unreadable {self.name}"
 
 
-def _looked_at(count: int) -> tuple[int, ...]:
-    """Numbers of the frames that are measured: of a clip the first two of each third."""
+def _measured_frames(count: int) -> tuple[int, ...]:
+    """Indices of the measured frames: the first two of each third of a clip."""
     first = [min(part * count // 3, count - 2) for part in range(3)]
     return (0,)[:count] if count < 2 else tuple(sorted({start + by for start in first for by in (0, 1)}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What the files of a sample show and play; see ``measured``."""
+    """What is measured on the files of a sample; see ``measured``."""
 
     size: tuple[int, int] | None = None
     frames: int = 0
@@ -109,13 +109,11 @@ class Statistics:
     indoors: bool | None = None
     motion: float | None = None
     loudness_db: float | None = None
-    exif: bool = False  # whether EXIF tells whether it is day
+    exif: bool = False  # whether ``day`` is from EXIF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChatCaption:
-    """The reply of a chat model."""
-
     caption: Annotated[str, Meta(min_length=1)]
     place: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
     day: Day = "unknown"
@@ -132,25 +130,25 @@ def describe(
     progress: Progress,
     log: ReplyCache | None = None,
 ) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
-    """Describe samples, in their order; and remarks on those of which less is known than could be.
+    """Describe samples, in their order; and remarks on samples that could not be measured or captioned.
 
-    ``kept`` is ``captions.jsonl``, read first and added to; ``chat`` is asked once about the middle picture or the
-    video of each, and what it says goes to ``log`` as well, which counts requests. An ``Unreachable`` model is raised,
-    and what it said before stays.
+    ``kept`` is the cache ``captions.jsonl``. ``chat`` is sent the middle picture or the video of each sample once;
+    its replies also go to ``log``, which counts requests. ``Unreachable`` is raised where the model cannot be
+    reached; earlier replies stay in the cache.
     """
     cache, remarks = ReplyCache(kept), list[str]()
     plain = [sample for sample in samples if sample.scene is None]
     statistics = _measured_samples(plain, cache, workers=workers, remarks=remarks, progress=progress)
-    captions = {} if chat is None else _asked(plain, chat, cache=cache, log=log, remarks=remarks)
+    captions = {} if chat is None else _chat_captions(plain, chat, cache=cache, log=log, remarks=remarks)
     offered = tuple(
         _offered(sample, statistics.get(sample.name, Statistics()), captions.get(sample.name)) for sample in samples
     )
     return offered, tuple(remarks)
 
 
-def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
+def _remark(failed: Sequence[tuple[str, str]], step: str) -> list[str]:
     text = "{} not {}, first {}: {}"
-    return [printable(text.format(counted(len(failed), "sample"), what, *failed[0]), MOST_CAPTION)] if failed else []
+    return [printable(text.format(counted(len(failed), "sample"), step, *failed[0]), MOST_CAPTION)] if failed else []
 
 
 def _measured_samples(
@@ -178,19 +176,19 @@ def _measurer() -> Callable[[SampleClip], Statistics]:
 
 
 def measured(sample: SampleClip) -> Statistics:
-    """Look at the files of a sample, and listen to them: means over frames; of ``day`` and ``indoors`` what half say.
+    """Measure the files of a sample: means over frames; ``day`` and ``indoors`` where half the frames agree.
 
-    ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
-    over the thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
-    in a room reaches, and of the night at 2 and below. Loudness is BS.1770's, -70 LUFS for silence.
+    ``motion`` is the 90th percentile of the flow between two consecutive frames, as a share of the diagonal; the
+    median over the thirds of a clip. By EXIF it is day from an exposure value of 11 on, which no lamp in a room
+    reaches, and night at 2 and below. Loudness is that of BS.1770, -70 LUFS for silence.
     """
     count, frames, size = len(sample.frames), dict[int, Frame](), None
     if count:
-        reduced = {index: read_reduced(sample.frames[index], least=240) for index in _looked_at(count)}
+        reduced = {index: read_reduced(sample.frames[index], least=240) for index in _measured_frames(count)}
         frames, size = {index: frame for index, (frame, _) in reduced.items()}, reduced[0][1]
     elif sample.video is not None:
         count = count_frames(sample.video)
-        frames = {index: timed.frame for index, timed in frames_numbered(sample.video, _looked_at(count))}
+        frames = {index: timed.frame for index, timed in frames_numbered(sample.video, _measured_frames(count))}
         size = next((frame.shape[:2] for frame in frames.values()), None)
     looks = [picture_statistics(frame) for frame in frames.values()]
     moving = [_motion(frames[index], frames[index + 1]) for index in frames if index + 1 in frames]
@@ -202,18 +200,18 @@ def measured(sample: SampleClip) -> Statistics:
         **{name: float(np.mean([getattr(look, name) for look in looks])) for name in names},
         size=size,
         frames=count,
-        day=stated if stated != "unknown" else _told([look.day for look in looks], "unknown"),
-        indoors=_told([look.indoors for look in looks], None),
+        day=stated if stated != "unknown" else _majority([look.day for look in looks], "unknown"),
+        indoors=_majority([look.indoors for look in looks], None),
         motion=float(np.median(moving)) if moving else None,
         loudness_db=None if sound is None else max(SILENT_LUFS, integrated_lufs(sound.samples, rate_hz=sound.rate_hz)),
         exif=stated != "unknown",
     )
 
 
-def _told(said: Sequence[T], unknown: T) -> T:
-    """What half of the frames say, where no other says something else."""
-    stated = [value for value in said if value != unknown]
-    return stated[0] if len(set(stated)) == 1 and 2 * len(stated) >= len(said) else unknown
+def _majority(values: Sequence[T], unknown: T) -> T:
+    """The value of at least half of the frames, if all others are unknown."""
+    stated = [value for value in values if value != unknown]
+    return stated[0] if len(set(stated)) == 1 and 2 * len(stated) >= len(values) else unknown
 
 
 def _motion(earlier: Frame, later: Frame) -> float:
@@ -225,16 +223,16 @@ def _motion(earlier: Frame, later: Frame) -> float:
 
 
 def picture_statistics(frame: Frame) -> Statistics:
-    """What one picture, uint8 RGB (H, W, 3), says of light, focus, grain and place.
+    """Brightness, sharpness, noise and place of one picture, uint8 RGB (H, W, 3).
 
-    ``brightness`` is the mean of its grey values, ``sharpness`` the spread of their Laplacian, ``noise`` a standard
-    deviation, from the median of a mask that is blind to slopes (Immerkær 1996, whose mean texture would raise).
+    ``brightness`` is the mean grey value, ``sharpness`` the standard deviation of the Laplacian, ``noise`` a standard
+    deviation, estimated by the filter of Immerkær (1996), but from the median, since texture raises his mean.
 
-    At 160 pixels, colours 0..1, its upper quarter the top, a picture is outdoors by day if it is brighter than .2, and
-    30 % of its top are smooth, over .5 and no redder than blue, as a sky is; or 10 % of it are green; or its top is
-    bluer than red by .1 and the whole over .3. It is night where the top is darker than .055 and the whole than .2.
-    Otherwise either is unknown; so is always what is indoors. The rules were chosen on 140 photographs;
-    ``docs/agent-samples.md`` says how often they are right on others.
+    At 160 pixels and colours 0..1, with the upper quarter as the top, a picture is outdoors by day if it is brighter
+    than .2, and 30 % of its top are smooth, over .5 and no redder than blue, like a sky; or 10 % of it are green; or
+    its top is bluer than red by .1 and the whole over .3. It is night if the top is darker than .055 and the whole
+    than .2. Otherwise both are unknown; that a picture is indoors is never inferred. The rules were chosen on 140
+    photographs; ``docs/agent-samples.md`` has their accuracy on others.
     """
     grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
     slopes = cv2.filter2D(grey, cv2.CV_32F, np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32))
@@ -259,7 +257,7 @@ def picture_statistics(frame: Frame) -> Statistics:
     )
 
 
-def _asked(
+def _chat_captions(
     samples: Sequence[SampleClip],
     chat: ChatModel,
     *,
@@ -267,7 +265,7 @@ def _asked(
     log: ReplyCache | None,
     remarks: list[str],
 ) -> dict[str, _ChatCaption]:
-    """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
+    """Captions by a chat model; a sample without a usable reply keeps its statistics, with a remark."""
     text = prompt("caption").format(places=", ".join(places()))
     silent, failed, captions = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
 
@@ -296,16 +294,16 @@ def _asked(
     return captions
 
 
-def _words(texts: Iterable[str], most: int = _MOST_WORDS, length: int = _MOST_WORD) -> list[str]:
-    plain = (printable(text, length) for text in islice(texts, 10 * most))
-    return list(dict.fromkeys(filter(None, plain)))[:most]
+def _words(texts: Iterable[str], limit: int = _MOST_WORDS, length: int = _MOST_WORD) -> list[str]:
+    plain = (printable(text, length) for text in islice(texts, 10 * limit))
+    return list(dict.fromkeys(filter(None, plain)))[:limit]
 
 
 def scene_facts(plan: ScenePlan) -> dict[str, Any]:
-    """What the plan of a generated scene says of it: its place, things, voices and motion, all of it true.
+    """Facts of a generated scene from its plan: place, objects, sounds and motion, all exact.
 
-    Painted backgrounds in the open are lit by day; of photographs behind the things nothing is known. ``motion`` is
-    that of the thing that moves most, between key frames.
+    Painted outdoor backgrounds are by day; of photographs as backgrounds nothing is known. ``motion`` is that of the
+    object that moves most between key frames.
     """
     kind = plan.background.partition("-")[0] if plan.background in GENERATED.backgrounds() else ""
     place, times, (height, width) = _PLACES.get(kind, ()), plan.key_times_s, plan.size
@@ -319,30 +317,30 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _offered(sample: SampleClip, seen: Statistics, said: _ChatCaption | None) -> Offered:
-    facts: dict[str, Any] = codec.to_json(seen, digits=3)
+def _offered(sample: SampleClip, statistics: Statistics, chat_caption: _ChatCaption | None) -> Offered:
+    facts: dict[str, Any] = codec.to_json(statistics, digits=3)
     facts |= {
-        "place": ["outdoors"] if seen.indoors is False else [],
+        "place": ["outdoors"] if statistics.indoors is False else [],
         "sources": _words(sample.words),
         "text": _words(sample.texts, _MOST_TEXTS, MOST_CAPTION),
-        "sound": seen.loudness_db is not None,
+        "sound": statistics.loudness_db is not None,
         "from": "exif" if facts.pop("exif") else "statistics",
         **({} if sample.scene is None else scene_facts(sample.scene)),
     }
-    if said is not None:
+    if chat_caption is not None:
         facts |= {
-            "place": [word for word in places() if word in said.place] or facts["place"],
-            "day": facts["day"] if said.day == "unknown" else said.day,
-            "indoors": facts["indoors"] if said.indoors is None else said.indoors,
-            "sources": _words((*said.sources, *sample.words)),
+            "place": [word for word in places() if word in chat_caption.place] or facts["place"],
+            "day": facts["day"] if chat_caption.day == "unknown" else chat_caption.day,
+            "indoors": facts["indoors"] if chat_caption.indoors is None else chat_caption.indoors,
+            "sources": _words((*chat_caption.sources, *sample.words)),
             "from": "chat",
         }
-    caption = _caption(facts) if said is None else said.caption
+    caption = _caption(facts) if chat_caption is None else chat_caption.caption
     return Offered(name=sample.name, summary=printable(caption, MOST_CAPTION), facts=facts)
 
 
 def _caption(facts: Mapping[str, Any]) -> str:
-    """One line from facts, for a reader who does not see the sample."""
+    """A caption made from facts."""
     count, motion, loudness, bright = (facts[name] for name in ("frames", "motion", "loudness_db", "brightness"))
     return ", ".join(filter(None, [
         "generated scene" if facts["from"] == "scene" else "",

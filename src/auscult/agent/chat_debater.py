@@ -1,7 +1,7 @@
-"""Operator and guardian behind a chat client: each with its own prompt and memory. Prompts are files in ``prompts``.
+"""Operator and guardian played by a chat model, each with its own prompt and memory. Prompts are files in ``prompts``.
 
-What comes from a user, from data or from a model stands in a prompt as JSON between two lines; a reply can select ids
-that were asked about and give reasons, and nothing else of it is read.
+Text from a user, from data or from a model is quoted in a prompt as JSON between two lines. Of a reply only the
+selected ids and the reasons are read.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ _UNANSWERED: Final = Answer(selected=False, reason="The model gave no answer abo
 
 
 class ChatDebater:
-    """Operator or guardian, asked in batches; each request and reply is a row of the log.
+    """Operator or guardian, sent the offer in batches; each request and reply is a row of the log.
 
-    It answers about samples and perturbations in each turn, about metrics only in the first (Eqs. 3 and 4). A model
-    holds nothing over from one request to the next, so memory is quoted: to each entry, what both have said of it.
-    Another sentence or offer begins a new memory. ``remarks`` are on the last turn: answers that are missing or that
-    nobody asked for, and sets for which ``fallback`` chose, since no reply could be read; without it such a turn fails.
+    It chooses samples and perturbations in each turn, metrics only in the first (Eqs. 3 and 4). A model has no memory
+    between requests, so a prompt quotes what both have said of each entry. Another sentence or offer begins a new
+    memory. ``remarks`` are about the last turn: missing and unrequested answers, and sets for which ``fallback`` chose
+    because no reply could be read; without a fallback such a turn fails.
     """
 
     def __init__(self, role: Role, model: ChatModel, *, log: AgentLog, fallback: Debater | None = None) -> None:
         self.name, self.remarks = model.name, tuple[str, ...]()
         self._role, self._model, self._log, self._fallback = role, model, log, fallback
         self._memory, self._turn_number = list[tuple[str, Proposal]](), -1
-        self._about: Any = None  # the sentence and the offer that the memory is of
-        self._at_once = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
+        self._topic: Any = None  # the sentence and the offer
+        self._batch_size = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
-        """A first proposal of all three sets, or the other's as this one would have it, its metrics taken over."""
-        if other is None or self._about != (instruction, offer):
-            self._memory, self._turn_number, self._about = [], -1, (instruction, offer)
+        """A first proposal of all three sets; or a revision of the other's proposal, with its metrics."""
+        if other is None or self._topic != (instruction, offer):
+            self._memory, self._turn_number, self._topic = [], -1, (instruction, offer)
         if other is not None:
             self._memory.append(("the other", other))
         self.remarks, self._turn_number = (), self._turn_number + 1
@@ -73,7 +73,7 @@ class ChatDebater:
         try:
             for choice_set in CHOICE_SETS if other is None else CHOICE_SETS[:2]:
                 read = self._choices(offer, choice_set)
-                chosen = self._instead(choice_set, other) if read is None else read
+                chosen = self._fallback_choices(choice_set, other) if read is None else read
                 if isinstance(chosen, Failed):
                     return chosen
                 choices[choice_set] = chosen
@@ -89,13 +89,13 @@ class ChatDebater:
         self._model.close()
 
     def _choices(self, offer: Offer, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
-        """A choice for everything in a set; None where no reply to a batch could be read."""
+        """A choice for each entry of a set; None where no reply to a batch could be read."""
         entries = {f"{choice_set[0]}{number}": offered for number, offered in enumerate(offer.of(choice_set), start=1)}
-        keys, step, hopeless = list(entries), self._at_once, threading.Event()
+        keys, step, hopeless = list(entries), self._batch_size, threading.Event()
         parts = [{key: entries[key] for key in keys[start : start + step]} for start in range(0, len(keys), step)]
 
-        def ask(part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
-            result = ({}, 0) if hopeless.is_set() else self._asked(choice_set, part)
+        def ask(batch: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
+            result = ({}, 0) if hopeless.is_set() else self._batch_answers(choice_set, batch)
             if not result[0]:
                 hopeless.set()
             return result
@@ -114,12 +114,12 @@ class ChatDebater:
             Choice(type=name, reason=clean(answer.reason), selected=answer.selected) for name, answer in outcomes
         )
 
-    def _asked(self, choice_set: ChoiceSet, part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
-        """Ask about a batch, and once more about what has no answer then; also how many answers nobody asked for."""
+    def _batch_answers(self, choice_set: ChoiceSet, batch: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
+        """The answers about a batch, requested twice where some are missing; and the count of unrequested ones."""
         context: dict[str, Any] = {"role": self._role, "turn": self._turn_number, "set": choice_set}
         answers, unasked, repair = dict[str, Answer](), 0, ""
         for attempt in ("question", "repair"):
-            missing = {key: offered for key, offered in part.items() if key not in answers}
+            missing = {key: offered for key, offered in batch.items() if key not in answers}
             if missing:
                 text = self._text(choice_set, missing, repair=repair)
                 key = key_of(self._model.name, self._model.revision, text=text, media=())
@@ -132,8 +132,8 @@ class ChatDebater:
         return answers, unasked
 
     def _text(self, choice_set: ChoiceSet, entries: Mapping[str, Offered], *, repair: str) -> str:
-        """The prompt about some entries; ``repair`` is the reply in which they were not found."""
-        instruction, offer = self._about
+        """The prompt about some entries; ``repair`` is the last reply, which lacked them."""
+        instruction, offer = self._topic
         study = {"sentence": printable(instruction, _MOST_INSTRUCTION), "suite": offer.suite, "task": offer.task}
         topic = MIDDLE.get(offer.suite, choice_set) if choice_set == "perturbations" else choice_set
         note = ""
@@ -149,7 +149,7 @@ class ChatDebater:
         )
 
     def _rows(self, choice_set: ChoiceSet, entries: Mapping[str, Offered]) -> Iterator[dict[str, Any]]:
-        """What is asked about, and what both have said of it so far."""
+        """The entries, each with what both have said of it so far."""
         history = [(by, {choice.type: choice for choice in proposal.of(choice_set)}) for by, proposal in self._memory]
         for key, offered in entries.items():
             earlier = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
@@ -160,14 +160,13 @@ class ChatDebater:
             name, summary = printable(offered.name, _MOST_NAME), printable(offered.summary, _MOST_SUMMARY)
             yield {"id": key, "name": name, "is": summary, **({"said": opinions} if opinions else {})}
 
-    def _instead(self, choice_set: ChoiceSet, other: Proposal | None) -> tuple[Choice, ...] | Failed:
-        """What the fallback chooses where no reply can be read."""
+    def _fallback_choices(self, choice_set: ChoiceSet, other: Proposal | None) -> tuple[Choice, ...] | Failed:
         if self._fallback is None:
             error = f"no reply of {self.name} as {self._role} about {choice_set} can be read, a repeated one either"
             hint = "leave --llm out for the built-in planner, or ask a model that keeps to a format"
             expected = 'a list of {"type", "reason", "selected"}'
             return Failed(ErrorRecord(stage="reply", error=error, expected=expected, hint=hint))
-        instruction, offer = self._about
+        instruction, offer = self._topic
         proposal = self._fallback.propose(instruction, offer, other)
         if isinstance(proposal, Failed):
             return proposal
@@ -176,7 +175,7 @@ class ChatDebater:
 
 
 def _answer(model: ChatModel, text: str) -> CountedText:
-    """The reply; an empty one, which is kept and counted, in place of one that is too large to be read."""
+    """The reply; an empty one, still logged and counted, if it is too large."""
     try:
         return model.answer(text)
     except TooLarge:
@@ -186,7 +185,7 @@ def _answer(model: ChatModel, text: str) -> CountedText:
 def chat_debaters(
     name: str, *, how: ChatHow, log: AgentLog, fallbacks: tuple[Debater, Debater] | None = None
 ) -> tuple[ChatDebater, ChatDebater]:
-    """Operator and guardian of one debate, asked of one model and apart in prompt and memory."""
+    """Operator and guardian of one debate: one model, with separate prompts and memories."""
     model = named_chat(name, profile=how.profile, asking=replace(how.asking(), schema=SCHEMA))
     first, second = fallbacks or (None, None)
     operator = ChatDebater("operator", model, log=log, fallback=first)

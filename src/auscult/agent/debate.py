@@ -1,7 +1,7 @@
-"""What is chosen for a study: operator and guardian propose and verify in rounds, and every step can be replayed.
+"""The debate that chooses what a study runs: operator and guardian propose and verify in rounds.
 
 R2-Bench, Eqs. 3 and 4: the operator proposes the three sets, the guardian answers with its own version, the operator
-has the word after it, until both select the same or the rounds are over. Every step is a line of ``agent.jsonl``.
+replies, until both select the same or the rounds are over. Every step is a line of ``agent.jsonl``, to be replayed.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from auscult.work.chat import BudgetSpent
 LOG_FILE: Final = "agent.jsonl"
 MOST_ROUNDS: Final = 3
 UNANSWERED: Final = frozenset({"ask", "limit"})
-"""Stages of a ``Failed`` of which nothing was said at all: the same command asks again."""
+"""Stages of a ``Failed`` without any reply: the same command sends the request again."""
 
 Role: TypeAlias = Literal["operator", "guardian"]
 ChoiceSet: TypeAlias = Literal["samples", "perturbations", "metrics"]
 CHOICE_SETS: Final[tuple[ChoiceSet, ...]] = ("samples", "perturbations", "metrics")
 MIDDLE: Final[Mapping[str, Literal["negatives", "tasks"]]] = {"rris": "negatives", "avi": "tasks"}
-"""What the second set holds for suites other than r2."""
+"""The name of the second set for suites other than r2."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """Something that can be chosen; of suite rris a kind of negative sentence is a perturbation, of avi a task."""
+    """Something that can be chosen. The perturbations of suite rris are kinds of negatives, those of avi tasks."""
 
     name: str  # unique in its set: an id, the full name of a stressor, a metric
-    summary: str  # what it is; of a sample its caption
+    summary: str  # of a sample its caption
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -52,25 +52,25 @@ class Offer:
     samples: tuple[Offered, ...]
     perturbations: tuple[Offered, ...]
     metrics: tuple[Offered, ...]
-    remarks: tuple[str, ...] = ()  # what of the data cannot be offered or described, and why
+    remarks: tuple[str, ...] = ()  # data that cannot be offered or described, and why
 
     def of(self, choice_set: ChoiceSet) -> tuple[Offered, ...]:
-        """What is offered in one of the three sets."""
+        """One of the three sets."""
         return tuple(getattr(self, choice_set))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Whether something offered is taken, and why (R2-Bench, Fig. 5: type, reason, selected)."""
+    """Whether an entry of the offer is selected, and why (R2-Bench, Fig. 5: type, reason, selected)."""
 
-    type: str  # the name of what is offered
+    type: str  # the name of the entry
     reason: str
     selected: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A choice for everything offered, in the order of the offer."""
+    """A choice for each entry of the offer, in its order."""
 
     samples: tuple[Choice, ...]
     perturbations: tuple[Choice, ...]
@@ -81,7 +81,7 @@ class Proposal:
         return tuple(getattr(self, choice_set))
 
     def selected(self, choice_set: ChoiceSet) -> tuple[str, ...]:
-        """The names of what is taken."""
+        """The names of the selected entries."""
         return tuple(choice.type for choice in self.of(choice_set) if choice.selected)
 
 
@@ -91,46 +91,46 @@ class Debater(Protocol):
     name: str
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
-        """A first proposal; or the other's last one as this one would have it, with reasons where it differs."""
+        """A first proposal; or a revision of the other's last one, with reasons where it differs."""
         ...
 
 
 class AgentLog(ReplyCache):
-    """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and what was made of them.
+    """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and the steps of the study.
 
-    A row that stands there already is not written again, so that a resumed study has each step once. ``most_requests``
-    bounds what is answered in all, by earlier commands included. Without a folder all is in memory.
+    A row that the file already has is not written again, so that a resumed study has each step once. ``most_requests``
+    limits the requests of all commands together. Without a folder the log is in memory.
     """
 
     def __init__(self, folder: Path | None = None, *, most_requests: int | None = None) -> None:
         super().__init__(None if folder is None else folder / LOG_FILE)
-        self._written: set[str] | None = None
-        self._adding, self._most = threading.Lock(), most_requests
+        self._row_digests: set[str] | None = None
+        self._row_lock, self._cap = threading.Lock(), most_requests
 
     @property
     def is_spent(self) -> bool:
         """Whether no request is left."""
-        return self._most is not None and len(self._known) >= self._most
+        return self._cap is not None and len(self._known) >= self._cap
 
     def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
-        """As of any ``ReplyCache``; ``BudgetSpent`` where it would be asked and no request is left."""
+        """As in any ``ReplyCache``; raises ``BudgetSpent`` if a request is needed and none is left."""
         if key not in self and self.is_spent:
             hint = "what was answered is kept: the same command with a higher limit goes on"
-            raise BudgetSpent(f"all {self._most} requests are spent", expected="a limit for the whole study", hint=hint)
+            raise BudgetSpent(f"all {self._cap} requests are spent", expected="a limit for the whole study", hint=hint)
         return super().reply(key, ask, **about)
 
     def add(self, kind: str, **row: Any) -> None:
         """Write a row ``{"kind": kind, ...}``; dataclasses become JSON."""
-        with self._adding:
-            if self._written is None:
-                self._written = set(self._old())
+        with self._row_lock:
+            if self._row_digests is None:
+                self._row_digests = set(self._logged_digests())
             content = to_json({"kind": kind, **row})
             key = digest_bytes(dump(content))
-            if key not in self._written:
+            if key not in self._row_digests:
                 self._append(content)
-                self._written.add(key)
+                self._row_digests.add(key)
 
-    def _old(self) -> Iterator[str]:
+    def _logged_digests(self) -> Iterator[str]:
         if self._file is not None:
             heal(self._file)
             yield from (digest_bytes(dump(row)) for row in read_lines(self._file) if "reply" not in row)
@@ -138,19 +138,19 @@ class AgentLog(ReplyCache):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one debater said in one round, as it stands in the log."""
+    """What one debater said in one round, as in the log."""
 
     round: int  # 0 for the first proposal of the operator
     role: Role
     name: str  # of the debater, such as a model's
-    proposal: Proposal | None = None  # its version of the proposal; None where it has failed
-    failed: ErrorRecord | None = None  # why there is none
-    remarks: tuple[str, ...] = ()  # how it came about, such as missing answers
+    proposal: Proposal | None = None  # None where it has failed
+    failed: ErrorRecord | None = None  # why there is no proposal
+    remarks: tuple[str, ...] = ()  # such as missing answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
-    """A choice on which the two never agreed; ``selected`` is the operator's word, which counts."""
+    """A choice on which the two never agreed; ``selected`` is the operator's choice, which counts."""
 
     choice_set: ChoiceSet
     type: str
@@ -161,21 +161,21 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Debate:
-    """A debate that came to a proposal."""
+    """A debate that ended with a proposal."""
 
-    proposal: Proposal  # the operator's last word
-    turns: tuple[Turn, ...]  # all that was said, in its order
-    agreed: bool | None  # whether both selected the same in the end; None where no guardian was heard
-    disputes: tuple[Dispute, ...] = ()  # where the two did not
+    proposal: Proposal  # the operator's last one
+    turns: tuple[Turn, ...]  # in their order
+    agreed: bool | None  # None where no guardian replied
+    disputes: tuple[Dispute, ...] = ()  # where the two did not agree
 
     @property
     def rounds(self) -> int:
-        """How many rounds of verification were begun."""
+        """The number of rounds of verification that began."""
         return self.turns[-1].round
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """All remarks on turns, each with the one whose turn it was; and that a guardian has failed."""
+        """The remarks on all turns, with role and round; and that a guardian has failed."""
         texts = []
         for turn in self.turns:
             who = f"{turn.role}, round {turn.round}"
@@ -190,9 +190,9 @@ def debate(
 ) -> Debate | Failed:
     """Let the operator propose and the guardian verify, until they agree or 0..3 rounds are over; 0 verifies nothing.
 
-    ``Failed`` where the operator has, or where a request was not answered at all: then the same command goes on. A
-    guardian whose replies are of no use is left out, and the debate says so. A debater's ``remarks``, where it has any,
-    are kept in its turn.
+    ``Failed`` if the operator has failed, or if a request had no reply: then the same command goes on. A guardian
+    whose replies cannot be used is left out, with a remark. A debater's ``remarks``, if it has any, are kept in its
+    turn.
 
     Source: R2-Bench, Eqs. 3 and 4, Table 7.
     """
@@ -233,7 +233,7 @@ def _order(rounds: int) -> Iterator[tuple[int, Role]]:
 
 
 def _key(instruction: str, offer: Offer) -> str:
-    """Of a debate: the sentence, and the names of what was offered."""
+    """The key of a debate: a hash of the sentence and of the names in the offer."""
     names = [[offered.name for offered in offer.of(choice_set)] for choice_set in CHOICE_SETS]
     return digest_json([instruction, offer.suite, offer.task, names])[:12]
 
@@ -257,7 +257,7 @@ def logged(folder: Path, kind: str, of: type[T]) -> Iterator[tuple[str, T]]:
 
 
 class ReplayedDebater:
-    """Says again what the log has of a debater, and asks nobody."""
+    """Replays the turns of a debater from the log, without requests."""
 
     def __init__(self, role: Role, turns: Mapping[tuple[str, Role, int], Turn]) -> None:
         self.name: str = next((turn.name for turn in turns.values() if turn.role == role), role)
@@ -265,7 +265,7 @@ class ReplayedDebater:
         self._role, self._turns, self._round = role, turns, 0
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
-        """What it said first, or in the next round; the other's proposal is in the log too."""
+        """Its first proposal, or that of the next round; ``other`` is not used."""
         self._round = 0 if other is None else self._round + 1
         turn = self._turns.get((_key(instruction, offer), self._role, self._round))
         self.remarks = () if turn is None else turn.remarks
@@ -277,7 +277,7 @@ class ReplayedDebater:
 
 
 def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
-    """Operator and guardian out of the ``agent.jsonl`` of a study; nothing is sent."""
+    """Operator and guardian from the ``agent.jsonl`` of a study; no request is sent."""
     turns = {(key, turn.role, turn.round): turn for key, turn in logged(folder, "turn", Turn)}
     if not any(turn.role == "operator" for turn in turns.values()):
         path = folder / LOG_FILE

@@ -1,8 +1,8 @@
-"""What can be chosen of a suite's data, perturbations and metrics, listed by the suite's own readers.
+"""The offer of a suite: samples, perturbations and metrics that can be chosen, listed by the suite's own readers.
 
 A sample is a clip or a photograph with all its objects and sentences, of suite avi a question with its confirmation.
-What of the data cannot be used is a remark. Scenes of r2 and rris are not made for an offer: their plans, which follow
-from the seed, say what they will show.
+Data that cannot be used give a remark. Scenes of r2 and rris are not rendered for an offer: their plans, which follow
+from the seed, have the facts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from auscult.suites.r2.conditions import FIRST_MASKS, OF_SOUND
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris import cases as rris
 
-_TWINS: Final = "_r2bench"  # variants in the release's geometry, which no study needs beside the others
+_TWINS: Final = "_r2bench"  # variants in the geometry of the release, not offered
 _MOST_REMARKS: Final = 20
 _MOST_TEXT: Final = 300
 
@@ -54,10 +54,10 @@ def offer_of(
     log: ReplyCache | None = None,
     progress: Progress | None = None,
 ) -> Offer:
-    """What can be chosen with a suite's options: their data, and of suite r2 their task.
+    """What can be chosen with a suite's options, which have the data and, for r2, the task.
 
-    ``kept`` is ``captions.jsonl``; ``chat`` captions each sample, through ``log``. Suite avi makes its samples, where
-    it has to, in ``options.out``. NothingToDo where the data hold no sample, with what the first ones lack.
+    ``kept`` is ``captions.jsonl``; ``chat`` captions each sample, through ``log``. Suite avi makes its samples, if
+    needed, in ``options.out``. NothingToDo if the data hold no usable sample, with the first reasons.
     """
     listener = progress or Silent()
     if isinstance(options, R2Options):
@@ -86,16 +86,16 @@ def offer_of(
 
 
 def metrics_of(suite: str, task: str) -> dict[str, str]:
-    """The metrics of a suite, of r2 of one task, with a line each."""
+    """The metrics of a suite (for r2 of one task), with a line on each."""
     return dict(data.read("metrics", folder="auscult.agent")[f"{suite} {task}".strip()])
 
 
 _Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]
-"""Samples, what cannot be used, and what the set between samples and metrics offers, with a line each."""
+"""Samples, errors, and the entries of the set between samples and metrics, with a line on each."""
 
 
 def perturbations_of(task: TaskRules) -> dict[str, str]:
-    """The full names of what a task's cases can be perturbed by, one of each kind, with a line each."""
+    """The full names of a task's perturbations, one of each kind, with a line on each."""
     rooms = ("vision", *task.rooms, *(() if task.still else ("timing",)))
     names = [name for name in registered(rooms) if _TWINS not in name and room_of(name) != "masks"]
     names = [name for name in names if "sound" in task.rooms or name not in OF_SOUND]
@@ -133,14 +133,14 @@ def _rris(options: RrisOptions, progress: Progress) -> _Found:
 def _by_clip(
     rows: Iterable[tuple[str, tuple[Path, ...], Path | None, str, str]], options: SuiteOptions
 ) -> list[SampleClip]:
-    """Samples of cases, each with clip, frames, sound, text and the word for its object, empty where none is there."""
+    """Samples from cases; a row is clip, frames, sound, text and the word for its object, or empty."""
     plans, by_clip = _plans(options), dict[str, list[Any]]()
     for name, *row in rows:
         by_clip.setdefault(name, []).append(row)
     samples = []
     for name, clip_rows in by_clip.items():
         frames, (sound, *_), texts, words = zip(*clip_rows, strict=True)
-        # of several objects of a clip one may appear late: its frames are the last ones of the others'
+        # an object may appear late: its frames are only the last ones of the clip
         longest = max(frames, key=len)
         samples.append(
             SampleClip(name=name, frames=longest, sound=sound, texts=texts, words=words, scene=plans.get(name))
@@ -177,7 +177,6 @@ def _avi(options: AviOptions, progress: Progress) -> _Found:
 
 
 def _scenes_to_make(options: SuiteOptions) -> list[SampleClip]:
-    """The scenes that a run of the suite would make."""
     refuse_unknown_splits(options.splits, SPLITS)
     maker = SceneMaker(MakeOptions(out=options.out, count=options.count, seed=options.seed, assets=options.assets))
     plans = map(maker.plan, range(options.count))
@@ -187,7 +186,7 @@ def _scenes_to_make(options: SuiteOptions) -> list[SampleClip]:
 
 
 def _plans(options: SuiteOptions) -> dict[str, ScenePlan]:
-    """The plans of scenes that ``auscult make scenes`` left in the data; up to the first line that is none."""
+    """The plans of scenes of ``auscult make scenes`` in the data; up to the first line that is not a plan."""
     plans = {}
     with suppress(AuscultError):
         for row in read_lines(Path(options.data) / SCENES_FILE):

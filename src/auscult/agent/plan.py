@@ -1,7 +1,7 @@
 """``plan.yaml``: what a study runs, why each part was chosen, and what was left out.
 
-A plan is read by PyYAML's parser alone: no tags, anchors or aliases, each key once, and a text is a text (``id: 007``
-stays ``007``). Every error names the line. Paths are those of the command line: relative to the current folder.
+A plan is read by PyYAML's parser alone: no tags, anchors or aliases, each key once, and text stays text (``id: 007``
+stays ``007``). Every error names the line. Paths are relative to the current folder, as on the command line.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _MOST_NODES: Final = 1_000_000
 _NUMBERS: Final = frozenset(
     {"format", "scenes", "seed", "rounds", "usd", "requests", "seconds", "disk_mb", "force", "changed"}
 )
-"""Keys of what is no text."""
+"""Keys of values that are not text."""
 _OF_PLAN: Final = frozenset(
     {"data", "out", "count", "seed", "splits", "models", "task", "kinds", "levels", "mixes", "tasks", "only", "budget"}
 )
-"""Options of suites that a plan has keys of its own for."""
+"""Options of suites for which a plan has its own keys."""
 _OF_TEXT: Final = (str, Path, Path | None)
 
 MOST_TEXT: Final = 4000
@@ -64,14 +64,14 @@ class PlanData:
     options: Mapping[str, Text] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse data that are both or neither."""
+        """Refuse data with both or neither of path and scenes."""
         if bool(self.path) == (self.scenes is not None):
             raise UsageError("data are given twice or not at all", expected="either path or scenes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSample:
-    """A sample that is taken: a case, clip or photograph by its id."""
+    """A selected sample: a case, clip or photograph by its id."""
 
     id: Name
     reason: Text = ""
@@ -84,7 +84,7 @@ class PlanSample:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanPerturbation:
-    """A perturbation that is tried alone, on every sample.
+    """A perturbation, applied alone to every sample.
 
     Attributes:
         name: Of the registry: fog, vision.fog or vision.fog.v1.
@@ -133,14 +133,14 @@ class PlanLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanLeftOut:
-    """What was offered and not taken, with reasons."""
+    """The entries of the offer that were not selected, with reasons."""
 
     samples: tuple[PlanChoice, ...] = ()
     perturbations: tuple[PlanChoice, ...] = ()
     metrics: tuple[PlanChoice, ...] = ()
 
     def of(self, choice_set: ChoiceSet) -> tuple[PlanChoice, ...]:
-        """What was left out of one of the three sets."""
+        """The entries left out of one of the three sets."""
         return tuple(getattr(self, choice_set))
 
 
@@ -195,7 +195,7 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """Of what is run and why; limits change no result."""
+        """Of the plan without its limits, which change no result."""
         return digest_json(to_json(replace(self, changed=False, proposed="", limits=PlanLimits())))
 
     @property
@@ -204,7 +204,7 @@ class Plan:
         return MIDDLE.get(self.suite, "perturbations")
 
     def taken(self, choice_set: ChoiceSet) -> tuple[PlanSample | PlanPerturbation | PlanChoice, ...]:
-        """What is taken of one of the three sets; the second holds negatives or tasks for the other suites."""
+        """The selected entries of one of the three sets; the second is negatives or tasks for the other suites."""
         return tuple(getattr(self, self.middle if choice_set == "perturbations" else choice_set))
 
 
@@ -214,13 +214,13 @@ Key: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSource:
-    """Where a plan was read; nowhere, where it was made."""
+    """The file and lines of a plan; empty for a plan that was not read from a file."""
 
     path: Path | None = None
     lines: Mapping[Key, int] = field(default_factory=dict)  # of its values
 
     def placed(self, error: UsageError, at: Key) -> UsageError:
-        """An error about a value, with file and line of it, or of the nearest that holds it."""
+        """An error with the file and the line of a value, or of the nearest value around it."""
         while at and at not in self.lines:
             at = at[:-1]
         path, line = (error.path, None) if self.path is None else (self.path, self.lines.get(at, 1))
@@ -228,7 +228,7 @@ class PlanSource:
 
     @contextmanager
     def at(self, *key: str | int) -> Iterator[None]:
-        """What is wrong inside is about the value there."""
+        """Give file and line of a value to errors raised inside."""
         try:
             yield
         except UsageError as error:
@@ -239,7 +239,7 @@ _NOWHERE: Final = PlanSource()
 
 
 def read_plan(path: Path) -> tuple[Plan, PlanSource]:
-    """Read a plan, and where its values stand; what names mean is checked by ``check_plan``."""
+    """Read a plan and the lines of its values; ``check_plan`` checks the names in it."""
     try:
         content = read_bytes(path, limits=_LIMITS).decode("utf-8-sig")
     except (InputError, UnicodeDecodeError) as error:
@@ -252,7 +252,7 @@ def read_plan(path: Path) -> tuple[Plan, PlanSource]:
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan as YAML; what is empty is left out."""
+    """The plan as YAML, without empty values."""
     yaml = yaml_module()
     content, dumper = _without_empty(to_json(plan)), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return str(yaml.dump(content, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110))
@@ -282,7 +282,7 @@ def _without_empty(value: Any) -> Any:
 
 
 class _PlanFile:
-    """A file that is read, with the line of each value."""
+    """Reads a file, with the line of each value."""
 
     def __init__(self, path: Path) -> None:
         yaml = yaml_module()
@@ -291,11 +291,11 @@ class _PlanFile:
         self._yaml, self._loader = yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def wrong(self, at: Key, message: str, *, expected: str, hint: str = "") -> UsageError:
-        """An error at a value, or at the nearest that holds it."""
+        """An error with the line of a value, or of the nearest value around it."""
         return self.source.placed(UsageError(message, expected=expected, hint=hint), at)
 
     def parsed(self, text: str) -> Any:
-        """The mapping that the text holds, its scalars as text but for ``_NUMBERS``."""
+        """The mapping in the text, its scalars as text except those of ``_NUMBERS``."""
         try:
             self._refuse_unplain(text)
             loader = self._loader(text)
@@ -312,7 +312,7 @@ class _PlanFile:
             ) from error
 
     def _refuse_unplain(self, text: str) -> None:
-        """Refuse anchors, aliases, tags, several documents, and what nests too deeply or has too many values."""
+        """Refuse anchors, aliases, tags, several documents, too deep nesting and too many values."""
         yaml, depth, documents = self._yaml, 0, 0
         for count, event in enumerate(yaml.parse(text, Loader=self._loader)):
             documents += isinstance(event, yaml.DocumentStartEvent)
@@ -340,7 +340,7 @@ class _PlanFile:
         return values
 
     def typed(self, kind: Any, value: Any, at: Key = ()) -> Any:
-        """A value as a type."""
+        """A value converted to a type."""
         if get_origin(kind) is tuple and isinstance(value, list):
             return tuple(self.typed(get_args(kind)[0], part, (*at, number)) for number, part in enumerate(value))
         label = ".".join(map(str, at)) or "the plan"
@@ -364,7 +364,7 @@ class _PlanFile:
 
 
 def _scalar(node: Any, *, is_number: bool) -> Any:
-    """Text as it stands; what is to be a number or yes and no by JSON's rules; None where nothing stands."""
+    """The text of a scalar; a number or yes/no by the rules of JSON; None if it is empty."""
     text = node.value
     if node.style is None and text.lower() in {"", "~", "null"}:
         return None
@@ -376,9 +376,9 @@ def _scalar(node: Any, *, is_number: bool) -> Any:
 
 
 def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
-    """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
+    """Refuse a plan with unknown names, or with perturbations that cannot occur; the suite checks samples when it runs.
 
-    The UsageError is about the first thing that is wrong, with file and line, and the nearest names.
+    The UsageError is about the first problem, with file, line and the nearest names.
     """
     from auscult.agent.offers import metrics_of
     from auscult.models.spec import named_models
@@ -405,8 +405,8 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
             data_option(plan, name)
     each("places", tags_of)
     each("perturbations", partial(_group, plan))
-    each("tasks", lambda one: _among("task", one.name, TASKS))
-    each("metrics", lambda one: _among("metric", one.name, metrics_of(plan.suite, plan.task)))
+    each("tasks", lambda entry: _among("task", entry.name, TASKS))
+    each("metrics", lambda entry: _among("metric", entry.name, metrics_of(plan.suite, plan.task)))
     for number, reason in conflicts(plan):
         with source.at("perturbations", number):
             raise UsageError(
@@ -417,7 +417,7 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
 
 
 def data_option(plan: Plan, name: str) -> tuple[str, Any]:
-    """An option of the data as the suite's field and value, read as on the command line."""
+    """The suite's field and value for an option of the data, read as on the command line."""
     from auscult.suites.registered import load_suite
 
     specs = {spec.name: spec for spec in specs_of(load_suite(plan.suite).options()) if spec.path[0] not in _OF_PLAN}
@@ -427,31 +427,31 @@ def data_option(plan: Plan, name: str) -> tuple[str, Any]:
     return spec.path[0], spec.flag.read(text) if spec.flag.read else text
 
 
-def _among(what: str, name: str, known: Iterable[str]) -> None:
-    if name not in known:
-        raise no_such(what, name, known)
+def _among(kind: str, name: str, names: Iterable[str]) -> None:
+    if name not in names:
+        raise no_such(kind, name, names)
 
 
-def _group(plan: Plan, one: PlanPerturbation) -> str:
-    """The full name of a perturbation, of the rooms that the task takes."""
+def _group(plan: Plan, entry: PlanPerturbation) -> str:
+    """The full name of a perturbation, from the rooms that the task takes."""
     from auscult.suites.r2.cases import task_rules
     from auscult.suites.r2.conditions import conditions_of
 
-    if one.severities and one.schedule == "dynamic":
+    if entry.severities and entry.schedule == "dynamic":
         raise UsageError("a dynamic schedule draws severities", expected="none, or `schedule: static`")
-    if one.name == "all":
+    if entry.name == "all":
         raise UsageError("a perturbation is called all", expected="the name of one")
     try:
-        conditions = conditions_of(task_rules(plan.task), mixes=(), kinds=(one.name,), levels=one.levels)
+        conditions = conditions_of(task_rules(plan.task), mixes=(), kinds=(entry.name,), levels=entry.levels)
     except UsageError as error:
-        raise type(error)(f"{one.name}: {error.message}", expected=error.expected, hint=error.hint) from error
+        raise type(error)(f"{entry.name}: {error.message}", expected=error.expected, hint=error.hint) from error
     return conditions[-1].group
 
 
 def conflicts(plan: Plan) -> Iterator[tuple[int, str]]:
-    """Perturbations that cannot occur where a plan is set, or together with one before, by number, and why.
+    """Numbers of perturbations that cannot occur in the places of a plan or together with an earlier one, and why.
 
-    What is forced may be anywhere; where the plan has alternative places, two may be of different ones.
+    A forced perturbation may be anywhere; with alternative places, two perturbations may be of different places.
     """
     names = [_group(plan, entry) for entry in plan.perturbations]
     for number, (name, perturbation) in enumerate(zip(names, plan.perturbations, strict=True)):

@@ -1,7 +1,7 @@
 """``auscult ask``: a question about a record, answered by one read-only query that is shown with its table.
 
-Without a language model a question is matched, word by word, to one of the committed ones of ``questions.json``: either
-a ranking of means (``by``, ``of``) or a query of its own (``sql``). Means have intervals by clips, and a difference
+Without a language model a question is matched, word by word, to one of the questions in ``questions.json``: either
+a ranking of means (``by``, ``of``) or a query of its own (``sql``). Intervals of means draw clips, and a difference
 whose interval holds 0 reads "no difference shown".
 """
 
@@ -37,17 +37,17 @@ _Form: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordAnswer:
-    """An answer out of a record."""
+    """An answer from a record."""
 
-    question: str = ""  # as it was asked
+    question: str = ""
     # False where it is none of the committed questions; ``rows`` are then those, the nearest first
     answered: bool = True
-    taken_as: str = ""  # the committed question that it was taken for; empty where a language model wrote the query
-    sql: str = ""  # the query that gives the table; ``low`` and ``high``, 95 % intervals by clips, are not from it
+    taken_as: str = ""  # the question of the file that it matched; empty if a language model wrote the query
+    sql: str = ""  # gives the table, except ``low`` and ``high``, 95 % intervals that draw clips
     columns: tuple[str, ...] = ()  # of the table
-    rows: tuple[Row, ...] = ()  # scores and changes as the record has them, times in seconds
+    rows: tuple[Row, ...] = ()  # scores and changes in the units of the record, times in seconds
     sentence: str = ""  # the answer in words; shares in percent, changes of them in points
-    notes: tuple[str, ...] = ()  # what a reader must know to read it right
+    notes: tuple[str, ...] = ()  # on how to read the answer
 
 
 def committed_questions() -> tuple[str, ...]:
@@ -84,65 +84,67 @@ def ask(
 
 
 @dataclass(slots=True)
-class _Read:
-    """A question as it was read: what it is about and asks for, the values that it names, and what is not known."""
+class _Question:
+    """A parsed question: its words, the values it filters by, unknown words, and the entity it asks for."""
 
     words: set[str] = field(default_factory=set)
-    only: dict[str, list[str]] = field(default_factory=dict)
+    filters: dict[str, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
-    asked: str = ""
+    entity: str = ""
     negated: bool = False
     limit: int = 0
 
 
-def _read(views: RecordViews, question: str) -> _Read:
-    read, remaining, which_count = _Read(), question, 0
-    # the longest first; ids and clips, of which there may be many, only where the question has them
+def _read(views: RecordViews, question: str) -> _Question:
+    parsed, remaining, which_count = _Question(), question, 0
+    # longest first; ids and clips may be many, so only those in the question
     clause = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
     names = views.query(f"FROM names WHERE {clause} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
     models = [row for row in names if row[0] == "model"]
     for meaning, phrase in _TABLES["phrases"].items():
         remaining, times = re.subn(rf"\b(?:{phrase})\b", " ", remaining, flags=re.IGNORECASE)
-        read.words |= set(meaning.split()) if times else set()
+        parsed.words |= set(meaning.split()) if times else set()
     tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
-    # "at full strength" is not about baseline.full_frame
+    # models under test only: "at full strength" is not about baseline.full_frame
     first_words = Counter(_first_word(name) for (name,) in tested)
     known_names = {tuple(row) for row in names}
     spelled_ones = [entry for entry in _TABLES["spelled"] if entry[0] != "metric" or tuple(entry[:2]) in known_names]
     for key, name, *spelled in (*models, *spelled_ones, *names):
-        # a model also without room and version, or by its first word; words of a name also with spaces or dashes
+        # also a model without room and version, or its first word; also with spaces or dashes for underscores
         variants = {name, *(name.split(".")[1:2] if key == "model" else ())}
         variants |= {_first_word(name)} if key == "model" and first_words[_first_word(name)] == 1 else set()
         spelling = spelled[0] if spelled else "|".join(re.escape(variant).replace("_", "[ _-]") for variant in variants)
         remaining, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", remaining, flags=re.IGNORECASE)
-        if times and name not in read.only.get(key, ()):
-            read.only.setdefault(key, []).append(name)
-            read.words |= {f"{key.upper()}{len(read.only[key])}", name.lower()}
+        if times and name not in parsed.filters.get(key, ()):
+            parsed.filters.setdefault(key, []).append(name)
+            parsed.words |= {f"{key.upper()}{len(parsed.filters[key])}", name.lower()}
     for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", remaining.lower()):
         meant = _meanings(word)
-        read.words |= meant
+        parsed.words |= meant
         which_count += "which" in meant
         noun = next((entity for entity in _TABLES["entities"] if entity in meant), "")
-        if noun and (not read.asked or which_count == 1):  # "for each case, which perturbation" asks for a perturbation
-            read.asked, which_count = noun, 2 * which_count
+        if noun and (
+            not parsed.entity or which_count == 1
+        ):  # "for each case, which perturbation" asks for a perturbation
+            parsed.entity, which_count = noun, 2 * which_count
         if word.isdigit() or word in _TABLES["numbers"]:
-            read.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
+            parsed.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
         elif word in _TABLES["negations"].split() or word.endswith("n't"):
-            read.negated = True
+            parsed.negated = True
         elif not meant and word not in _TABLES["ignored"].split():
-            read.unknown.append(word)
-    return read
+            parsed.unknown.append(word)
+    return parsed
 
 
 def _meanings(word: str) -> set[str]:
-    """Of a word as the table has it; where it has it in another form alone, of that."""
+    """The meanings of a word in the table; else those of other words with its stem."""
     meanings = {name for name, words in _TABLES["words"].items() if word in words.split()}
     is_known = meanings or word in f"{_TABLES['ignored']} {_TABLES['negations']}".split() or word in _TABLES["numbers"]
     return meanings if is_known else {name for name, stems in _STEMS.items() if stem(word) in stems}
 
 
 def _first_word(name: str) -> str:
-    """Of a model without its room: ``refsegformer`` of ``trained.refsegformer_small.v1``."""
+    """The first word of a model's name: ``refsegformer`` of ``trained.refsegformer_small.v1``."""
     return name.partition(".v")[0].rpartition(".")[2].partition("_")[0]
 
 
@@ -151,21 +153,23 @@ def _quoted(text: str) -> str:
 
 
 def _matched(views: RecordViews, question: str) -> RecordAnswer:
-    """The answer by the committed question whose words it has, the most words first."""
-    read, forms, entities = _read(views, question), _TABLES["forms"], _TABLES["entities"]
-    met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
-    for_asked = [form for form in forms if read.asked and form.get("by") == entities[read.asked]]
-    other = read.words - {*entities, "object"}  # "which perturbation hurts the model" is no question about models
+    """The answer by the question of the file that matches; the one with the most words, if several do."""
+    parsed, forms, entities = _read(views, question), _TABLES["forms"], _TABLES["entities"]
+    met = [
+        sum(bool(parsed.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms
+    ]
+    for_asked = [form for form in forms if parsed.entity and form.get("by") == entities[parsed.entity]]
+    other = parsed.words - {*entities, "object"}  # "which perturbation hurts the model" is no question about models
     complete = [
         form
         for form, share in zip(forms, met, strict=True)
         if share == 1
-        and not (other if form in for_asked else read.words).intersection(form.get("unless", "").split("|"))
+        and not (other if form in for_asked else parsed.words).intersection(form.get("unless", "").split("|"))
     ]
-    if not complete or read.negated or len(read.unknown) >= len(read.words):
-        nearest = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
-        unknown = ", ".join(read.unknown[:5]) or "what of"
-        cause = "it excludes something" if read.negated else f"not understood: {unknown}"
+    if not complete or parsed.negated or len(parsed.unknown) >= len(parsed.words):
+        nearest = [forms[index]["question"] for index in sorted(range(len(forms)), key=lambda index: -met[index])]
+        unknown = ", ".join(parsed.unknown[:5]) or "what of"
+        cause = "it excludes something" if parsed.negated else f"not understood: {unknown}"
         text = f"This is none of the {len(forms)} questions answered without a model ({cause}). Nearest:"
         return RecordAnswer(
             question=question,
@@ -174,49 +178,51 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
             rows=tuple((entry,) for entry in nearest),
             sentence=f"{text} {' '.join(nearest[:3])}",
         )
-    form = max(complete, key=lambda one: (one in for_asked, len(one["words"])))
+    form = max(complete, key=lambda entry: (entry in for_asked, len(entry["words"])))
     usable = set(_TABLES["columns"][form["of"]].split()) - {form.get("drop")}
-    idle = [value for key, values in read.only.items() for value in values if key not in {*usable, form.get("drop")}]
-    read.only = {key: values for key, values in read.only.items() if key in usable}
-    answer = (_ranked if "by" in form else _listed)(views, form, read)
+    idle = [
+        value for key, values in parsed.filters.items() for value in values if key not in {*usable, form.get("drop")}
+    ]
+    parsed.filters = {key: values for key, values in parsed.filters.items() if key in usable}
+    answer = (_ranked if "by" in form else _listed)(views, form, parsed)
     notes = [f"Not narrowed to {', '.join(idle)}: the answer is of all."] if idle else []
-    notes += [f"Not used of the question: {', '.join(read.unknown[:9])}."] if read.unknown else []
+    notes += [f"Not used of the question: {', '.join(parsed.unknown[:9])}."] if parsed.unknown else []
     return replace(answer, question=question, taken_as=form["question"], notes=(*answer.notes, *notes))
 
 
-def _where(views: RecordViews, form: _Form, read: _Read) -> str:
+def _where(views: RecordViews, form: _Form, parsed: _Question) -> str:
     parts = [form["where"]] if "where" in form else []
-    parts += [f"{key} IN ({', '.join(map(_quoted, values))})" for key, values in read.only.items()]
-    if form["of"] in {"scores", "changes"} and "metric" not in read.only:
+    parts += [f"{key} IN ({', '.join(map(_quoted, values))})" for key, values in parsed.filters.items()]
+    if form["of"] in {"scores", "changes"} and "metric" not in parsed.filters:
         parts.append(f"metric = {_quoted(views.task.main)}")
-    if form["of"] in {"scores", "changes", "requests"} and "model" not in read.only:
+    if form["of"] in {"scores", "changes", "requests"} and "model" not in parsed.filters:
         parts.append("NOT baseline")
-    if form.get("clean") and not read.only.keys() & {"kind", "level"}:
+    if form.get("clean") and not parsed.filters.keys() & {"kind", "level"}:
         parts.append("condition = 'clean'")
-    if form["of"] == "changes" and "level" not in read.only and "level" not in form.get("by", ""):
+    if form["of"] == "changes" and "level" not in parsed.filters and "level" not in form.get("by", ""):
         parts.append("level <> 'dynamic'")
     return " AND ".join(parts) or "TRUE"
 
 
-def _listed(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
-    sql = form["sql"].replace("{where}", _where(views, form, read)).replace("{limit}", str(read.limit or 20))
+def _listed(views: RecordViews, form: _Form, parsed: _Question) -> RecordAnswer:
+    sql = form["sql"].replace("{where}", _where(views, form, parsed)).replace("{limit}", str(parsed.limit or 20))
     columns, rows = views.query(sql)
     says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _TABLES["none"])
     return RecordAnswer(sql=sql, columns=columns, rows=tuple(rows), sentence=says)
 
 
-def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
+def _ranked(views: RecordViews, form: _Form, parsed: _Question) -> RecordAnswer:
     by, of, of_what = form["by"], form["of"], form.get("value", "value")
     pair = "id" if by == "model" else "concat(id, ' ', model)"
     inner = (
         f"SELECT {by} AS name, {pair} AS pair, clip, "  # noqa: S608
-        f"avg({of_what}) AS value FROM {of} WHERE {of_what} IS NOT NULL AND {_where(views, form, read)} GROUP BY ALL"
+        f"avg({of_what}) AS value FROM {of} WHERE {of_what} IS NOT NULL AND {_where(views, form, parsed)} GROUP BY ALL"
     )
     sql = (
         f"SELECT name, avg(value) AS mean, count(*) AS n, count(DISTINCT clip) AS clips FROM ({inner}) GROUP BY name "  # noqa: S608
-        f"ORDER BY mean {form['order']}, name LIMIT {read.limit or (5 if by in {'id', 'clip'} else 20)}"
+        f"ORDER BY mean {form['order']}, name LIMIT {parsed.limit or (5 if by in {'id', 'clip'} else 20)}"
     )
-    metric = read.only.get("metric", [views.task.main])[0]
+    metric = parsed.filters.get("metric", [views.task.main])[0]
     unit = form.get("unit") or ("" if metric in views.task.ranges else "points" if of == "changes" else "%")
     values, clips = dict[str, dict[Any, Value]](), dict[Any, str]()
     for name, key, clip, value in views.query(inner, most_rows=1 << 20)[1]:
@@ -226,42 +232,45 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     table = [(row, values[row[0]]) for row in views.query(sql)[1]]
     within, gap_range = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
     means = (mean_ratio(scores, within=within, **sampling) for _, scores in table)
-    rows = tuple((*row[:2], *_ends(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
+    rows = tuple((*row[:2], *_bounds(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
     gap = _gap(table[0][1], table[1][1], {**sampling, "within": gap_range}) if len(rows) > 1 else None
     return RecordAnswer(
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
         rows=rows,
-        sentence=_sentence(form, rows, unit=unit, gap=gap) if rows else _TABLES["none"],
+        sentence=_sentence(form, rows, unit=unit, difference=gap) if rows else _TABLES["none"],
         notes=tuple(_notes(views, rows, "seconds" if unit == "s" else metric)) if rows else (),
     )
 
 
-def _gap(one: Mapping[Any, Value], other: Mapping[Any, Value], how: Mapping[str, Any]) -> Any:
-    """The mean of the first minus that of the second, over what both have; over what each has where that is nothing."""
-    if paired := {key: minus(one[key], other[key]) for key in one if key in other}:
-        return mean_ratio(paired, **how)
-    keys = [*one, *other]
+def _gap(first: Mapping[Any, Value], second: Mapping[Any, Value], draws: Mapping[str, Any]) -> Any:
+    """The mean of the first minus that of the second: paired, or over all values where no key is shared."""
+    if paired := {key: minus(first[key], second[key]) for key in first if key in second}:
+        return mean_ratio(paired, **draws)
+    keys = [*first, *second]
     parts = [
-        ({key: side.get(key, 0.0) for key in keys}, {key: float(key in side) for key in keys}) for side in (other, one)
+        ({key: side.get(key, 0.0) for key in keys}, {key: float(key in side) for key in keys})
+        for side in (second, first)
     ]
-    return ratio_change([[part] for part in parts], **how)
+    return ratio_change([[part] for part in parts], **draws)
 
 
-def _ends(found: Any, unit: str = "") -> tuple[float | None, float | None]:
-    """The interval; times are not below 0."""
-    low = max(0.0, found.low) if found.low is not None and unit == "s" else found.low
-    return (None, None) if low is None else (round(low, 6), round(found.high, 6))
+def _bounds(mean: Any, unit: str = "") -> tuple[float | None, float | None]:
+    """The ends of the interval; a time is at least 0."""
+    low = max(0.0, mean.low) if mean.low is not None and unit == "s" else mean.low
+    return (None, None) if low is None else (round(low, 6), round(mean.high, 6))
 
 
-def _shown(value: float, ends: tuple[Any, ...], *, unit: str, sign: str = "") -> str:
+def _shown(value: float, bounds: tuple[Any, ...], *, unit: str, sign: str = "") -> str:
     scale = 100 if unit in {"%", "points"} else 1
-    text, *interval = (f"{scale * one:{sign}.{1 if scale == 100 else 2}f}" for one in (value, *ends) if one is not None)
+    text, *interval = (
+        f"{scale * part:{sign}.{1 if scale == 100 else 2}f}" for part in (value, *bounds) if part is not None
+    )
     return f"{text} {unit}".strip() + (f" [{', '.join(interval)}]" if interval else " (no interval)")
 
 
-def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, gap: Any) -> str:
-    """What comes first, and whether it is shown to differ from clean and from what comes next."""
+def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, difference: Any) -> str:
+    """The first row, and whether it is shown to differ from clean and from the next row."""
     name, mean, low, high, n, clips = rows[0]
     change = form["of"] == "changes"
     size = f"{_shown(mean, (low, high), unit=unit, sign='+' if change else '')}, n {n}, clips {clips}"
@@ -270,10 +279,10 @@ def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, gap: Any) -> str
         text = f"{name} comes first with {size}, but no difference from clean is shown."
     elif change and mean > 0 and form["order"] == "ASC":
         text = f"{name} comes first with {size}: it is a gain, and nothing costs."
-    if gap is None:
+    if difference is None:
         return f"{text} There is nothing beside it to compare with."
-    caveat = "no difference shown, " if gap.low is None or gap.low <= 0 <= gap.high else ""
-    between = _shown(gap.value, _ends(gap), unit="points" if unit == "%" else unit, sign="+")
+    caveat = "no difference shown, " if difference.low is None or difference.low <= 0 <= difference.high else ""
+    between = _shown(difference.value, _bounds(difference), unit="points" if unit == "%" else unit, sign="+")
     return f"{text} Against {rows[1][0]}: {caveat}{between}."
 
 
@@ -288,7 +297,7 @@ def _notes(views: RecordViews, rows: tuple[Row, ...], metric: str) -> Iterator[s
 
 
 def _written(views: RecordViews, question: str, *, llm: str, base_url: str, profile: Path | None) -> RecordAnswer | str:
-    """The answer by a query of a language model, asked twice at most; why there is none."""
+    """The answer by a query of a language model, with one retry; else why there is none."""
     from auscult.models.chat.loading import named_chat
     from auscult.models.chat.model import Asking
 

@@ -1,7 +1,7 @@
-"""Prompts, and what replies say: a list of ``{"type", "reason", "selected"}``, as JSON or as weaker models write it.
+"""Prompts, and parsing of replies: lists of ``{"type", "reason", "selected"}``, in JSON or something like it.
 
-Read are objects wherever they stand: in a list, in an object around it, in a code fence, after ``name =``, among prose,
-in a list that was cut off; with Python's ``True``, single quotes or a comma too many. Nothing is evaluated.
+Objects are found in a list, in an object around it, in a code fence, after ``name =``, among prose and in a truncated
+list; with Python's ``True``, single quotes or a trailing comma. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CHOICES: Final[Mapping[str, Any]] = {
     "type": "array", "items": {**_EXACT, "properties": _CHOICE, "required": list(_CHOICE)},
 }  # fmt: skip
 SCHEMA: Final[Mapping[str, Any]] = {**_EXACT, "properties": {"choices": _CHOICES}, "required": ["choices"]}
-"""The JSON of a reply where an endpoint can enforce one."""
+"""The JSON Schema of a reply, for endpoints that can enforce one."""
 
 _MOST_STARTS: Final = 1000
 _THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-# A quote ends a text where what follows ends a value, so that 'it's dark' is one text; lengths are bounded, so that
-# texts that never end take no time.
+# A quote ends a text only before the end of a value, so that 'it's dark' is one text; lengths are bounded, so that a
+# text without an end takes little time.
 _TOKEN: Final = re.compile(
     r"\s{0,200}(?:(?P<sign>[][{}(),:])|\"(?P<double>(?:\\.|[^\\]){0,4000}?)\"(?=\s{0,200}[],:})])"
     r"|'(?P<single>(?:\\.|[^\\]){0,4000}?)'(?=\s{0,200}[],:})])|(?P<word>[\w.+-]{1,100}))",
@@ -54,7 +54,7 @@ def prompt(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was said of one thing."""
+    """The answer about one entry."""
 
     selected: bool
     reason: str
@@ -62,17 +62,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a reply says."""
+    """The answers in a reply."""
 
-    of: Mapping[str, Answer] = field(default_factory=dict)  # by id, of what was asked and answered in one way
-    unasked: int = 0  # how many answers are about something else
-    unreadable: int = 0  # how many objects are no answer: without ``type``, or without a yes or no
+    of: Mapping[str, Answer] = field(default_factory=dict)  # by id, without contradictory answers
+    unasked: int = 0  # count of answers about anything else
+    unreadable: int = 0  # count of objects without ``type``, or without a yes or no
 
 
 def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
-    """Read a reply in bounded time, whatever it holds; answers may name ids or names of what was ``asked``.
+    """Read a reply in bounded time; answers may refer to ids or names of the entries ``asked`` about.
 
-    It never raises; of more than ``MOST_CHARACTERS`` nothing is read.
+    It never raises; a reply of more than ``MOST_CHARACTERS`` gives no answers.
 
     Example:
         >>> read_answers("x = [{'type': 'p1', 'reason': 'it's outdoors', 'selected': True,}]", {"p1": "fog"}).of
@@ -96,12 +96,12 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
 
 
 def after_thought(text: str) -> str:
-    """A reply without the thought that some models write before it."""
+    """A reply without the reasoning that some models write before it."""
     return _THOUGHT.split(text)[-1]
 
 
 def read_object(kind: type[T], text: str, *, hint: str = "") -> T:
-    """The JSON object in a reply, perhaps among prose; an InputError, with the hint, where none is of that kind."""
+    """The JSON object in a reply, perhaps among prose; an InputError with the hint if there is none of that kind."""
     if len(text) > MOST_CHARACTERS:
         raise InputError("it is too long", expected=f"{MOST_CHARACTERS:,} characters at most", hint=hint)
     answer = after_thought(text)
@@ -113,7 +113,7 @@ def read_object(kind: type[T], text: str, *, hint: str = "") -> T:
 
 
 def _objects(text: str) -> Iterator[dict[str, str]]:
-    """The objects of a text that have a key with a plain value, the inner ones first; numbers and words as texts."""
+    """The objects in a text that have plain values, inner ones first; numbers and words become text."""
     position = 0
     for _ in range(_MOST_STARTS):
         position = text.find("{", position)

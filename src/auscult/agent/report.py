@@ -51,7 +51,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
 
 
 def _curves(record: Path, metric: str) -> Iterator[Section]:
-    """The suite's charts by the metric that the plan chose, where the suite's own page has them by another."""
+    """The suite's charts by the metric of the plan, if the suite's own page has them by another."""
     if figures := charts_by(record, metric):
         yield Section(name="by-metric", title=f"By {metric}", figures=tuple(figures))
 
@@ -82,14 +82,14 @@ def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
 
 
 def choice_tables(plan: Plan, *, most: int = _MOST_ROWS) -> tuple[Table, ...]:
-    """What is taken and what is left out of each set, with reasons; so many rows of each at most."""
+    """The selected and the left-out entries of each set, with reasons; at most so many rows each."""
     tables = []
     for of in CHOICE_SETS:
         name = plan.middle if of == "perturbations" else of
         taken = dict.fromkeys((choice.name, "yes", choice.reason) for choice in plan.taken(of))
         left = dict.fromkeys((choice.name, "no", choice.reason) for choice in plan.left_out.of(of))
         title = f"{name}: {len({row[0] for row in taken}):,} taken, {len(left):,} left out"
-        tables.append(_table(title, (name, "taken", "reason"), (*taken, *left), most=most))
+        tables.append(_table(title, (name, "taken", "reason"), (*taken, *left), limit=most))
     return tuple(tables)
 
 
@@ -104,7 +104,7 @@ def _plan_sections(plan: Plan) -> Iterator[Section]:
 
 
 def _conversation(folder: Path) -> Iterator[Section]:
-    """What operator and guardian said: what the first would take, then what each would have otherwise."""
+    """The debate: what the operator would select first, then what each would change."""
     rows, taken = list[tuple[str, ...]](), dict[tuple[str, str], bool]()
     for _, turn in logged(folder, "turn", Turn):
         who = (str(turn.round), turn.name if turn.role in turn.name else f"{turn.role} ({turn.name})")
@@ -129,9 +129,9 @@ def _conversation(folder: Path) -> Iterator[Section]:
         yield Section(name="conversation", wordy=True, title="Operator and guardian", tables=tables)
 
 
-def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, most: int = _MOST_ROWS) -> Table:
-    left = len(rows) - most
-    cells = tuple(tuple(map(_text, row)) for row in rows[:most])
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, limit: int = _MOST_ROWS) -> Table:
+    left = len(rows) - limit
+    cells = tuple(tuple(map(_text, row)) for row in rows[:limit])
     return Table(title=title, header=header, rows=cells, note=f"{left:,} more are not shown." if left > 0 else "")
 
 

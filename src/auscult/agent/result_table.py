@@ -1,6 +1,6 @@
-"""All that an analysis may speak of: the numbers of a suite's record as one table, each with a reference.
+"""The numbers of a suite's record as one table, each with a reference: an analysis may refer to no others.
 
-It is computed from the record alone, by what ``auscult score`` computes with; nothing is asked and nothing written.
+It is computed from the record alone, by the code of ``auscult score``; no model is asked and no file written.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from auscult.suites.core.tables import Index
 
 Unit: TypeAlias = Literal["percent", "points", "strength", "count"]
 AVERAGE: Final = "average"
-"""The level of a number over levels."""
+"""The level of an average over levels."""
 PAIR: Final = " - "
-"""Between the two of a difference."""
+"""Separates the two names of a difference."""
 DIFFERENCES: Final = ("difference", "difference of changes", "difference of kinds", "dynamic - static")
-"""Measures of two things beside each other."""
+"""Measures that compare two models or kinds."""
 CHANGES: Final = ("change", "average change", "cost")
-"""Measures against the same model on clean input."""
+"""Measures that compare with the same model on clean input."""
 
-_KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: as it is called here, unit
+_KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: its name here, unit
     "level": ("mean", "percent"),
     "apc": ("average change", "points"),
     "apc_relative": ("relative loss", "percent"),
@@ -52,40 +52,40 @@ _KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: as it i
 _LOWER: Final = frozenset({"S", "mask ratio"})
 _NOT_SHARES: Final = frozenset({"modality_gap", "bottleneck"})
 _MAIN: Final = ("rIoU", "level_1")
-"""Of suites whose main metric is no mean over cases; where it has no score the first that has one."""
+"""For suites whose main metric is not a mean over cases; the first that has a score is used."""
 _OF_SHARES: Final = ("r2", "rris", "avi")
 _WORST: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultCell:
-    """One number of a record, 0..1 where it is printed in percent or points; None where it does not exist.
+    """One number of a record, 0..1 if it is printed in percent or points; None if it does not exist.
 
     ``measure`` is mean, change, average change, relative loss, breaking point, dynamic - static, difference,
     difference of changes, difference of kinds, cost, case or count. Intervals are of 95 %.
     """
 
-    ref: str = ""  # by which a sentence refers to it: c1, c2, ...
+    ref: str = ""  # reference in sentences: c1, c2, ...
     measure: str
-    model: str = ""  # of a difference ``first - second``
-    metric: str = ""  # as tables call it
-    group: str = ""  # what is perturbed, in words; ``clean``; of a difference of kinds ``first - second``
+    model: str = ""  # for a difference ``first - second``
+    metric: str = ""  # its name in tables
+    group: str = ""  # perturbation in words; ``clean``; for a difference of kinds ``first - second``
     level: str = ""  # clean, low, medium, high, a strength, dynamic, removed, or average
-    split: str = ""  # where the record has seen and unseen cases; empty for all
+    split: str = ""  # seen or unseen; empty for all cases
     unit: Unit
     value: float | None
     low: float | None = None
     high: float | None = None
-    p: float | None = None  # of a change or difference, by sign flips of whole clips, adjusted by Holm for all
+    p: float | None = None  # for changes and differences: sign flips of whole clips, Holm-adjusted over all
     n: int | None = None  # cases behind it
     clusters: int | None = None  # clips or photographs behind its interval
     lower_is_better: bool = False
-    case: str = ""  # of a single case its id; of a count what is counted
-    reason: str = ""  # why it does not exist; of a breaking point ``above 5`` where it lies beyond what was asked
+    case: str = ""  # id of a single case; for a count, what is counted
+    reason: str = ""  # why it does not exist; ``above 5`` for a breaking point beyond the strengths tested
 
     @property
     def path(self) -> str:
-        """What it is, in words."""
+        """Its description, in words."""
         parts = {
             name: getattr(self, name) for name in ("measure", "model", "metric", "group", "level", "split", "case")
         }
@@ -93,7 +93,7 @@ class ResultCell:
 
     @property
     def is_shown(self) -> bool:
-        """Whether its interval leaves out zero."""
+        """Whether its interval excludes zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property
@@ -105,42 +105,42 @@ class ResultCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultTable:
-    """The numbers of a record, and what they are of."""
+    """The numbers of a record, and what was tested."""
 
     suite: str
     task: str
     data: str
-    seed: int  # from which everything random was drawn
+    seed: int  # of the run
     metric: str  # the main metric
-    models: tuple[str, ...]  # under test, in their order
-    baselines: tuple[str, ...]  # what looks at next to nothing
-    groups: tuple[str, ...]  # what was perturbed, each alone
-    mixes: tuple[str, ...]  # the same, drawn for each case
+    models: tuple[str, ...]  # under test
+    baselines: tuple[str, ...]  # trivial predictors
+    groups: tuple[str, ...]  # perturbations applied alone
+    mixes: tuple[str, ...]  # mixes, drawn for each case
     levels: tuple[str, ...]  # of constant strength, mildest first
     floor: tuple[str, ...] = ()  # models not shown to beat every baseline on clean input
-    unscored: tuple[str, ...] = ()  # models without one clean score
-    failures: tuple[str, ...] = ()  # what failed, as errors.jsonl says it, the first few
+    unscored: tuple[str, ...] = ()  # models without a clean score
+    failures: tuple[str, ...] = ()  # the first few messages of errors.jsonl
     cells: tuple[ResultCell, ...]
 
     def of(self, measure: str, **named: str) -> list[ResultCell]:
-        """The cells of a measure with these fields, in their order; of the main metric where it has one."""
+        """The cells of a measure with these fields; of the main metric if it has any."""
         criteria = {"metric": self.metric, "split": "", **named} if measure not in ("count", "case") else named
         cells = (cell for cell in self.cells if cell.measure == measure)
         return [cell for cell in cells if all(getattr(cell, name) == value for name, value in criteria.items())]
 
     def known(self, measure: str, **named: str) -> list[ResultCell]:
-        """Those of these that have a value."""
+        """The cells of ``of`` that have a value."""
         return [cell for cell in self.of(measure, **named) if cell.value is not None]
 
     def get(self, measure: str, **named: str) -> ResultCell | None:
-        """The first of these that has a value."""
+        """The first cell of ``known``, or None."""
         return next(iter(self.known(measure, **named)), None)
 
 
 def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
-    """Read the table off a record of a suite of models, finished or not; of the task's main metric.
+    """The table of the record of a suite of models, finished or not, by the task's main metric.
 
-    Where ``metrics`` are given and the main one is not among them, it is of the first of them that has scores.
+    If ``metrics`` are given without the main one, the first of them that has scores is used.
     """
     record = _record(folder)
     view = GridColumns(grid=record.grid, seed=record.seed)
@@ -183,7 +183,7 @@ def _record(folder: Path) -> SuiteRecord:
 
 
 def charts_by(folder: Path, metric: str) -> list[Figure]:
-    """The charts of a record by a metric, as tables call it, that is not its main one; none by that."""
+    """The charts of a record by a metric, named as in tables; empty for its main metric."""
     record = _record(folder)
     metrics = [name for name in record.task.metrics if record.task.metric_name(name) == metric]
     if not metrics or record.task.main in metrics or record.task.suite != "r2":
@@ -193,9 +193,9 @@ def charts_by(folder: Path, metric: str) -> list[Figure]:
     return charts_of(Index(results.numbers, task), correlations={}, ranks=(), splits=())
 
 
-def _numbered(made: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
-    """The cells with references, and p adjusted for all changes and differences."""
-    cells = list(made)
+def _numbered(unnumbered: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
+    """The cells with references, and with p adjusted over all changes and differences."""
+    cells = list(unnumbered)
     tested = [index for index, cell in enumerate(cells) if cell.p is not None]
     adjusted = dict(zip(tested, holm([cells[index].p or 0.0 for index in tested]), strict=True)) if tested else {}
     return tuple(replace(cell, ref=f"c{index + 1}", p=adjusted.get(index)) for index, cell in enumerate(cells))
@@ -208,23 +208,23 @@ class _CellMaker:
         self.view, self.index, self.main = view, index, main
 
     def words(self, group: GridCell) -> str:
-        """What is perturbed, in words."""
+        """The name of a perturbation, in words."""
         return self.view.grid.task.group_name(*group)
 
-    def made(self, tested: Sequence[str]) -> Iterator[ResultCell]:
-        """All numbers that are worth a sentence, the main metric's in full."""
+    def made(self, models: Sequence[str]) -> Iterator[ResultCell]:
+        """All numbers for sentences, those of the main metric in full."""
         for number in self.index.numbers:
-            if number.measure in _KINDS and number.metric not in _NOT_SHARES and self._is_wanted(number, tested):
+            if number.measure in _KINDS and number.metric not in _NOT_SHARES and self._is_wanted(number, models):
                 yield self._cell(number)
         if self.view.grid.task.suite == "r2":
-            for model in tested:
+            for model in models:
                 yield from self._changes(model)
                 yield from self._kinds(model)
-        yield from self._cases(tested)
+        yield from self._cases(models)
 
-    def _is_wanted(self, number: Number, tested: Sequence[str]) -> bool:
-        models = number.model.split(PAIR)
-        if not any(model in tested for model in models) and (number.measure, number.metric) != ("level", self.main):
+    def _is_wanted(self, number: Number, models: Sequence[str]) -> bool:
+        pair = number.model.split(PAIR)
+        if not any(model in models for model in pair) and (number.measure, number.metric) != ("level", self.main):
             return False
         if number.split:
             return number.metric == self.main and (number.measure == "apc" or number.group == CLEAN)
@@ -254,14 +254,14 @@ class _CellMaker:
         return replace(cell, **changes)
 
     def _over(self, number: Number) -> str:
-        """The level of a number over levels: the one that it is over, else average."""
+        """The level of a number over levels: the only one, or average."""
         if number.measure not in {"apc", "apc_relative", "apc_difference"}:
-            return ""  # a suite whose conditions have no levels has no averages either
+            return ""  # not over levels
         over = self.index.levels(number.model.split(PAIR)[0], *number.grid_cell)
         return over[0] if len(over) == 1 else AVERAGE
 
     def _changes(self, model: str) -> Iterator[ResultCell]:
-        """The change at each level that is not the only one of its average."""
+        """The change at each level, if there are several."""
         for group in self.view.grid.groups():
             static = static_of(self.view, model, group)
             moving = [condition for condition in self.view.grid.of_group(*group) if condition.level == DYNAMIC]
@@ -273,7 +273,7 @@ class _CellMaker:
                     yield self._cell(number, measure="change", level=condition.level)
 
     def _kinds(self, model: str) -> Iterator[ResultCell]:
-        """What costs most beside each of the others, at the levels that both have."""
+        """The most costly kind compared with each other one, at their shared levels."""
         changes = {kind: self.index.get("apc", model, kind, metric=self.main) for kind in self.index.kinds()}
         values = {
             kind: number.value for kind, number in changes.items() if number is not None and number.value is not None
@@ -294,11 +294,11 @@ class _CellMaker:
                 pair = PAIR.join(map(self.words, (worst, kind)))
                 yield self._cell(number, measure="difference of kinds", group=pair)
 
-    def _cases(self, tested: Sequence[str]) -> Iterator[ResultCell]:
-        """The case that each model loses most on, by what is perturbed; of suites without levels the lowest scores."""
+    def _cases(self, models: Sequence[str]) -> Iterator[ResultCell]:
+        """The case with the largest loss by model and perturbation; the lowest scores for suites without levels."""
         grid, by_level = self.view.grid, self.view.grid.task.suite == "r2"
         metric = self.main if self.main in self.view.metrics else grid.task.metrics[0]
-        for model in tested:
+        for model in models:
             clean = _scored(self.view, model, CLEAN, metric=metric)
             cell = partial(
                 ResultCell, measure="case", model=model, metric=grid.task.metric_name(metric), unit="percent", n=1
@@ -317,17 +317,17 @@ class _CellMaker:
 
 
 def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> dict[str, float]:
-    """The values of the cases that have one."""
+    """The scores by case, where there are any."""
     values = view.values(model, condition, metric)
     return {str(case): float(value) for case, value in values.items() if isinstance(value, float | int)}
 
 
-def _counts(record: SuiteRecord, tested: Sequence[str], errors: int) -> Iterator[ResultCell]:
+def _counts(record: SuiteRecord, models: Sequence[str], errors: int) -> Iterator[ResultCell]:
     grid = record.grid
     asked, failed, undefined = request_counts(grid)
     counts = {
-        "models": len(tested),
-        "baselines": len(grid.models) - len(tested),
+        "models": len(models),
+        "baselines": len(grid.models) - len(models),
         "cases": len(grid.cases),
         "clips": len(set(grid.cases.values())),
         "perturbations": len(grid.groups()),

@@ -1,4 +1,4 @@
-"""``auscult ratings choices``: people say which of an agent's choices are reasonable (R2-Bench, Sec. 5.4, Rate).
+"""``auscult ratings choices``: people rate whether an agent's choices are reasonable (R2-Bench, Sec. 5.4, Rate).
 
 The page exports ``answers.csv``: ``item,rater,answer``. An item is a hash of sentence and choice.
 """
@@ -55,7 +55,7 @@ class ChoicesOptions(RecordOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeChoice:
-    """A choice of an agent, and the sentence that it was made for; the id is a hash of both."""
+    """A choice of an agent and its instruction; the id is a hash of both."""
 
     id: str
     instruction: str
@@ -64,7 +64,7 @@ class MadeChoice:
 
 
 def rate_choices(options: ChoicesOptions) -> Done:
-    """Have people say which choices of an agent are reasonable, and read what they said."""
+    """Write the page for raters, or read their answers."""
     choices = {choice.id: choice for folder in options.folders for choice in choices_of(folder)}
     if options.answers:
         answers, problems = read_answers(options.answers, choices)
@@ -79,7 +79,7 @@ def rate_choices(options: ChoicesOptions) -> Done:
 
 
 def choices_of(folder: Path) -> Iterator[MadeChoice]:
-    """The last word of the operator on each sentence in the ``agent.jsonl`` of a study; it must have one."""
+    """The choices of the operator's last proposal for each sentence in a study's ``agent.jsonl``; at least one."""
     path = folder / LOG_FILE
     sentences = {str(row["debate"]): str(row["instruction"]) for row in read_lines(path) if row.get("kind") == "debate"}
     turns = logged(folder, "turn", Turn)
@@ -96,7 +96,7 @@ def choices_of(folder: Path) -> Iterator[MadeChoice]:
 
 
 def read_answers(paths: Sequence[Path], made: Mapping[str, MadeChoice]) -> tuple[dict[tuple[str, str], bool], Problems]:
-    """Whether a rater found a choice reasonable, by (item, rater); rows of no use are problems with their line."""
+    """Whether a rater found a choice reasonable, by (item, rater); unusable rows are problems with their line."""
     answers, problems = dict[tuple[str, str], bool](), Problems()
     for path in paths:
         with required_file(path, option="--answers"):
@@ -116,16 +116,16 @@ def read_answers(paths: Sequence[Path], made: Mapping[str, MadeChoice]) -> tuple
     return answers, problems
 
 
-def _page(made: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
-    """A page of choices that are drawn by chance, by sentence."""
+def _page(made_choices: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
+    """A page of randomly drawn choices, by sentence."""
     rng, by_sentence = generator(options.seed, "ratings", "choices"), defaultdict[str, list[Question]](list)
     captions = {sample.name: sample.summary for sample in pool()}
     sentences = {example.instruction for example in labelled()}
     for choice_set in CHOICE_SETS:
-        choices = [item for item in made.values() if item.choice_set == choice_set]
+        choices = [item for item in made_choices.values() if item.choice_set == choice_set]
         for item in (choices[index] for index in rng.permutation(len(choices))[: options.count]):
             choice, summary = item.choice, captions.get(item.choice.type, "") if item.instruction in sentences else ""
-            with suppress(UsageError):  # what is no stressor
+            with suppress(UsageError):  # not a stressor
                 summary = summary or registry.load("stressor", choice.type).meta.summary
             tag = f"{choice_set.removesuffix('s')}, {'taken' if choice.selected else 'left out'}"
             text = f"{summary.removesuffix('.')}{'. ' if summary else ''}Reason given: {choice.reason or 'none'}"
@@ -140,23 +140,25 @@ def _page(made: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
 
 
 def _rates(
-    made: Mapping[str, MadeChoice], answers: Mapping[tuple[str, str], bool], *, seed: int
+    choices: Mapping[str, MadeChoice], answers: Mapping[tuple[str, str], bool], *, seed: int
 ) -> tuple[Table, dict[str, Any]]:
-    """Rate by people and by labels for each set, over the choices that were answered."""
+    """Rate by people and by labels for each set, over the rated choices."""
     labels, rows, metrics = {example.instruction: example for example in labelled()}, [], dict[str, Any]()
     for choice_set in CHOICE_SETS:
         ratings = [
-            (made[item], rater, good) for (item, rater), good in answers.items() if made[item].choice_set == choice_set
+            (choices[item], rater, good)
+            for (item, rater), good in answers.items()
+            if choices[item].choice_set == choice_set
         ]
         by_choice = defaultdict[MadeChoice, list[float]](list)
-        for one, _, good in ratings:
-            by_choice[one].append(good)
+        for made, _, good in ratings:
+            by_choice[made].append(good)
         rates = {"people": defaultdict[str, list[float]](list), "labels": defaultdict[str, list[float]](list)}
-        for one, goods in by_choice.items():
-            rates["people"][one.instruction].append(float(np.mean(goods)))
-            if one.instruction in labels:
-                label, choice = labels[one.instruction].labels[choice_set], one.choice
-                rates["labels"][one.instruction].append(label.reasonable(choice.type, selected=choice.selected))
+        for made, goods in by_choice.items():
+            rates["people"][made.instruction].append(float(np.mean(goods)))
+            if made.instruction in labels:
+                label, choice = labels[made.instruction].labels[choice_set], made.choice
+                rates["labels"][made.instruction].append(label.reasonable(choice.type, selected=choice.selected))
         counts = (len(rates["people"]), len(by_choice), len(ratings), len({rater for _, rater, _ in ratings}))
         means = {who: np.array([np.mean(values) for values in rated.values()]) for who, rated in rates.items()}
         intervals = {who: mean_over(values, seed=seed) for who, values in means.items()}

@@ -1,6 +1,6 @@
-"""A plan through its suite: one call for all perturbations with the same severities, into one record, within limits.
+"""Runs a plan by its suite: one call for all perturbations with the same severities, into one record, within limits.
 
-The numbers are those of the equal commands ``auscult run``: a plan is handed over as the suite's own options.
+The numbers are those of the same commands ``auscult run``: a plan becomes the suite's own options.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from auscult.suites.registered import SuiteRun, load_suite, options_of
 
 _BESIDE: Final = frozenset({"out", "workers", "overwrite", "max_failed", "json", "quiet"})
 _LOOKS_S: Final = 2.0
-"""How often the size of a record is looked at."""
+"""Seconds between measurements of the size of a record."""
 
 
 class LimitReached(UsageError):
-    """A limit of the plan is reached; what was done is kept."""
+    """A limit of the plan is reached; finished requests are kept."""
 
     limit: str = ""
 
@@ -42,14 +42,14 @@ def run_plan(
     source: PlanSource | None = None,
     **how: Any,
 ) -> SuiteRun:
-    """Run a plan through its suite into a record, exactly as ``auscult run`` does; the same call again resumes.
+    """Run a plan by its suite into a record, exactly as ``auscult run`` does; the same call again resumes.
 
-    ``source`` is where the plan was read, for errors; ``how`` are options that change no result (``workers``,
-    ``overwrite``). UsageError where the plan names what is not there, LimitReached at one of its limits.
+    ``source`` gives errors their file and line; ``how`` are options that change no result (``workers``,
+    ``overwrite``). UsageError for an unknown name in the plan, LimitReached at one of its limits.
     """
     source = source or PlanSource()
     check_plan(plan, source)
-    watch = _Watch(plan, out, progress or Silent(), anew=bool(how.get("overwrite")))
+    watch = _Watch(plan, out, progress or Silent(), overwrite=bool(how.get("overwrite")))
     suite = load_suite(plan.suite)
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
         only = None
@@ -67,13 +67,13 @@ def run_plan(
                 missing = UsageError(error.message, expected="ids of the data", hint=error.hint)
                 raise source.placed(missing, ("samples", (error.line or 1) - 1)) from error
             except Stopped:
-                pass  # told below
+                pass  # raised below
             watch.refuse()
     return done
 
 
 def refuse_beside_plan(path: Path, given: Iterable[str], allowed: Iterable[str] = ()) -> None:
-    """Refuse options that were given beside a plan, which says them; some that change no result are ``allowed``."""
+    """Refuse options beside a plan that has them; ``allowed`` are some that change no result."""
     foreign = sorted(frozenset(given) - _BESIDE.union(allowed))
     if foreign:
         name = f"--{foreign[0].replace('_', '-')}" if foreign[0] != "sentence" else "a sentence"
@@ -81,7 +81,7 @@ def refuse_beside_plan(path: Path, given: Iterable[str], allowed: Iterable[str] 
 
 
 def run_plan_file(path: Path, out: Path, progress: Progress | None = None, **how: Any) -> SuiteRun:
-    """As ``run_plan``, of a file, of which a copy stands beside the results then."""
+    """As ``run_plan`` for a plan file, which is copied into the record."""
     plan, source = read_plan(path)
     done = run_plan(plan, out, progress, source=source, **how)
     write_bytes(out / FILE, read_bytes(path))
@@ -107,7 +107,7 @@ def run(suite: str | Plan, *, out: Path | str, progress: Progress | None = None,
 
 
 def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any) -> Iterator[SuiteOptions]:
-    """The suite's options for each of its calls; as many as there are sets of severities, and at least one."""
+    """The suite's options for each call: one per set of severities, at least one."""
     suite, data = load_suite(plan.suite), plan.data
     values: dict[str, Any] = {"models": plan.models, "seed": plan.seed, "plan_hash": plan.hash, **how}
     values |= {"splits": data.splits} if data.splits else {}
@@ -129,7 +129,7 @@ def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any
 
 
 def _by_levels(plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Perturbations by their levels: what has the same ones is one call."""
+    """Perturbations by their levels: those with the same levels are one call."""
     levels: dict[str, tuple[str, ...]] = {}
     for perturbation in plan.perturbations:
         levels[perturbation.name] = tuple(dict.fromkeys((*levels.get(perturbation.name, ()), *perturbation.levels)))
@@ -140,56 +140,56 @@ def _by_levels(plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
 
 
 class _Watch:
-    """Counts what a run takes, and stops it between two requests where a limit is reached."""
+    """Counts requests, time and size of a run, and stops it between two requests at a limit."""
 
-    def __init__(self, plan: Plan, out: Path, progress: Progress, *, anew: bool) -> None:
+    def __init__(self, plan: Plan, out: Path, progress: Progress, *, overwrite: bool) -> None:
         self._limits, self._out, self._progress = plan.limits, out, progress
-        self._begun = self._looked = time.monotonic()
-        earlier = () if anew or plan.limits.requests is None else read_lines(out / PREDICTIONS)
-        self._asked = sum(not of_baseline(row.get("model")) for row in earlier)
-        self._asking, self._counted, self._left, self._calls = False, False, 0, 0
-        self._reached: tuple[str, float] | None = None
+        self._start_s = self._last_look_s = time.monotonic()
+        earlier = () if overwrite or plan.limits.requests is None else read_lines(out / PREDICTIONS)
+        self._request_count = sum(not of_baseline(row.get("model")) for row in earlier)
+        self._is_asking, self._is_counted, self._rest, self._calls = False, False, 0, 0
+        self._reached_limit: tuple[str, float] | None = None
 
     def begin(self, calls: int) -> None:
-        """A call of the suite begins; so many follow."""
-        self._left, self._calls = 0, calls
+        """Begin a call of the suite; ``calls`` is how many follow."""
+        self._rest, self._calls = 0, calls
 
     def stage(self, name: str, total: int) -> None:
-        """A new stage begins."""
+        """Begin a stage."""
         self._progress.stage(name, total)
-        self._asking = name.startswith("ask ")
-        self._counted = self._asking and not of_baseline(name.removeprefix("ask "))
-        self._left += total if self._counted else 0
-        if self._counted and total:
+        self._is_asking = name.startswith("ask ")
+        self._is_counted = self._is_asking and not of_baseline(name.removeprefix("ask "))
+        self._rest += total if self._is_counted else 0
+        if self._is_counted and total:
             self._check()
 
     def step(self, count: int = 1) -> None:
-        """Steps of the stage are done."""
+        """Count finished steps of the stage."""
         self._progress.step(count)
-        if self._counted:
-            self._asked, self._left = self._asked + count, self._left - count
-        if self._asking and self._left:
+        if self._is_counted:
+            self._request_count, self._rest = self._request_count + count, self._rest - count
+        if self._is_asking and self._rest:
             self._check()
 
     def _check(self) -> None:
         now, limits = time.monotonic(), self._limits
-        spent = {"requests": self._asked, "seconds": now - self._begun}
-        if limits.disk_mb is not None and (now - self._looked > _LOOKS_S or self._looked == self._begun):
-            self._looked = now
+        spent = {"requests": self._request_count, "seconds": now - self._start_s}
+        if limits.disk_mb is not None and (now - self._last_look_s > _LOOKS_S or self._last_look_s == self._start_s):
+            self._last_look_s = now
             spent["disk_mb"] = folder_mb(self._out)
         for name, value in spent.items():
             limit = getattr(limits, name)
             if limit is not None and value >= limit:
-                self._reached = (name, limit)
+                self._reached_limit = (name, limit)
                 raise Stopped(f"the plan's limit of {limit:g} {name} is reached", hint="the same command goes on")
 
     def refuse(self) -> None:
-        """Raise where a limit was reached."""
-        if self._reached is None:
+        """Raise if a limit was reached."""
+        if self._reached_limit is None:
             return
-        name, limit = self._reached
+        name, limit = self._reached_limit
         error = LimitReached(
-            f"the limit of {limit:g} {name} is reached: {self._left:,} requests and {self._calls} more parts are left",
+            f"the limit of {limit:g} {name} is reached: {self._rest:,} requests and {self._calls} more parts are left",
             expected=f"a higher limit: --max-{name.replace('_', '-')} of `auscult agent`, or limits.{name} of the plan",
             hint="what was done is kept: the same command with a higher limit goes on and repeats no request",
             path=self._out,

@@ -1,9 +1,9 @@
-"""Whether what a sentence says of a record follows from the cells that it refers to; nothing is taken on trust.
+"""Checks whether a sentence about a record follows from the cells that it refers to.
 
-A number must be one of a cell's, as it is printed, and of what the sentence names nearest to it; a claim of difference
-needs a cell of that direction whose interval leaves out zero; a superlative must be one. Ranks, vague amounts and names
-of which the record has nothing are never right. What cannot be followed counts as wrong: a true sentence that is struck
-costs little, a false one that stands much.
+A number must be that of a cell, as printed, and of what the sentence names nearest to it; a claim of difference needs a
+cell of that direction whose interval excludes zero; a superlative must be true. Ranks, vague amounts and names that the
+record does not have are refused. What cannot be checked counts as wrong: to strike a true sentence costs little, to
+keep a false one costs much.
 """
 
 from __future__ import annotations
@@ -67,8 +67,6 @@ _LETTERS_AND_DIGITS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Number:
-    """A number of a sentence."""
-
     printed: str
     value: float
     at: int = 0
@@ -79,11 +77,11 @@ class _Number:
     ends: tuple[_Number, _Number] | None = None  # its interval
 
     def is_of(self, value: float | None) -> bool:
-        """Whether it is the value, rounded to the digits that are printed."""
+        """Whether it is the value, rounded to the printed digits."""
         return value is not None and abs(self.value - value) <= 0.5 * 10.0**-self.decimals + 1e-9
 
     def is_interval_of(self, cell: ResultCell) -> bool:
-        """Whether the interval after it, if there is one, is the cell's."""
+        """Whether the interval after it, if any, is the cell's."""
         by = 1 if cell.unit == "strength" else 100
         pairs = zip(self.ends or (), (cell.low, cell.high), strict=False)
         return all(value is not None and end.is_of(by * value) for end, value in pairs)
@@ -91,7 +89,7 @@ class _Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """A sentence with blanks for what it names, and where it names, counts and ends a clause."""
+    """A sentence with its names blanked, and the positions of names, clauses and numbers."""
 
     bare: str
     names: tuple[tuple[int, str, str], ...]
@@ -99,7 +97,7 @@ class _Sentence:
     numbers: tuple[_Number, ...]
 
     def about(self, dimension: str, place: int) -> str | None:
-        """What a place is about: what its clause names, nearest before, else after; else an earlier clause."""
+        """The name that a position refers to: the nearest in its clause, before it first, else in earlier clauses."""
         start, end = next(clause for clause in self.clauses if place < clause[1])
         named = [(position, name) for position, kind, name in self.names if kind == dimension and position < end]
         near = [name for position, name in named if start <= position]
@@ -109,19 +107,19 @@ class _Sentence:
         return nearest[0] if nearest else None
 
     def is_about(self, cell: ResultCell, place: int) -> bool:
-        """Whether a cell is of what a place is about."""
+        """Whether a cell has the names that a position refers to."""
         if (self.about("split", place) or "") != cell.split:
             return False
         for dimension in _BOUND:
             name, value = self.about(dimension, place), getattr(cell, dimension)
             if cell.measure in ("breaking point", "relative loss") and dimension == "level":
-                value = CLEAN  # it is a share of that
+                value = CLEAN  # these are shares of the clean score
             if name is not None and value and name not in (value, *value.split(PAIR)):
                 return False
         return True
 
     def directions(self, clause: tuple[int, int]) -> list[tuple[int, int]]:
-        """The claims of a clause: their places, and 1 for better, -1 for worse."""
+        """The claims of a clause: their positions, and 1 for better, -1 for worse."""
         bare, claims = self.bare[: clause[1]], list[tuple[int, int]]()
         for match in _DIRECTION.finditer(bare, clause[0]):
             turned = bool(match["turned"]) != bool(_TURNED.match(bare, match.end()))
@@ -129,7 +127,7 @@ class _Sentence:
         return claims
 
     def sign(self, cell: ResultCell) -> int:
-        """The sign of a cell as the sentence has it, which may name the second of a pair first."""
+        """The sign of a cell, turned if the sentence names the second of a pair first."""
         pair = (cell.group if PAIR in cell.group else cell.model).split(PAIR)
         position, first = next(((position, name) for position, _, name in self.names if name in pair), (0, ""))
         turned = (first == pair[-1]) != bool(_BESIDE.search(self.bare[:position]))
@@ -149,11 +147,11 @@ class SentenceChecker:
         self._unknown = re.compile(rf"(?<![\w.])(?:{_any(_foreign(self._names))})(?!\w)", re.I)
 
     def why_not(self, text: str, refs: Sequence[str], *, advises: bool = False) -> str:
-        """Why a sentence does not follow from the cells it refers to; empty where it does, or is but advice."""
+        """Why a sentence does not follow from the cells it refers to; empty if it does, or is only advice."""
         missing = [ref for ref in refs if ref not in self._cells]
         if missing:
             return f"it refers to {missing[0][:40]!r}, which is no cell"
-        sentence, cells = self._read(text), [self._cells[ref] for ref in refs]
+        sentence, cells = self._parsed(text), [self._cells[ref] for ref in refs]
         if not sentence.numbers and not _CLAIM.search(sentence.bare):
             dimensions = {dimension for _, dimension, name in sentence.names if name != CLEAN}
             is_finding = not advises and (cells or dimensions >= {"model", "group"})
@@ -164,7 +162,7 @@ class SentenceChecker:
             return "it says something of the results and refers to no cell"
         return _wrong_number(sentence, cells) or _wrong_claim(sentence, cells) or self._wrong_extreme(sentence, cells)
 
-    def _read(self, text: str) -> _Sentence:
+    def _parsed(self, text: str) -> _Sentence:
         plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2013", "-")
         plain = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
         names: list[tuple[int, str, str]] = []
@@ -176,20 +174,20 @@ class SentenceChecker:
         clauses = tuple(pairwise((0, *cuts, len(plain) + 1)))
         return _Sentence(bare=bare, names=tuple(names), clauses=clauses, numbers=tuple(_numbers(bare)))
 
-    def _wrong_extreme(self, said: _Sentence, cells: Sequence[ResultCell]) -> str:
-        for match in _SUPERLATIVE.finditer(said.bare):
+    def _wrong_extreme(self, sentence: _Sentence, cells: Sequence[ResultCell]) -> str:
+        for match in _SUPERLATIVE.finditer(sentence.bare):
             candidates = [
-                cell for cell in cells if cell.measure not in DIFFERENCES and said.is_about(cell, match.start())
+                cell for cell in cells if cell.measure not in DIFFERENCES and sentence.is_about(cell, match.start())
             ]
-            if not any(self._is_extreme(cell, said, most=bool(match["most"])) for cell in candidates):
+            if not any(self._is_extreme(cell, sentence, most=bool(match["most"])) for cell in candidates):
                 return f"nothing it refers to is what it calls {match[0]!r}"
-            measured = re.compile(r"\s+(?:\w+\s+)?measured").match(said.bare, match.end())
+            measured = re.compile(r"\s+(?:\w+\s+)?measured").match(sentence.bare, match.end())
             if not measured and not any(cell.measure in DIFFERENCES and cell.is_shown for cell in cells):
                 return NOT_SHOWN
         return ""
 
-    def _is_extreme(self, cell: ResultCell, said: _Sentence, *, most: bool) -> bool:
-        """Whether no cell beside it is beyond it: of the same model under another kind, else of another model."""
+    def _is_extreme(self, cell: ResultCell, sentence: _Sentence, *, most: bool) -> bool:
+        """Whether a cell is the extreme among the kinds of its model, else among the models."""
         comparable = [
             other
             for other in self.table.cells
@@ -202,41 +200,41 @@ class SentenceChecker:
         ]
         models = [other.value for other in comparable if other.group == cell.group and other.model in self.table.models]
         values = [value for value in (kinds if len(kinds) > 1 else models) if value is not None]
-        if cell.measure in CHANGES and re.search(r"\bbest\b|\bworst\b|gain|improv", said.bare) is None:
-            most = not most  # of a loss
+        if cell.measure in CHANGES and re.search(r"\bbest\b|\bworst\b|gain|improv", sentence.bare) is None:
+            most = not most  # the largest loss is the lowest change
         return len(values) > 1 and cell.value == (max if most else min)(values)
 
 
-def _wrong_number(said: _Sentence, cells: Sequence[ResultCell]) -> str:
-    for number in said.numbers:
+def _wrong_number(sentence: _Sentence, cells: Sequence[ResultCell]) -> str:
+    for number in sentence.numbers:
         if number.unit == "ratio":
             if not _is_ratio(number.value, cells):
                 return f"no two cells it refers to stand as {number.value:g} to 1"
-        elif not any(said.is_about(cell, number.at) and _is_value(cell, number, said) for cell in cells):
+        elif not any(sentence.is_about(cell, number.at) and _is_value(cell, number, sentence) for cell in cells):
             return f"{number.printed[:40]!r} is no value of the cells it refers to"
     return ""
 
 
-def _wrong_claim(said: _Sentence, cells: Sequence[ResultCell]) -> str:
+def _wrong_claim(sentence: _Sentence, cells: Sequence[ResultCell]) -> str:
     changes = [cell for cell in cells if cell.measure in (*CHANGES, *DIFFERENCES)]
-    for clause in said.clauses:
-        bare = said.bare[slice(*clause)]
+    for clause in sentence.clauses:
+        bare = sentence.bare[slice(*clause)]
         if _OPEN.search(bare):
-            if any(cell.is_shown and said.is_about(cell, clause[1] - 1) for cell in changes):
+            if any(cell.is_shown and sentence.is_about(cell, clause[1] - 1) for cell in changes):
                 return "the interval of what it refers to leaves out zero"
             continue
         if _SAME.search(bare):
             return NOT_SHOWN
-        compared = _COMPARED.search(said.bare, clause[0])
-        breaking = any(cell.measure == "breaking point" and said.is_about(cell, clause[1] - 1) for cell in cells)
+        compared = _COMPARED.search(sentence.bare, clause[0])
+        breaking = any(cell.measure == "breaking point" and sentence.is_about(cell, clause[1] - 1) for cell in cells)
         if breaking and not compared and re.search(r"\bbreak|\bhalf\b", bare, re.I):
             continue
-        for place, direction in said.directions(clause):
+        for place, direction in sentence.directions(clause):
             right = [
                 cell
                 for cell in changes
-                if said.sign(cell) == direction
-                and said.is_about(cell, place)
+                if sentence.sign(cell) == direction
+                and sentence.is_about(cell, place)
                 and (cell.measure in DIFFERENCES or not compared)
             ]
             if not right:
@@ -250,7 +248,7 @@ def _numbers(bare: str) -> Iterator[_Number]:
     """The numbers of a text without names, in digits and in words."""
     for match in _NUMBER.finditer(bare):
         printed = match["digits"] or match["word"]
-        amount = _AMOUNTS.get(printed.casefold(), math.nan)  # nan is no value of anything
+        amount = _AMOUNTS.get(printed.casefold(), math.nan)  # nan equals no value
         number = _printed(printed) if match["digits"] else _Number(printed=printed, value=amount)
         unit = next((name for name in ("p", "percent", "points", "ratio") if match[name]), "")
         yield replace(
@@ -268,18 +266,18 @@ def _printed(text: str) -> _Number:
     return _Number(printed=text, value=float(plain), decimals=decimals, sign=plain[0] if plain[0] in "+-" else "")
 
 
-def _is_value(cell: ResultCell, number: _Number, said: _Sentence) -> bool:
+def _is_value(cell: ResultCell, number: _Number, sentence: _Sentence) -> bool:
     if number.unit == "p":
         return number.is_of(cell.p)
     if cell.unit == "count" or _is_count(cell, number):
         return _is_count(cell, number)
     if cell.value is None:
-        return cell.reason == f"above {number.value:g}" and "beyond" in said.bare
-    return number.is_interval_of(cell) and _is_printed(cell.value, number, said=said, cell=cell)
+        return cell.reason == f"above {number.value:g}" and "beyond" in sentence.bare
+    return number.is_interval_of(cell) and _is_printed(cell.value, number, sentence=sentence, cell=cell)
 
 
-def _is_printed(value: float, number: _Number, *, said: _Sentence, cell: ResultCell) -> bool:
-    """Whether the number is the value of a cell in the cell's unit; a loss without a sign must be called one."""
+def _is_printed(value: float, number: _Number, *, sentence: _Sentence, cell: ResultCell) -> bool:
+    """Whether the number is the value of a cell in its unit; a loss without a sign must be called a loss."""
     if cell.unit == "strength":
         return not number.unit and number.is_of(value)
     if cell.unit == "percent":
@@ -287,13 +285,13 @@ def _is_printed(value: float, number: _Number, *, said: _Sentence, cell: ResultC
         return not number.sign and number.unit != "points" and (share or number.is_of(100 * value))
     if number.sign:
         return number.unit != "percent" and number.is_of(100 * value)
-    clause = next(clause for clause in said.clauses if number.at < clause[1])
-    signs = {direction for _, direction in said.directions(clause)} or {1}
-    return number.unit == "points" and number.is_of(abs(100 * value)) and signs == {said.sign(cell)}
+    clause = next(clause for clause in sentence.clauses if number.at < clause[1])
+    signs = {direction for _, direction in sentence.directions(clause)} or {1}
+    return number.unit == "points" and number.is_of(abs(100 * value)) and signs == {sentence.sign(cell)}
 
 
 def _is_count(cell: ResultCell, number: _Number) -> bool:
-    """Whether it counts what the words after it say."""
+    """Whether it is the count of what the words after it name."""
     of_scores = {"case": cell.n, "sample": cell.n, "clip": cell.clusters, "photograph": cell.clusters}
     counted = {cell.case: cell.value} if cell.unit == "count" else of_scores
     nouns = [noun.rstrip("s") for noun in number.nouns]
@@ -309,13 +307,13 @@ def _is_ratio(ratio: float, cells: Sequence[ResultCell]) -> bool:
         return True
     values = [(cell.measure, cell.value) for cell in cells if cell.value and cell.unit in ("percent", "points")]
     return any(
-        one == other and abs(first / second - ratio) <= 0.025 * ratio
-        for (one, first), (other, second) in permutations(values, 2)
+        measure == other_measure and abs(first / second - ratio) <= 0.025 * ratio
+        for (measure, first), (other_measure, second) in permutations(values, 2)
     )
 
 
 def _names_of(table: ResultTable) -> dict[str, tuple[str, str]]:
-    """Every spelling of what the table has a name for, in small letters but for metrics."""
+    """Every spelling of a name in the table, in lower case except metrics."""
     names: dict[str, tuple[str, str]] = {CLEAN: ("group", CLEAN)}
     names |= {name: ("", name) for name in (table.suite, table.data) if re.search(r"\d", name)}
     for model in (*table.models, *table.baselines):
@@ -341,20 +339,20 @@ def _names_of(table: ResultTable) -> dict[str, tuple[str, str]]:
     return {name if of[0] == "metric" else name.casefold(): of for name, of in names.items() if name}
 
 
-def _foreign(known: Mapping[str, object]) -> set[str]:
-    """Names of models, perturbations and metrics that the record has nothing of."""
+def _foreign(table_names: Mapping[str, object]) -> set[str]:
+    """Names of models, perturbations and metrics that the record does not have."""
     foreign = set(_WORDS["further"].split())
     for kind in ("stressor", "score", "model"):
         names = {base_of(entry.name) for entry in registry.entries(kind)}
         foreign |= names | {name.replace("_", " ") for name in names}
-    return foreign - {*_WORDS["ordinary"].split(), *map(str.casefold, known)}
+    return foreign - {*_WORDS["ordinary"].split(), *map(str.casefold, table_names)}
 
 
 def _any(names: Iterable[str]) -> str:
-    """A pattern of the names, longest first; one that nothing matches where there are none."""
+    """A pattern of the names, longest first; one that never matches if there are none."""
     return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)) or "(?!)"
 
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    """A text with blanks for what a pattern finds."""
-    return pattern.sub(lambda found: " " * len(found[0]), text)
+    """A text with the matches of a pattern blanked."""
+    return pattern.sub(lambda match: " " * len(match[0]), text)

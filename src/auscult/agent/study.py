@@ -4,12 +4,12 @@
 
     DIR/plan.yaml        what is run, and why
     DIR/agent.jsonl      every message, parse, turn and decision
-    DIR/captions.jsonl   what is known of samples, by a hash of their content
+    DIR/captions.jsonl   facts about samples, by a hash of their content
     DIR/run/             the suite's own record
     DIR/analysis.json report.html
 
-The same command again asks nothing twice. What the agent writes itself goes through ``record.folder``; scores are the
-suite's alone.
+The same command again repeats no request. The agent writes its files by ``record.folder``; scores are written by the
+suite alone.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ from auscult.work.pool import default_workers
 RUN: Final = "run"
 _OF_DATA: Final = ("texts", "masks", "images", "assets")
 _LEVELS: Final = ("low", "medium", "high")
-_GROWING: Final = frozenset(
+_CHANGEABLE: Final = frozenset(
     {"dry_run", "plan", "replay", "max_usd", "max_requests", "max_seconds", "max_disk_mb", "base_url", "profile"}
 )
 """Arguments that may change between commands."""
@@ -93,13 +93,13 @@ _GROWING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """A study as far as it has come."""
+    """A study, finished or not."""
 
     folder: Path
-    plan: Plan  # what is run
-    debate: Debate | None = None  # how it was proposed; None where a plan was given
-    run: SuiteRun | None = None  # what the suite came to; None of a dry run
-    analysis: Analysis | None = None  # None of a dry run, and where every request failed
+    plan: Plan
+    debate: Debate | None = None  # None if the plan was given
+    run: SuiteRun | None = None  # None for a dry run
+    analysis: Analysis | None = None  # None for a dry run, and if every request failed
 
     @property
     def record(self) -> Path:
@@ -112,17 +112,17 @@ def run_study(
 ) -> Study:
     """From a sentence, or a plan that a person changed, to a report; the same options again resume.
 
-    ``planned`` is told about the study when its plan stands, before it runs. UsageError where something that is named
-    is not there or the folder holds another study; LimitReached at a limit of the plan.
+    ``planned`` is called with the study before the plan runs. UsageError for an unknown name, or if the folder holds
+    another study; LimitReached at a limit of the plan.
     """
     listener = progress or Silent()
-    yaml_module()  # what is not installed is said before anything is asked
+    yaml_module()  # a missing package is reported before any request
     manifest = options.manifest("agent")
-    arguments = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
+    arguments = frozenset().union(*manifest["arguments"].values())  # given and default ones
     planned_before = (options.out / FILE).is_file()
-    ignore = IGNORED | _GROWING | (arguments if options.plan or not planned_before else frozenset())
+    ignore = IGNORED | _CHANGEABLE | (arguments if options.plan or not planned_before else frozenset())
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=ignore) as run:
-        if not planned_before:  # what an earlier sentence left is no study
+        if not planned_before:  # without a plan there is no study to resume
             run.manifest |= {key: manifest[key] for key in ("arguments", "seeds")}
             run.write_json(MANIFEST, run.manifest)
         for name in (LOG_FILE, CAPTIONS, "report.html"):
@@ -153,7 +153,7 @@ def run_study(
             done = run_plan(study.plan, study.record, listener, source=source, **run_options)
             study = replace(study, run=done)
             if done.summary.ok:
-                analysis = _analysed(study, options, chat_settings, log=log)
+                analysis = _analysis(study, options, chat_settings, log=log)
                 study = replace(study, analysis=analysis)
                 run.write_json("analysis.json", analysis.as_json())
                 report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
@@ -163,7 +163,7 @@ def run_study(
 
 
 def _parts(study: Study) -> list[str]:
-    """Models and conditions of a plan; a record that has others of an earlier plan would report those as well."""
+    """Models and conditions of a plan; refuses a record that has others, since it would report those too."""
     levels = [(kind_of(entry.name), level) for entry in study.plan.perturbations for level in entry.levels]
     conditions = [f"{kind} at {level if level == DYNAMIC else level_word(level)}" for kind, level in levels]
     parts = [*study.plan.models, *conditions]
@@ -180,13 +180,13 @@ def _parts(study: Study) -> list[str]:
     return parts
 
 
-def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLog) -> Analysis:
-    """The numbers in words, by the language model where there is one; what it wrote is not asked again."""
+def _analysis(study: Study, options: AgentOptions, chat_settings: ChatHow, *, log: AgentLog) -> Analysis:
+    """The analysis, by the language model if there is one; its reply is reused from the log."""
     metrics = [metric.name for metric in study.plan.metrics]
     if not options.llm or options.replay is not None:
         return analyse(study.record, metrics=metrics)
     with ExitStack() as stack:
-        chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
+        chat = named_chat(options.llm, profile=chat_settings.profile, asking=chat_settings.asking())
         stack.callback(chat.close)
 
         def write(text: str) -> str | Failed:
@@ -200,10 +200,10 @@ def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLo
 
 
 def _read_given(options: AgentOptions) -> tuple[Plan, PlanSource]:
-    """The plan that was given, checked."""
+    """The given plan, checked."""
     path = options.plan or Path()
     refuse_beside_plan(
-        path, options.given | ({"sentence"} if options.sentence else set()), {*_GROWING, "llm"} - {"replay"}
+        path, options.given | ({"sentence"} if options.sentence else set()), {*_CHANGEABLE, "llm"} - {"replay"}
     )
     plan, source = read_plan(path)
     check_plan(plan, source)
@@ -211,7 +211,7 @@ def _read_given(options: AgentOptions) -> tuple[Plan, PlanSource]:
 
 
 def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
-    """A plan that was given; it says that a person changed it where it is not the one proposed."""
+    """The given plan, marked as changed by a person if it is not the proposed one."""
     rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()
     proposed = next((str(row.get("hash")) for row in rows if row.get("kind") == "plan"), "")
     if proposed in {"", plan.hash}:
@@ -220,10 +220,10 @@ def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
     return replace(plan, changed=True, proposed=proposed)
 
 
-def _limits(options: AgentOptions, known: PlanLimits) -> PlanLimits:
-    """The limits of a plan, and those that were given beside it."""
-    values = {limit.name: getattr(options, f"max_{limit.name}") for limit in fields(known)}
-    return replace(known, **{name: limit for name, limit in values.items() if limit is not None})
+def _limits(options: AgentOptions, limits: PlanLimits) -> PlanLimits:
+    """The limits of a plan, replaced by those on the command line."""
+    values = {limit.name: getattr(options, f"max_{limit.name}") for limit in fields(limits)}
+    return replace(limits, **{name: limit for name, limit in values.items() if limit is not None})
 
 
 # --- from a sentence to a plan ---
@@ -267,15 +267,15 @@ def plan(
         ).plan
 
 
-def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
-    """The study of a sentence, as far as its plan."""
+def _proposed(options: AgentOptions, chat_settings: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
+    """The study of a sentence with its plan, before the run."""
     if not options.sentence.strip():
         raise UsageError("there is no sentence", expected="SENTENCE, or --plan")
     if options.data == "":
         raise UsageError("there is no data", expected="--data PATH or scenes")
-    suite, base = _suite_options(options), _unchosen(options)
+    suite, base = _suite_options(options), _base_plan(options)
     trial = (PlanPerturbation(name="gaussian_noise", severities=options.levels),)
-    # what is mistyped is said before anything is measured or asked
+    # typing errors are reported before anything is measured or requested
     check_plan(replace(base, perturbations=trial if options.suite == "r2" and "severity" in options.given else ()))
     built_in, captions = (BuiltInDebater("operator"), BuiltInDebater("guardian")), options.out / CAPTIONS
     if options.replay is not None and (options.replay / CAPTIONS).is_file():
@@ -285,8 +285,8 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
         if options.replay is not None:
             debaters = replay(options.replay)
         elif options.llm:
-            chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
-            debaters = pair = chat_debaters(options.llm, how=how, log=log, fallbacks=built_in)
+            chat = named_chat(options.llm, profile=chat_settings.profile, asking=chat_settings.asking())
+            debaters = pair = chat_debaters(options.llm, how=chat_settings, log=log, fallbacks=built_in)
             for opened in (chat, *pair):
                 stack.callback(opened.close)
         offer = offer_of(suite, kept=captions, chat=chat, log=log, progress=progress)
@@ -310,7 +310,7 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
 
 
 def _suite_options(options: AgentOptions) -> Any:
-    """The options of the suite that say what can be chosen."""
+    """The options of the suite for the offer."""
     refuse_unknown((options.suite,), SUITES, "study of suite")
     suite = load_suite(options.suite)
     chosen = {name: value for name in (*_OF_DATA, "task") if (value := getattr(options, name))}
@@ -319,8 +319,8 @@ def _suite_options(options: AgentOptions) -> Any:
     return options_of(suite, common | chosen)
 
 
-def _unchosen(options: AgentOptions) -> Plan:
-    """The plan as far as the command says it."""
+def _base_plan(options: AgentOptions) -> Plan:
+    """The plan from the command alone, before the debate."""
     makes_scenes = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
     return Plan(
         instruction=options.sentence[:MOST_TEXT],
@@ -338,7 +338,7 @@ def _unchosen(options: AgentOptions) -> Plan:
 
 
 def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -> Plan:
-    """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
+    """The plan of a proposal, without what cannot occur, unless the sentence asks for it."""
     proposal, remarks = found.proposal, [*offer.remarks, *found.remarks]
     if not proposal.selected("perturbations"):
         bold = BuiltInDebater("guardian").propose(options.sentence, offer)
@@ -373,7 +373,7 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
 
 
 def _chosen(proposal: Proposal, *, selected: bool) -> dict[ChoiceSet, tuple[PlanChoice, ...]]:
-    """What a proposal takes, or what it leaves out."""
+    """The entries that a proposal selects, or those that it does not."""
     return {
         of: tuple(PlanChoice(name=one.type, reason=one.reason) for one in proposal.of(of) if one.selected == selected)
         for of in CHOICE_SETS
@@ -381,28 +381,30 @@ def _chosen(proposal: Proposal, *, selected: bool) -> dict[ChoiceSet, tuple[Plan
 
 
 def _of_tasks(
-    taken: Mapping[ChoiceSet, tuple[PlanChoice, ...]], left: Sequence[PlanChoice]
+    taken: Mapping[ChoiceSet, tuple[PlanChoice, ...]], left_out: Sequence[PlanChoice]
 ) -> tuple[tuple[PlanChoice, ...], tuple[PlanChoice, ...]]:
-    """The samples of avi that are of a task that is taken, and the others; all of these tasks where none fits."""
+    """The avi samples of the selected tasks, and the others; any sample of these tasks if none was selected."""
     tasks = {task.name for task in taken["perturbations"]}
-    fitting, others = list[PlanChoice](), [*left]
+    fitting, others = list[PlanChoice](), [*left_out]
     for sample in taken["samples"]:
         of_task = TASK_OF.get(sample.name.partition("/")[0]) in tasks
         (fitting if of_task else others).append(sample if of_task else replace(sample, reason="Its task is left out."))
     if not fitting:
-        fitting = [sample for sample in left if TASK_OF.get(sample.name.partition("/")[0]) in tasks]
+        fitting = [sample for sample in left_out if TASK_OF.get(sample.name.partition("/")[0]) in tasks]
         others = [sample for sample in others if sample not in fitting]
         fitting = [replace(sample, reason="Its task is taken, of which nothing fits better.") for sample in fitting]
     return tuple(fitting), tuple(others)
 
 
-def _dispute(one: Dispute) -> str:
-    word = "taken" if one.selected else "left out"
-    return f"{one.type} is {word}, never agreed on: {one.operator_reason} The guardian: {one.guardian_reason}"
+def _dispute(dispute: Dispute) -> str:
+    word = "taken" if dispute.selected else "left out"
+    return (
+        f"{dispute.type} is {word}, never agreed on: {dispute.operator_reason} The guardian: {dispute.guardian_reason}"
+    )
 
 
 def _places(reading: Reading) -> tuple[str, ...]:
-    """Where the situations of a sentence are set; several where they exclude one another."""
+    """The places of the situations in a sentence; several if they exclude one another."""
     places = []
     for part in alternatives(reading.situations) if reading.situations else ():
         names = dict.fromkeys(situation for name in part for situation in lineage(name))
@@ -413,12 +415,12 @@ def _places(reading: Reading) -> tuple[str, ...]:
 
 
 def _perturbations(
-    options: AgentOptions, reading: Reading, chosen: Sequence[PlanChoice]
+    options: AgentOptions, reading: Reading, choices: Sequence[PlanChoice]
 ) -> tuple[PlanPerturbation, ...]:
-    """Each chosen one with the severities that were given or read, and changing over time where that was."""
+    """The chosen perturbations with the severities and schedules of the command or the sentence."""
     levels = options.levels if "severity" in options.given else reading.levels or _LEVELS
     task, perturbations = task_rules(options.task), []
-    for choice in chosen:
+    for choice in choices:
         first_mask = room_of(choice.name) == "masks"
         static = tuple(
             level for level in levels if level != DYNAMIC and not (first_mask and level_word(level) == "medium")
@@ -433,7 +435,7 @@ def _perturbations(
 
 
 def _possible(plan: Plan, reading: Reading) -> Plan:
-    """The plan with its conflicts solved: a wish is obeyed, the rules' own choice stands, another's is left out."""
+    """The plan without conflicts: wishes and choices of the built-in planner are forced, others left out."""
     left, possible, remarks = [], list[PlanPerturbation](), []
     against = dict(conflicts(plan))
     for number, perturbation in enumerate(plan.perturbations):
@@ -452,14 +454,14 @@ def _possible(plan: Plan, reading: Reading) -> Plan:
     return replace(plan, perturbations=tuple(possible), left_out=out, remarks=(*plan.remarks, *texts))
 
 
-# --- what it would take ---
+# --- estimate of time and size ---
 
 
 def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | None = None) -> str:
-    """What a plan takes, in a sentence, by running a small part of it: one sample, under one perturbation.
+    """Time, size and requests of a plan, in a sentence, from a run of one sample under one perturbation.
 
-    What the part takes beside its requests is counted once for each set of severities, and its requests times the
-    samples and conditions of the plan. Nothing is run where a part would cost money, or the plan names no samples.
+    The overhead of this run counts once for each set of severities, its requests times the samples and conditions of
+    the plan. Nothing is run if that would cost money, or if the plan names no samples.
     """
     scenes, samples = plan.data.scenes, plan.samples[:1]
     costs = any(name.startswith(("chat:", "cascade:", "tgs:")) for name in plan.models)

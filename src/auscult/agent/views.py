@@ -1,4 +1,4 @@
-"""A record as views of an in-memory database (``views.sql``), and read-only queries over them, bounded in all ways."""
+"""A record as views of an in-memory database (``views.sql``), with read-only queries of bounded time and size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_LETTERS: Final = 4000
 _MOST_CELL: Final = 300
 _FULL_FRAME: Final = "baseline.full_frame.v1"
 _MQA: Final = Task(suite="mqa", name="mqa", title="judges of masks", metrics=("closeness",))
-"""Of a judge's IoU: 1 minus its distance from the true one."""
+"""Of a judge's IoU: 1 minus the absolute error."""
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -59,7 +59,7 @@ class RecordViews:
         self._connection = _database(_of_judges(folder) if suite is None else _of_models(record))
 
     def query(self, sql: str, *, most_rows: int = MOST_ROWS) -> tuple[tuple[str, ...], list[Row]]:
-        """Columns and rows of one SELECT over the views; one more where there are more."""
+        """Columns and rows of one SELECT over the views; ``most_rows + 1`` rows if there are more than that."""
         import duckdb
 
         sql = _text(sql)
@@ -78,7 +78,7 @@ class RecordViews:
         return tuple(str(column[0]) for column in result.description), rows
 
     def _check(self, sql: str) -> None:
-        """Refuse all but one SELECT over the views with known functions, by DuckDB's own parse of it."""
+        """Refuse anything but one SELECT over the views with known functions, by DuckDB's own parser."""
         if len(sql) > _MOST_LETTERS:
             raise UsageError(f"the query has {len(sql)} letters", expected=f"{_MOST_LETTERS} at most")
         (text,) = self._connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
@@ -95,12 +95,12 @@ class RecordViews:
 
 @cache
 def _allowed() -> dict[str, frozenset[str]]:
-    """What a query may be made of: no part or function of it reads anything but the views and its arguments."""
+    """The permitted parts of a query: none of them reads anything but the views and its arguments."""
     return {name: frozenset(words.split()) for name, words in data.read("allowed", folder="auscult.agent").items()}
 
 
 def _check_part(part: Any, names: frozenset[str]) -> None:
-    """Walk a parsed query and refuse what is not known to be harmless; ``names`` are the tables that it may read."""
+    """Refuse any part of a parsed query that is not known to be harmless; ``names`` are the tables it may read."""
     if isinstance(part, list):
         for child in part:
             _check_part(child, names)
@@ -114,7 +114,7 @@ def _check_part(part: Any, names: frozenset[str]) -> None:
             construct = f"{kind.lower().replace('_', ' ')} {'.'.join(path)[:60]}".strip()
             expected = f"one SELECT over {', '.join(sorted(names))} with plain functions"
             raise UsageError(f"the query is refused: {construct} is not allowed", expected=expected)
-        for entry in part.get("cte_map", {}).get("map", ()):  # each is known to what comes after it, inside this part
+        for entry in part.get("cte_map", {}).get("map", ()):  # each may be used after it, inside this part
             _check_part(entry["value"], names)
             names |= {entry["key"].lower()}
         for key, value in part.items():
@@ -138,13 +138,13 @@ def _database(tables: Mapping[str, Iterable[Row]]) -> Any:
 
 
 def _text(cell: Any) -> Any:
-    """A cell as the database takes it: rows as JSON, no halves of letters."""
+    """A cell for the database: rows as JSON, no lone surrogates."""
     text = json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict) else cell
     return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
 
 def _of_models(record: SuiteRecord) -> dict[str, Iterable[Row]]:
-    """The tables of a record of models, as far as its rows are of the current data."""
+    """The tables of a record of models, of the current data only."""
     grid = record.grid
     areas = grid.pixels.get((_FULL_FRAME, CLEAN), {})
     rows = {row["id"]: row for row in read_lines(record.path / CASES)}
@@ -187,20 +187,20 @@ def _failures(record: SuiteRecord) -> Iterator[Row]:
             last[request] = row["error"]
     yield from ((*request, error) for request, error in last.items())
     for row in read_lines(record.path / ERRORS):
-        if "questions" not in row and row.get("stage") not in REMARKS:  # of what could not be made a case
+        if "questions" not in row and row.get("stage") not in REMARKS:  # of data that could not be made a case
             yield None, None, str(row.get("id")), row
 
 
 def _of_judges(folder: Path) -> dict[str, Iterable[Row]]:
     """The tables of a record of judges of masks: candidates are the cases, their defects the kinds of case."""
-    read_candidates(folder)  # checks them
+    read_candidates(folder)  # raises if they are damaged
     homes = {judge: inside(folder, f"{JUDGES}/{judge}") for judge in read_basis(folder).judges}
     verdicts = ((judge, row) for judge, home in homes.items() for row in read_lines(home / "verdicts.jsonl"))
     return {"raw_candidates": ((row,) for row in read_lines(folder / CANDIDATES)), "raw_verdicts": verdicts}
 
 
 def _cell(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value as JSON."""
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int) else " ".join(str(value).split())[:_MOST_CELL]

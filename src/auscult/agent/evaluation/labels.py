@@ -32,17 +32,17 @@ _FIRST: Final = ("instructions_a.jsonl", "instructions_b.jsonl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What is needed and what plausible of a set; the rest of the offer is impossible."""
+    """The needed and the plausible entries of a set; the rest of the offer is impossible."""
 
     needed: frozenset[str]
     plausible: frozenset[str] = frozenset()
 
     def grade(self, name: str) -> int:
-        """2 where it is needed, 1 where plausible, 0 where impossible."""
+        """2 for needed, 1 for plausible, 0 for impossible."""
         return 2 if name in self.needed else int(name in self.plausible)
 
     def reasonable(self, name: str, *, selected: bool) -> bool:
-        """Whether a choice can be defended: what is needed must be selected, what is impossible must not."""
+        """Whether a choice is acceptable: a needed entry must be selected, an impossible one must not."""
         return self.grade(name) > 0 if selected else self.grade(name) < 2
 
 
@@ -50,22 +50,22 @@ class Label:
 class Labelled:
     """An instruction with its labels."""
 
-    id: str  # letter of who wrote it and two digits
-    task: str  # of suite r2
-    instruction: str  # the sentence
+    id: str  # the letter of its author and two digits
+    task: str  # a task of suite r2
+    instruction: str
     labels: Mapping[ChoiceSet, Label] = field(default_factory=dict)  # by the names of an ``Offer``
-    situation: str = ""  # what it is about, in a word or two
+    situation: str = ""  # in a word or two
     labeller: str = ""
 
     @property
     def half(self) -> Half:
-        """``test`` is held back from tuning; it follows from the id alone."""
+        """``test`` is not used for tuning; the half follows from the id."""
         return "test" if sha256(self.id.encode()).digest()[0] % 2 else "dev"
 
 
 @cache
 def pool() -> tuple[Offered, ...]:
-    """The samples that all instructions are labelled for."""
+    """The samples for which all instructions are labelled."""
     rows = read_lines(_HERE / "samples.jsonl")
     return tuple(Offered(name=row["id"], summary=row["caption"], facts=row["facts"]) for row in rows)
 
@@ -89,7 +89,7 @@ def offer_for(task: str) -> Offer:
 
 @cache
 def labelled(*, second: bool = False) -> tuple[Labelled, ...]:
-    """All labelled instructions; ``second`` has the other labeller's labels of some of them."""
+    """All labelled instructions; with ``second`` those of a second labeller, who labelled some of them."""
     return tuple(
         _labelled(row, f"{name}:{line}")
         for name in (("second_labels.jsonl",) if second else _FIRST)
@@ -97,14 +97,14 @@ def labelled(*, second: bool = False) -> tuple[Labelled, ...]:
     )
 
 
-def _labelled(row: Mapping[str, Any], where: str) -> Labelled:
+def _labelled(row: Mapping[str, Any], place: str) -> Labelled:
     labels: dict[ChoiceSet, Label] = {}
     offer = offer_for(row["task"])
     for choice_set in CHOICE_SETS:
         grades = {grade: frozenset(map(_named, names)) for grade, names in row[choice_set].items()}
         foreign = grades["needed"].union(grades["plausible"]) - {offered.name for offered in offer.of(choice_set)}
         if foreign or grades["needed"] & grades["plausible"]:
-            message = f"{where}: {', '.join(foreign) or 'a name that is both needed and plausible'}"
+            message = f"{place}: {', '.join(foreign) or 'a name that is both needed and plausible'}"
             raise InputError(message, expected=f"{choice_set} offered for {row['task']}, each once")
         labels[choice_set] = Label(**grades)
     texts = {name: row.get(name, "") for name in ("id", "task", "instruction", "situation", "labeller")}
@@ -118,12 +118,12 @@ def _named(name: str) -> str:
 def score(which: Score, label: Label, *, offered: Iterable[str], selected: Collection[str]) -> float:
     r"""A planner's choice of one set for one instruction, 0..1, higher is better.
 
-    With the offered things x, s(x) whether x is selected, and the label of x:
+    For entries x of the offer, s(x) is whether x is selected:
 
         ACC          = share of x with s(x) = (x is needed)
         Rate         = share of x with  s(x) and x is needed or plausible,  or  not s(x) and x is not needed
-        balanced ACC = mean of the share of the needed that are selected and of the rest that are not; where one of them
-                       is empty, the other alone
+        balanced ACC = mean of the selected share of the needed x and the unselected share of the others; only one
+                       of them where the other is empty
 
     Source: R2-Bench, Sec. 5.4, which measures ACC and Rate by people; the labels and balanced ACC are ours.
     """
@@ -138,7 +138,7 @@ def score(which: Score, label: Label, *, offered: Iterable[str], selected: Colle
 
 
 def table_of_grades(first: Label, second: Label, offered: Iterable[str]) -> Doubles:
-    """How often each pair of grades occurs, (3, 3), the first labelling's by row."""
+    """Counts of the pairs of grades, (3, 3), with the first labelling as rows."""
     counts = np.zeros((3, 3))
     for name in offered:
         counts[first.grade(name), second.grade(name)] += 1
@@ -146,9 +146,9 @@ def table_of_grades(first: Label, second: Label, offered: Iterable[str]) -> Doub
 
 
 def kappa(counts: Doubles) -> Doubles:
-    """Cohen's kappa of tables of grades, (..., 3, 3): 1 is full agreement, 0 what chance gives.
+    """Cohen's kappa of tables of grades, (..., 3, 3): 1 is full agreement, 0 is chance.
 
-    NaN where both labellings have one grade only.
+    NaN where both labellings use a single grade.
 
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960, Eq. 1.
     """

@@ -48,8 +48,8 @@ from auscult.types import Doubles
 
 ERROR_RATES: Final = (0.2, 0.35, 0.5)
 BUILT_IN: Final = "built-in"
-_CHOSEN: Final = 2  # rounds, as the paper chooses
-_RANDOM: Final = 20  # draws
+_ROUNDS: Final = 2  # as in the paper
+_RANDOM_DRAWS: Final = 20
 _DRAWS: Final = 1000
 _TITLES: Final = ("Data Sample", "Perturbation", "Metric Func.")
 _PRINTED: Final = (
@@ -58,14 +58,14 @@ _PRINTED: Final = (
     "1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00",
 )
 Selection: TypeAlias = Mapping[ChoiceSet, Collection[str]]
-_Said: TypeAlias = Sequence[Selection] | None
+_Rounds: TypeAlias = Sequence[Selection] | None
 """What a planner selects for one instruction after 0 to 3 rounds; None where it has failed."""
 _Values: TypeAlias = Mapping[str, Doubles]
 """By planner: (instructions, rounds, sets, scores), 0..1; NaN where it has failed."""
 
 
 def run_agent_table(options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
-    """Measure the planner, baselines and scripted models; what was answered before is not asked for again."""
+    """Measure the planner, baselines and scripted models; replies in the log are used again."""
     refuse_unknown((options.half,), get_args(Half), "half")
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
     examples = instructions(options.half)
@@ -79,7 +79,7 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
         planners = _planners(options, examples, log=log)
         name = next(iter(planners))
         listener.stage("instructions", len(planners) * len(examples))
-        selections, errors = dict[str, list[_Said]](), dict[str, ErrorRecord]()
+        selections, errors = dict[str, list[_Rounds]](), dict[str, ErrorRecord]()
         for planner, pair in planners.items():
             selections[planner], failed = _debated(
                 examples, pair, log=log if planner == name else AgentLog(), progress=listener
@@ -110,15 +110,15 @@ def instructions(half: str) -> list[Labelled]:
 
 
 def _planners(
-    options: AgentTableOptions, found: Sequence[Labelled], *, log: AgentLog
+    options: AgentTableOptions, examples: Sequence[Labelled], *, log: AgentLog
 ) -> dict[str, tuple[Debater, Debater]]:
-    """Operator and guardian of each planner, the one that is measured first."""
+    """Operator and guardian of each planner, the planner under test first."""
     planners: dict[str, tuple[Debater, Debater]] = {}
     if options.llm:
         chat_settings = ChatHow.of(options, seed=options.seed, folder=options.out, replies=LOG_FILE)
         planners[options.llm] = chat_debaters(options.llm, how=chat_settings, log=log)
     planners[BUILT_IN] = BuiltInDebater("operator"), BuiltInDebater("guardian")
-    texts = {example.instruction: example for example in found}
+    texts = {example.instruction: example for example in examples}
     for error in ERROR_RATES:
         planners[f"scripted, {error:.0%} errors"] = (
             ScriptedDebater("operator", texts, error=error, seed=options.seed),
@@ -128,104 +128,108 @@ def _planners(
 
 
 def _debated(
-    found: Sequence[Labelled], pair: tuple[Debater, Debater], *, log: AgentLog, progress: Progress
-) -> tuple[list[_Said], dict[str, ErrorRecord]]:
-    """What a pair selects for each instruction, and errors by its id; once nobody answers, nothing more is asked."""
-    selections, errors, dead = list[_Said](), dict[str, ErrorRecord](), None
-    for example in found:
+    examples: Sequence[Labelled], pair: tuple[Debater, Debater], *, log: AgentLog, progress: Progress
+) -> tuple[list[_Rounds], dict[str, ErrorRecord]]:
+    """Selections of a pair for each instruction, and errors by id; after a request without reply no more are sent."""
+    selections, errors, dead = list[_Rounds](), dict[str, ErrorRecord](), None
+    for example in examples:
         offer = offer_for(example.task)
-        done = dead or debate(*pair, instruction=example.instruction, offer=offer, rounds=MOST_ROUNDS, log=log)
-        if isinstance(done, Failed):
-            dead = done if done.error.stage in UNANSWERED else None
-            errors[example.id] = done.error
-        selections.append(None if isinstance(done, Failed) else by_rounds(done))
+        outcome = dead or debate(*pair, instruction=example.instruction, offer=offer, rounds=MOST_ROUNDS, log=log)
+        if isinstance(outcome, Failed):
+            dead = outcome if outcome.error.stage in UNANSWERED else None
+            errors[example.id] = outcome.error
+        selections.append(None if isinstance(outcome, Failed) else by_rounds(outcome))
         progress.step()
     if isinstance(pair[0], ChatDebater):
         pair[0].close()
     return selections, errors
 
 
-def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -> dict[str, Doubles]:
-    """Choices without thought, with the values of one round; random ones are as many as the planner's."""
+def _baselines(examples: Sequence[Labelled], selections: Sequence[_Rounds], *, seed: int) -> dict[str, Doubles]:
+    """Values of trivial choices, one round each; random choices are as many as the planner's."""
     rng = generator(seed, "agent", "random")
-    offers = [offer_for(example.task) for example in found]
+    offers = [offer_for(example.task) for example in examples]
     sizes = [
-        everything(offer) if selection is None else selection[_CHOSEN]
-        for selection, offer in zip(said, offers, strict=True)
+        everything(offer) if selection is None else selection[_ROUNDS]
+        for selection, offer in zip(selections, offers, strict=True)
     ]
     draws = [
-        _values(found, [[at_random(*pair, rng=rng)] for pair in zip(offers, sizes, strict=True)])
-        for _ in range(_RANDOM)
+        _values(examples, [[at_random(*pair, rng=rng)] for pair in zip(offers, sizes, strict=True)])
+        for _ in range(_RANDOM_DRAWS)
     ]
     return {
-        "all": _values(found, [[everything(offer)] for offer in offers]),
-        "none": _values(found, [[dict.fromkeys(CHOICE_SETS, ())]] * len(found)),
-        f"as many at random, mean of {_RANDOM}": np.mean(draws, 0),
+        "all": _values(examples, [[everything(offer)] for offer in offers]),
+        "none": _values(examples, [[dict.fromkeys(CHOICE_SETS, ())]] * len(examples)),
+        f"as many at random, mean of {_RANDOM_DRAWS}": np.mean(draws, 0),
         "by place only": _values(
-            found, [[by_place(example.instruction, offer_for(example.task))] for example in found]
+            examples, [[by_place(example.instruction, offer_for(example.task))] for example in examples]
         ),
     }
 
 
-# --- what a planner is compared with ---
+# --- scripted debaters and baselines ---
 
 
 class ScriptedDebater:
-    """Operator or guardian that knows what is needed and errs about everything offered with one probability.
+    """Operator or guardian that knows the labels and is wrong about each entry with one fixed probability.
 
-    Each look at something is a new draw, of the guardian apart from the operator's. The guardian says what it sees; the
-    operator looks again at what the guardian disputes, and keeps to the rest. So verification can both mend and spoil.
+    Each look at an entry is a new independent draw. The guardian proposes what it draws; the operator draws again for
+    the entries that the guardian disputes, and keeps the others. So verification can correct errors and cause them.
     """
 
     def __init__(self, role: Role, labels: Mapping[str, Labelled], *, error: float, seed: int) -> None:
         self.name = f"scripted {role}, {error:.0%} errors"
         self._role, self._labels, self._error, self._seed = role, labels, error, seed
-        self._about, self._looks, self._last = "", 0, dict[tuple[ChoiceSet, str], bool]()
+        self._instruction, self._look_count, self._last_selected = "", 0, dict[tuple[ChoiceSet, str], bool]()
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal:
-        """What it sees at a first or another look; of the operator, then only where it is contradicted."""
-        first = other is None or instruction != self._about  # a new sentence begins a new memory
-        self._looks = int(other is not None) if first else self._looks + 1
-        selected = self._look(instruction, offer)
+        """A new draw; of the operator, after its first proposal, only for disputed entries."""
+        first = other is None or instruction != self._instruction  # a new sentence clears the memory
+        self._look_count = int(other is not None) if first else self._look_count + 1
+        selected = self._drawn_selection(instruction, offer)
         if self._role == "operator" and other is not None:
             theirs = {(of, choice.type): choice.selected for of in CHOICE_SETS for choice in other.of(of)}
-            selected = {key: selected[key] if theirs[key] != last else last for key, last in self._last.items()}
-        return self._said(offer, selected)
+            selected = {
+                key: selected[key] if theirs[key] != last else last for key, last in self._last_selected.items()
+            }
+        return self._proposal(offer, selected)
 
-    def _look(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
-        self._about, labels = instruction, self._labels[instruction].labels
+    def _drawn_selection(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
+        self._instruction, labels = instruction, self._labels[instruction].labels
         truth = {
             (of, offered.name): offered.name in labels[of].needed for of in CHOICE_SETS for offered in offer.of(of)
         }
-        rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._looks))
+        rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._look_count))
         return {
             key: needed != (draw < self._error)
             for (key, needed), draw in zip(truth.items(), rng.random(len(truth)), strict=True)
         }
 
-    def _said(self, offer: Offer, seen: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
-        self._last = seen
+    def _proposal(self, offer: Offer, picks: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
+        self._last_selected = picks
         chosen = {
-            of: tuple(Choice(type=offered.name, reason="", selected=seen[of, offered.name]) for offered in offer.of(of))
+            of: tuple(
+                Choice(type=offered.name, reason="", selected=picks[of, offered.name]) for offered in offer.of(of)
+            )
             for of in CHOICE_SETS
         }
         return Proposal(**chosen)
 
 
 def by_rounds(found: Debate) -> list[Selection]:
-    """What the operator selects if the debate ends after 0 to 3 rounds; fewer rounds are the beginning of more."""
+    """The operator's selections after 0, 1, 2 and 3 rounds of one debate."""
     words = [(turn.round, turn.proposal) for turn in found.turns if turn.role == "operator" and turn.proposal]
     last = [[proposal for number, proposal in words if number <= rounds][-1] for rounds in range(MOST_ROUNDS + 1)]
     return [{of: proposal.selected(of) for of in CHOICE_SETS} for proposal in last]
 
 
 def everything(offer: Offer) -> Selection:
-    """All that is offered."""
+    """All entries of the offer."""
     return {of: [offered.name for offered in offer.of(of)] for of in CHOICE_SETS}
 
 
 def at_random(offer: Offer, like: Selection, *, rng: np.random.Generator) -> Selection:
-    """As many of each set as another selects, drawn."""
+    """A random selection with as many entries of each set as ``like``."""
     return {
         of: [offer.of(of)[index].name for index in rng.permutation(len(offer.of(of)))[: len(like[of])]]
         for of in CHOICE_SETS
@@ -233,10 +237,10 @@ def at_random(offer: Offer, like: Selection, *, rng: np.random.Generator) -> Sel
 
 
 def by_place(instruction: str, offer: Offer) -> Selection:
-    """By places alone: what ``stress/data/occurrence.json`` does not bar there, and samples of these places.
+    """Selection by place: perturbations that ``stress/data/occurrence.json`` allows there, and samples of the place.
 
-    A place is known by its word in the sentence, singular or plural, and in a sample by its words and by whether it is
-    indoors and by day. Where the sentence names no place, everything is taken.
+    The places of a sentence are the place words in it, singular or plural; those of a sample are its facts ``place``,
+    ``day`` and ``indoors``. Where the sentence names no place, everything is selected.
     """
     named_places = _places(re.findall(r"[a-z]+", instruction.lower()))
     tags = frozenset[str]().union(*map(tags_of, named_places))
@@ -261,11 +265,11 @@ def _tags(sample: Offered) -> frozenset[str]:
 # --- numbers ---
 
 
-def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
+def _values(examples: Sequence[Labelled], by_instruction: Sequence[_Rounds]) -> Doubles:
     """(instructions, rounds, sets, scores); NaN where a planner has failed."""
-    rounds = max((len(by_round) for by_round in said if by_round), default=MOST_ROUNDS + 1)
-    values = np.full((len(found), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
-    for index, (example, selections) in enumerate(zip(found, said, strict=True)):
+    rounds = max((len(by_round) for by_round in by_instruction if by_round), default=MOST_ROUNDS + 1)
+    values = np.full((len(examples), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
+    for index, (example, selections) in enumerate(zip(examples, by_instruction, strict=True)):
         for (number, selection), (place, of) in product(enumerate(selections or ()), enumerate(CHOICE_SETS)):
             names = [offered.name for offered in offer_for(example.task).of(of)]
             values[index, number, place] = [
@@ -275,14 +279,14 @@ def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
 
 
 def mean_over(values: Doubles, *, seed: int, within: Range = SHARE) -> Scored[float] | None:
-    """The mean over instructions, (n,), with the interval of draws of whole instructions; None without any."""
+    """The mean over instructions, (n,), with an interval that draws whole instructions; None if there are none."""
     finite = values[~np.isnan(values)]
     rows = np.stack([finite, np.ones_like(finite)], axis=1)
     return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within) if finite.size else None
 
 
 def _with_draws(rows: Doubles, statistic: FromSums, *, seed: int, within: Range) -> Scored[float]:
-    rng = generator(seed, "agent", "instructions")  # the same for all that is compared
+    rng = generator(seed, "agent", "instructions")  # the same draws for all planners
     clusters, draws = resampled(rows, np.arange(len(rows)), statistic, rng=rng, replicates=_DRAWS)
     plain = Scored(float(statistic(rows.sum(axis=0)[None])[0]), Signature.of(over="instructions"))
     interval = None if draws is None else with_interval(plain, draws, clusters=clusters, within=within)
@@ -319,16 +323,16 @@ def _table7(values: _Values, *, half: str, n: int) -> Table:
     )
 
 
-def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, seed: int) -> Table:
-    """The planner after two rounds, what needs no thought, and how far apart they are, paired by instruction."""
-    chosen, rows = own[:, _CHOSEN], list[tuple[str, ...]]()
+def _baseline_table(name: str, values: Doubles, baselines: Mapping[str, Doubles], *, seed: int) -> Table:
+    """The planner after two rounds, trivial choices, and the differences, paired by instruction."""
+    chosen, rows = values[:, _ROUNDS], list[tuple[str, ...]]()
     for index, title in enumerate(_TITLES):
-        rows.append((title, name, *_shown(chosen[:, index], seed=seed), *("",) * len(SCORES)))
-        for other, numbers in plain.items():
-            gaps = _shown(chosen[:, index] - numbers[:, 0, index], seed=seed, gap=True)
-            rows.append((title, other, *_shown(numbers[:, 0, index], seed=seed), *gaps))
+        rows.append((title, name, *_cells(chosen[:, index], seed=seed), *("",) * len(SCORES)))
+        for other, numbers in baselines.items():
+            gaps = _cells(chosen[:, index] - numbers[:, 0, index], seed=seed, gap=True)
+            rows.append((title, other, *_cells(numbers[:, 0, index], seed=seed), *gaps))
     return Table(
-        title=f"After {_CHOSEN} rounds, beside choices without thought",
+        title=f"After {_ROUNDS} rounds, beside choices without thought",
         header=("", "chosen", *SCORES, *(f"{name} less this, {which}" for which in SCORES)),
         rows=tuple(rows),
         note="Means over instructions; intervals of 95 % draw whole instructions, differences are paired.",
@@ -336,9 +340,8 @@ def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, se
 
 
 def _rounds_table(values: _Values, *, seed: int) -> Table:
-    """What each further round changes."""
     rows = [
-        (title, planner, SCORES[which], *_shown(np.diff(numbers[:, :, index, which], axis=1), seed=seed, gap=True))
+        (title, planner, SCORES[which], *_cells(np.diff(numbers[:, :, index, which], axis=1), seed=seed, gap=True))
         for (index, title), (planner, numbers), which in product(enumerate(_TITLES[:2]), values.items(), (0, 1))
     ]
     return Table(
@@ -350,7 +353,7 @@ def _rounds_table(values: _Values, *, seed: int) -> Table:
 
 
 def _agreement_table(*, seed: int) -> Table:
-    """How far two labellings agree, and the second as a planner: no planner can be expected above it."""
+    """Agreement of two labellings; the scores of the second as a planner are an upper bound for planners."""
     first = {example.id: example for example in labelled()}
     second = labelled(second=True)
     pairs = [first[example.id] for example in second]
@@ -369,7 +372,7 @@ def _agreement_table(*, seed: int) -> Table:
             seed=seed,
             within=CORRELATION,
         )
-        rows.append((_TITLES[index], interval_text(agreed), *_shown(as_planner[:, 0, index], seed=seed)))
+        rows.append((_TITLES[index], interval_text(agreed), *_cells(as_planner[:, 0, index], seed=seed)))
     return Table(
         title=f"Two labellings of {len(second)} instructions of both halves",
         header=("", "Cohen's kappa", *(f"{which} of the second" for which in SCORES)),
@@ -379,14 +382,14 @@ def _agreement_table(*, seed: int) -> Table:
     )
 
 
-def _shown(columns: Doubles, *, seed: int, gap: bool = False) -> list[str]:
-    """The means of (instructions, columns) with their intervals; ``gap`` where they are differences."""
+def _cells(columns: Doubles, *, seed: int, gap: bool = False) -> list[str]:
+    """Table cells of (instructions, columns): means with intervals; ``gap`` for differences."""
     within = CORRELATION if gap else SHARE
     return [interval_text(mean_over(column, seed=seed, within=within), sign="+" * gap) for column in columns.T]
 
 
 def interval_text(outcome: Scored[float] | None, *, sign: str = "", brief: bool = False) -> str:
-    """A mean with its interval, where it has one and ``brief`` leaves it in; a dash without any."""
+    """A mean with its interval, if it has one and not ``brief``; a dash for None."""
     if outcome is None:
         return "–"
     ends = f" [{outcome.low:{sign}.2f}, {outcome.high:{sign}.2f}]" if isinstance(outcome, Interval) else ""

@@ -1,7 +1,7 @@
-"""What occurs in which situation, sentences read by it, and the planner that needs no language model.
+"""Which perturbations occur in which situation, and the planner without a language model that uses it.
 
 ``situations.json`` holds situations (a video call, rain, a cheap microphone) with their terms, what each is a case of
-(``is``), and which perturbations are needed, plausible or impossible there; what a line leaves out it inherits.
+(``is``), and which perturbations are needed, plausible or impossible there. A line inherits what it leaves out.
 """
 
 from auscult.agent.knowledge.planner import BuiltInDebater

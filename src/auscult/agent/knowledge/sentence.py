@@ -1,8 +1,8 @@
 """What a sentence says of a study: situations, perturbations, metrics, severity, objects; by terms, without a model.
 
-Words are compared by their stems, the longest term first. A denial reaches to the end of its clause, over a list whose
-end has an *or*; what is excepted from a denial is wished again. All that is found stands in the order of the file, so
-that clauses may be exchanged.
+Words are compared by their stems, the longest term first. A denial reaches to the end of its clause, and over a list
+that has an *or* before its last entry; an exception from a denial is wished again. Results are in the order of the
+file, so that the order of clauses does not matter.
 """
 
 from __future__ import annotations
@@ -20,48 +20,52 @@ from auscult.language.categories import coco_table
 from auscult.language.lexicon import lexicon, stem
 
 OPPOSITE: Final = (("indoors", "outdoors"), ("day", "night"), ("hot weather", "winter"))
-"""Situations of which one keeps the other out."""
+"""Pairs of situations that exclude each other."""
 MOST_WORDS: Final = 20_000
-"""Words of a sentence beyond these are not read."""
+"""Further words of a sentence are not read."""
 _MOST_UNMATCHED: Final = 20
-_ENGLISH: Final = 1 / 3  # the least share of known words in what is taken for English
-_FEW: Final = 3  # words of which nobody can tell the language
+_ENGLISH: Final = 1 / 3  # least share of known words in English
+_FEW: Final = 3  # too few words to tell the language
 _MOST_LETTERS: Final = 26
 _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
-_TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # of a terminal: its letter is no word
+_TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # an escape sequence of a terminal
 _CONTRACTED: Final = re.compile(r"\b(?:(?:do|does|did|is|are|was|ca|wo|should|would|must)n'?t|cannot)\b|n't\b")
 _SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
 _WHOLE: Final = ("ing", "er", "ment", "animal")
-_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})  # objects elsewhere
+_NOT_SEEN: Final = frozenset(
+    {"model", "candidate", "server", "camera", "device", "can"}
+)  # objects, but not in these sentences
 _ENDS: Final = frozenset(",;.!?:")
 _DENIALS: Final = ("denies", "excepts", "seldom", "rare")
-_HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # of what is sensed they deny nothing: *can hardly see*
-_WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})  # "must not fail in fog" denies no fog
-_Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
+_HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
+_WORKS: Final = frozenset(
+    {"work", "fail", "break", "lose", "cope", "handle"}
+)  # "must not fail in fog" does not deny fog
+_Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a sentence says; each field in the order of ``situations.json``."""
 
-    situations: tuple[str, ...] = ()  # names of the situations it names
-    denied: tuple[str, ...] = ()  # situations that it says are not meant: ``not at night``
+    situations: tuple[str, ...] = ()  # the situations that it names
+    denied: tuple[str, ...] = ()  # situations that it excludes: ``not at night``
     wished: tuple[str, ...] = ()  # perturbations that it names, by room and short name: ``vision.motion_blur``
-    unwished: tuple[str, ...] = ()  # perturbations that are to be left out
-    only: bool = False  # whether the wished ones are all that is to be tested
-    metrics: tuple[str, ...] = ()  # names of wishes of metrics in the file: ``boundary``
+    unwished: tuple[str, ...] = ()  # perturbations to leave out
+    only: bool = False  # whether to test the wished ones only
+    metrics: tuple[str, ...] = ()  # topics of metrics in the file: ``boundary``
     levels: tuple[
         str, ...
     ] = ()  # severities as ``auscult run r2`` takes them: ``low``, ``3``; empty where it says none
     dynamic: bool = False  # whether severity is to change over time
-    objects: tuple[str, ...] = ()  # what is to be seen or heard: COCO's categories, and what the file adds
-    unobjects: tuple[str, ...] = ()  # what is not to be seen or heard
-    traits: tuple[str, ...] = ()  # what negatives of rris, or tasks of avi, are to be about: ``attribute``, ``hear``
-    remarks: tuple[str, ...] = ()  # sentences about what contradicts itself or was not understood
-    unmatched: tuple[str, ...] = ()  # words that say something but matched nothing, 20 at most
+    objects: tuple[str, ...] = ()  # to be seen or heard: categories of COCO and of the file
+    unobjects: tuple[str, ...] = ()  # not to be seen or heard
+    traits: tuple[str, ...] = ()  # topics of negatives of rris or tasks of avi: ``attribute``, ``hear``
+    remarks: tuple[str, ...] = ()  # about contradictions and what was not understood
+    unmatched: tuple[str, ...] = ()  # content words without a match, 20 at most
 
     @property
     def matched(self) -> bool:
@@ -88,7 +92,7 @@ def read_sentence(text: str) -> Reading:
 
 @lru_cache(maxsize=65_536)
 def _key(word: str) -> str:
-    """A word as it is compared: its stem; some stay whole (a meeting is not to meet, an animal is not animated)."""
+    """The stem of a word; some words stay whole (a meeting is not to meet, an animal is not animated)."""
     bare = word.removesuffix("'s")
     return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
 
@@ -96,7 +100,7 @@ def _key(word: str) -> str:
 class _Match(NamedTuple):
     start: int
     end: int
-    targets: tuple[tuple[str, str], ...]  # what it is (a table of the file), and its name there
+    targets: tuple[tuple[str, str], ...]  # (table of the file, name in it)
 
     def of(self, tables: Iterable[str]) -> bool:
         return any(table in tables for table, _ in self.targets)
@@ -105,9 +109,9 @@ class _Match(NamedTuple):
 class _Index:
     """Terms by the stems of their words."""
 
-    def __init__(self, named: Iterable[tuple[str, str, str]]) -> None:
+    def __init__(self, entries: Iterable[tuple[str, str, str]]) -> None:
         self._targets: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
-        for term, table, name in named:
+        for term, table, name in entries:
             keys = tuple(map(_key, _TOKEN.findall(term)))
             self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (table, name))))
         self._longest: dict[str, int] = defaultdict(int)
@@ -151,13 +155,13 @@ def _index() -> _Index:
 
 @cache
 def _words(name: str) -> Mapping[str, tuple[list[str], ...]]:
-    """A list of the file by the first words of its entries, the longest first."""
+    """The entries of a list of the file by their first words, the longest first."""
     entries = sorted((term.split() for term in terms(raw()["words"][name])), key=len, reverse=True)
     return {entry[0]: tuple(other for other in entries if other[0] == entry[0]) for entry in entries}
 
 
-def _is(name: str, words: Sequence[str], at: int) -> int:
-    """How many words from here on are an entry of a list; 0 where none is."""
+def _span(name: str, words: Sequence[str], at: int) -> int:
+    """The length of the entry of a list that begins here, in words; 0 where none does."""
     entries = _words(name).get(words[at]) if 0 <= at < len(words) else None
     return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
 
@@ -171,22 +175,22 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
     if _denying().isdisjoint(map(_key, words)):
         return set()
-    # "things that are not there" is a term
+    # a term may hold a denial: "things that are not there"
     inside = {index for match in matches for index in range(match.start, match.end)}
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
-    denial_start, met = 0, -1  # where the last denial began, and the last word of a term
+    denial_start, met = 0, -1  # indices of the last denial and of the last word of a term
     for index, word in enumerate(words):
         if index in inside:
             met = index
         elif index < past:
             pass
-        elif length := _is("neither", words, index) or _of_model(words, index):
+        elif length := _span("neither", words, index) or _of_model(words, index):
             past = index + length
-        elif length := _is("excepts", words, index):
+        elif length := _span("excepts", words, index):
             state, past = not state, index + length
-        elif length := _is("denies", words, index):
+        elif length := _span("denies", words, index):
             state, past, denial_start = True, index + length, index
-        elif _is("ends", words, index) or (word == "," and not listed[index]):
+        elif _span("ends", words, index) or (word == "," and not listed[index]):
             state = state and word == "with" and met < denial_start  # "do not bother with fog"
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
@@ -204,30 +208,30 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
 
 
 def _rare(words: Sequence[str], at: int) -> bool:
-    """Whether something is called rare here; not by *not at all unlikely*, nor by *impossible to see*."""
-    denied = any(_is("denies", words, before) for before in range(at - 3, at))
-    return bool(_is("rare", words, at)) and not denied and words[at : at + 2] != ["impossible", "to"]
+    """Whether something is called rare here; *not at all unlikely* and *impossible to see* do not count."""
+    denied = any(_span("denies", words, before) for before in range(at - 3, at))
+    return bool(_span("rare", words, at)) and not denied and words[at : at + 2] != ["impossible", "to"]
 
 
 def _answers_no(words: Sequence[str], at: int) -> bool:
-    """Whether a clause is nothing but *no*: *snow? No.*"""
+    """Whether a clause is only *no*: *snow? No.*"""
     return words[at] == "no" and words[at - 1] in _ENDS and words[at + 1 : at + 2] in ([], *([end] for end in _ENDS))
 
 
 def _of_model(words: Sequence[str], at: int) -> int:
-    """The words of a denial of what the model does: *does not work in fog*."""
-    return 2 * bool(_is("denies", words, at) == 1 and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
+    """The length of a denial of what the model does: *does not work in fog*; 0 where none is."""
+    return 2 * bool(_span("denies", words, at) == 1 and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
 
 
 def _dismisses(words: Sequence[str], at: int) -> bool:
     """Whether a clause is dismissed here: by *not important*, *not tested*, *skipped* or *seldom*."""
-    if length := _is("seldom", words, at):
-        return not (length == 1 and words[at] in _HARDLY and _is("senses", words, at + 1))
-    if not _is("denies", words, at):
+    if length := _span("seldom", words, at):
+        return not (length == 1 and words[at] in _HARDLY and _span("senses", words, at + 1))
+    if not _span("denies", words, at):
         return words[at].endswith("ed") and _key(words[at]) in _denying()
     near = range(at + 1, min(at + 4, len(words)))
     return any(
-        _is("dismisses", words, after) or (words[after].endswith("ed") and _is("asking", words, after))
+        _span("dismisses", words, after) or (words[after].endswith("ed") and _span("asking", words, after))
         for after in near
     )
 
@@ -236,7 +240,7 @@ def _or_ahead(words: Sequence[str]) -> list[bool]:
     """Whether an *or* follows before the clause ends, by word."""
     ahead, follows = [False] * len(words), False
     for index in range(len(words) - 1, -1, -1):
-        ahead[index] = follows = not _is("ends", words, index) and (follows or words[index] in {"or", "nor"})
+        ahead[index] = follows = not _span("ends", words, index) and (follows or words[index] in {"or", "nor"})
     return ahead
 
 
@@ -276,25 +280,25 @@ def _in_order(order: Iterable[str], names: set[str]) -> tuple[str, ...]:
     return tuple(name for name in order if name in names)
 
 
-def _situations(found: _Found) -> tuple[set[str], set[str]]:
-    """Those that hold and those that do not; where one of two opposites does not, the other does."""
-    present, absent = set(found["situations", False]), found["situations", True] - found["situations", False]
+def _situations(names: _Names) -> tuple[set[str], set[str]]:
+    """Situations that hold and those that are denied; to deny one of two opposites names the other."""
+    present, absent = set(names["situations", False]), names["situations", True] - names["situations", False]
     pairs = [pair for opposite in OPPOSITE for pair in (opposite, opposite[::-1])]
     present |= {two for one, two in pairs if one in absent and two not in absent}
-    # who wishes snow indoors names no second place
-    implied = present & found["implied", False]
+    # "snow indoors" does not also name the outdoors
+    implied = present & names["implied", False]
     barred = {two for one, two in pairs for name in present - implied if one in lineage(name)}
     return {name for name in present if name not in implied or not barred & set(lineage(name))}, absent
 
 
-def _kinds(found: _Found, away: set[str]) -> tuple[set[str], set[str]]:
-    """Perturbations wished and unwished; what is named itself goes before what a group names."""
-    wished, unwished = found["kinds", False], found["kinds", True]
-    grouped, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
-    needed = {kind for name in away for kind, entry in situations()[name].cells.items() if entry.grade == "needed"}
+def _kinds(names: _Names, absent: set[str]) -> tuple[set[str], set[str]]:
+    """Perturbations wished and unwished; a name has precedence over the name of a group."""
+    wished, unwished = names["kinds", False], names["kinds", True]
+    grouped, none = (_members(names["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
+    needed = {kind for name in absent for kind, entry in situations()[name].cells.items() if entry.grade == "needed"}
     none |= needed & _members({"weather"} if needed else set(), "unwished")
     wished |= grouped - unwished
-    alone = _members(found["alone", False] & found["groups", False], "unwished")
+    alone = _members(names["alone", False] & names["groups", False], "unwished")
     none |= set(kinds()) - alone if alone and not wished else set()  # "only sound"
     return wished, (unwished | (none - grouped)) - wished
 
@@ -315,10 +319,10 @@ def _contradictions(names: set[str]) -> Iterator[str]:
 
 
 def _alone(words: Sequence[str], match: _Match) -> bool:
-    """Whether *only* stands before a match, three words at most, or right after it."""
+    """Whether *only* stands at most three words before a match, or right after it."""
     places = [*range(max(0, match.start - 3), match.start), match.end]
     last = max((index for index in places[:-1] if words[index] in {",", ".", ";", ":"}), default=-1)
-    return any(index > last and words[index - 1 : index] != ["not"] and _is("only", words, index) for index in places)
+    return any(index > last and words[index - 1 : index] != ["not"] and _span("only", words, index) for index in places)
 
 
 def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
@@ -326,15 +330,18 @@ def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
     inside = {index: match for match in matches for index in range(match.start, match.end)}
     levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
     mentions = [
-        (index, level) for level in ("low", "medium", "high") for index in range(len(words)) if _is(level, words, index)
+        (index, level)
+        for level in ("low", "medium", "high")
+        for index in range(len(words))
+        if _span(level, words, index)
     ]
     for index, word in mentions:
         if index not in inside:
             after = index + 1 in inside and inside[index + 1].of(_KINDS)
-            if after or any(_is("strength", words, near) for near in range(index - 2, index + 3)):
+            if after or any(_span("strength", words, near) for near in range(index - 2, index + 3)):
                 levels.add(word)
     for index in range(len(words)):
-        if _is("strength", words, index):
+        if _span("strength", words, index):
             levels |= set(_numbers(words[index + 1 : index + 10]))
     return (*_in_order(("low", "medium", "high"), levels), *sorted(levels - {"low", "medium", "high"}))
 

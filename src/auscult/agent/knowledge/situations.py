@@ -1,8 +1,8 @@
 """Situations and what occurs in them: ``situations.json`` read, inherited, and joined with the rules of places.
 
-The cell of a situation and a perturbation is the nearest that is written on the situation or on what it is a case of,
-the strictest of several; what the rules of a place bar is impossible; the rest is as anywhere. Perturbations are named
-by room and short name, ``vision.fog``; the variants of one share its cells.
+The cell of a situation and a perturbation is that of the situation or else of the nearest broader one, the strictest
+if there are several. What the rules of a place exclude is impossible; without a cell the general one holds.
+Perturbations are named by room and short name, ``vision.fog``; the variants of one share its cells.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from auscult.stress.recipe_parts import base_of, registered, room_of
 Grade: TypeAlias = Literal["needed", "plausible", "impossible"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
 ANYWHERE: Final = "anywhere"
-"""What says a cell that no situation does."""
+"""The situation of a general cell."""
 FILE: Final = "src/auscult/agent/knowledge/situations.json"
 _STRICTEST: Final[tuple[Grade, ...]] = ("impossible", "needed", "plausible")
 _RULES: Final = "stress/data/occurrence.json"
@@ -32,10 +32,10 @@ class Cell:
     """Whether a perturbation is to be expected in a situation."""
 
     grade: Grade
-    reason: str  # why, in words
-    of: str  # the situation that says so: this one, one that it is a case of, or ``ANYWHERE``
-    steps: int = 0  # how far that is: 0 for the situation itself
-    source: str = ""  # where it is written, where somebody wrote it before us; else empty
+    reason: str
+    of: str  # the situation that has the cell: this one, a broader one, or ``ANYWHERE``
+    steps: int = 0  # steps to it: 0 for the situation itself
+    source: str = ""  # a publication; empty if the entry is ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,32 +43,32 @@ class Situation:
     """A line of the file."""
 
     name: str
-    parents: tuple[str, ...]  # what it is a case of, the nearest meaning first
-    terms: tuple[str, ...]  # words that name it
-    place: str  # places of ``stress.presets``, with a plus, whose rules hold in it; may be empty
-    shows: tuple[str, ...]  # objects, sounds and situations by which a sample of it is known
-    cells: Mapping[str, Cell]  # what the line itself says, by perturbation
+    parents: tuple[str, ...]  # what it is a case of, the nearest first
+    terms: tuple[str, ...]  # words for it
+    place: str  # places of ``stress.presets``, joined by a plus, whose rules hold in it
+    shows: tuple[str, ...]  # objects, sounds and situations that mark a sample of it
+    cells: Mapping[str, Cell]  # of the line itself, by perturbation
 
 
 @cache
 def raw() -> dict[str, Any]:
-    """The file as it stands."""
+    """The content of the file."""
     return data.read("situations", folder=__package__)
 
 
 def kind_of(full: str) -> str:
-    """Room and short name of a perturbation, without what tells a variant: ``vision.fog``."""
+    """Room and short name of a perturbation, without its variant: ``vision.fog``."""
     return f"{room_of(full)}.{base_of(full).removesuffix('_r2bench')}"
 
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """The perturbations that are registered, by room and short name."""
+    """The registered perturbations, by room and short name."""
     return tuple(dict.fromkeys(kind_of(name) for name in registered()))
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """What stands between bars."""
+    """The terms of a text, which bars separate."""
     return tuple(part.strip() for part in text.split("|") if part.strip())
 
 
@@ -99,7 +99,7 @@ def _cell(grade: Grade, reason: str, *, of: str) -> Cell:
 
 @cache
 def lineage(name: str) -> Mapping[str, int]:
-    """A situation and all it is a case of, each with how far off it is, the nearest first."""
+    """A situation and all broader ones, each with its number of steps, the nearest first."""
     if name not in situations():
         raise UnknownName(f"there is no situation {name!r:.60}", expected=f"one of those in {FILE}")
     distances, ring = {name: 0}, [name]
@@ -111,7 +111,7 @@ def lineage(name: str) -> Mapping[str, int]:
 
 @cache
 def anywhere(kind: str) -> Cell:
-    """The cell of a perturbation where nothing is known of the situation."""
+    """The general cell of a perturbation."""
     line = raw()["kinds"].get(kind)
     if line is None:
         raise UnknownName(f"nothing is known of {kind}", expected=f"a line under `kinds` in {FILE}")
@@ -131,11 +131,11 @@ def cell(name: str, kind: str) -> Cell:
         if cells and steps > cells[0].steps:
             break
         cells += _written(ancestor, kind, steps=steps)
-    return min(cells, key=lambda one: _STRICTEST.index(one.grade), default=anywhere(kind))
+    return min(cells, key=lambda entry: _STRICTEST.index(entry.grade), default=anywhere(kind))
 
 
 def _written(name: str, kind: str, *, steps: int) -> Iterator[Cell]:
-    """What a line says itself, or else the rules of its place."""
+    """The cell of a line, else of the rules of its place."""
     situation = situations()[name]
     if kind in situation.cells:
         yield replace(situation.cells[kind], steps=steps)
