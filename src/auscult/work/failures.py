@@ -10,7 +10,7 @@ from types import TracebackType
 from auscult.errors import AuscultError, ErrorRecord, UsageError
 from auscult.outcome import Failed
 
-MODEL_STAGE = "predict"  # where code runs that is neither ours nor a plug-in's
+MODEL_STAGE = "predict"  # where the code of models under test runs
 _VERB_STAGES = ("judge", "stress", "make")
 
 _MAX_TEXT = 500
@@ -31,7 +31,7 @@ def of_exception(error: BaseException, stage: str) -> Failed:
 
 
 def of_death(code: int, stage: str) -> Failed:
-    """Say how a worker process died; ``code`` is its exit status, negative for a signal."""
+    """A worker process died; ``code`` is its exit status, negative for a signal."""
     whose = "model's" if stage == MODEL_STAGE else "worker"
     if code == -9:
         hint = "killed from outside, most often for lack of memory: use fewer --workers or smaller input"
@@ -39,11 +39,11 @@ def of_death(code: int, stage: str) -> Failed:
         hint = "the model under test, or a library that it uses, ended or crashed; the other cases went on"
     else:
         hint = "a crash in a library or plug-in on this input; the others went on"
-    return Failed(ErrorRecord(stage=stage, error=f"the {whose} process died ({_how(code)})", hint=hint))
+    return Failed(ErrorRecord(stage=stage, error=f"the {whose} process died ({_exit_text(code)})", hint=hint))
 
 
 def of_timeout(limit_s: float, stage: str) -> Failed:
-    """Say that a task took longer than it may."""
+    """A task took longer than its limit."""
     return Failed(
         ErrorRecord(
             stage=stage,
@@ -54,7 +54,7 @@ def of_timeout(limit_s: float, stage: str) -> Failed:
 
 
 def of_memory(limit_mb: int, stage: str) -> Failed:
-    """Say that a worker took more memory than it may."""
+    """A worker took more memory than its limit."""
     return Failed(
         ErrorRecord(
             stage=stage,
@@ -66,7 +66,7 @@ def of_memory(limit_mb: int, stage: str) -> Failed:
 
 
 def of_setup(error: BaseException, stage: str) -> AuscultError:
-    """What to raise when the workers' function cannot be made."""
+    """The error to raise when the workers' function cannot be made."""
     if isinstance(error, AuscultError):
         return error
     if isinstance(error, AttributeError) and "__main__" in str(error):
@@ -81,7 +81,7 @@ def of_setup(error: BaseException, stage: str) -> AuscultError:
 
 
 def of_setup_death(code: int, stage: str, *, memory_mb: int | None = None) -> AuscultError:
-    """What to raise when a worker died before its first task; ``memory_mb`` is the limit that it passed, if it did."""
+    """The error to raise when a worker died before its first task; ``memory_mb`` is the limit it exceeded, if any."""
     model = stage == MODEL_STAGE
     if memory_mb is not None:
         return UsageError(
@@ -90,15 +90,15 @@ def of_setup_death(code: int, stage: str, *, memory_mb: int | None = None) -> Au
             hint=f"raise {_limit('--memory-mb', stage)}: what is loaded before the first case needs more",
         )
     if model:
-        return UsageError(f"the model's process died while it was being loaded ({_how(code)})", hint=_MODEL_SETUP)
+        return UsageError(f"the model's process died while it was being loaded ({_exit_text(code)})", hint=_MODEL_SETUP)
     return UsageError(
-        f"a worker process died while it was being set up ({_how(code)})",
+        f"a worker process died while it was being set up ({_exit_text(code)})",
         hint="use fewer --workers if memory is short; `auscult doctor` checks what works",
     )
 
 
 def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
-    """What to raise when a worker was not ready for its first task in time."""
+    """The error to raise when a worker was not ready for its first task in time."""
     problem = "the model was not loaded" if stage == MODEL_STAGE else "a worker process was not set up"
     return UsageError(
         f"{problem} within {limit_s:g} s",
@@ -107,11 +107,11 @@ def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
 
 
 def _limit(option: str, stage: str) -> str:
-    """Name of the limit in messages: an option of the command line, where the verb has one."""
+    """Name of the limit in messages: an option of the command line, if the verb has it."""
     return option if stage in {MODEL_STAGE, *_VERB_STAGES} else "the limit"
 
 
-def _how(code: int) -> str:
+def _exit_text(code: int) -> str:
     if code >= 0:
         return f"exit status {code}"
     try:

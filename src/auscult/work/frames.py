@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Final, Protocol
 
 _LENGTH = struct.Struct("<Q")
 NEXT: Final = _LENGTH.pack(0)
-"""An empty message: the next is a worker's setup message."""
+"""An empty message, which announces a setup message to a worker."""
 
 
 class Readable(Protocol):
-    """What messages are read from."""
+    """A source of messages."""
 
     def read(self, size: int, /) -> bytes:
         """Read up to so many bytes; none at the end."""
@@ -24,24 +24,24 @@ class Readable(Protocol):
 
 
 def pack(message: object) -> bytes:
-    """Make a message; it raises whatever pickling the object raises."""
+    """Pack an object as a message; raises what pickling raises."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(data)) + data
 
 
 def unpack(data: bytes) -> Any:
-    """Read the body of a message; it raises whatever rebuilding the object raises."""
+    """Unpack the body of a message; raises what unpickling raises."""
     return pickle.loads(data)  # noqa: S301 - from our own child or parent
 
 
 def read(pipe: Readable) -> bytes | None:
-    """Read one message's body; None when the other end is gone."""
+    """Read the body of one message; None when the other end is closed."""
     head = _exactly(pipe, _LENGTH.size)
     return None if head is None else _exactly(pipe, _LENGTH.unpack(head)[0])
 
 
 def write(pipe: BinaryIO, message: bytes) -> None:
-    """Write one packed message whole; OSError where the other end is gone."""
+    """Write one whole packed message; OSError if the other end is closed."""
     view = memoryview(message)
     while view:
         view = view[pipe.write(view) :]

@@ -1,4 +1,4 @@
-"""Schedule tasks over worker processes, and give back what became of each."""
+"""Schedules tasks over worker processes and gives the result of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _container_share() -> float | None:
     try:
         quota, period = _V2.read_text("ascii").split() if _V2.exists() else (p.read_text("ascii") for p in _V1)
         share = int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):  # no such files, or "max"
+    except (OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
         return None
     return share if share > 0 else None
 
@@ -49,7 +49,7 @@ _FULL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[P]):
-    """What to do: a key, unique among the tasks, and what the function gets."""
+    """A key, unique among the tasks, and the argument of the function."""
 
     key: str
     payload: P
@@ -57,7 +57,7 @@ class Task(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class TaskResult(Generic[R]):
-    """What became of the task with that key: what the function returned, or why it did not."""
+    """What the function returned for the task with that key, or why it failed."""
 
     key: str
     outcome: R | Failed
@@ -80,12 +80,12 @@ def run_tasks(
     ``make`` makes the function, once in each worker, and must be picklable. Tasks are taken one by one as workers
     become free; with 0 ``workers`` all are done in this process, without isolation or limits. A worker that exceeds
     ``timeout_s`` at one task is killed and replaced; ``setup_s`` is for starting a worker and making the function in
-    it, None for ten minutes, or for ``timeout_s`` where that is more. ``memory_mb`` bounds the resident memory of a
-    worker with the processes it starts, in mebibytes, checked ten times a second on Linux; a worker that its tasks
-    made grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a
-    time-out or a result that cannot be sent is a ``Failed``. Where no worker can make the function, an error of ours is
-    raised as it is, any other as ``UsageError``; where one has made it, those that cannot cost nothing but themselves.
-    Workers come from ``kept`` where it has some, and go there at the end; or from ``early``.
+    it, None for ten minutes, or for ``timeout_s`` if that is more. ``memory_mb`` limits the resident memory of a
+    worker with its child processes, in mebibytes, checked ten times a second on Linux; a worker that has grown over
+    80 % of it is replaced between two tasks, without loss. An exception, a crash, a time-out or a result that cannot be
+    sent is a ``Failed``. If no worker can make the function, an error of ours is raised as it is, any other as
+    ``UsageError``; if at least one can, the run goes on with those. Workers come from ``kept``, if it has some, and
+    return there at the end; or from ``early``.
     """
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(
@@ -119,16 +119,15 @@ def _in_this_process(
         outcome: R | Failed
         try:
             outcome = function(task.payload)
-        except (Exception, SystemExit) as error:  # an interrupt is the caller's, not the task's
+        except (Exception, SystemExit) as error:  # an interrupt is for the caller
             outcome = failures.of_exception(error, stage)
         yield TaskResult(task.key, outcome)
 
 
 class KeptWorkers:
-    """Idle worker processes between one ``run_tasks`` and the next, each of which would start them anew.
+    """Idle worker processes, kept from one ``run_tasks`` for the next; a context that ends them.
 
-    For functions of ours alone: what a function leaves behind in its process is there for the next one. It serves one
-    run at a time, and is a context that ends the processes.
+    Only for functions of ours, since they share the state of the process. It serves one run at a time.
     """
 
     def __init__(self) -> None:
@@ -147,10 +146,10 @@ class KeptWorkers:
         self._idle.append(process)
 
     def take(self, first: bytes, *, memory_mb: int | None) -> Process | None:
-        """A process that makes the function of the setup message ``first``; None where there is none."""
+        """A process that makes the function of the setup message ``first``; None if none is idle."""
         while self._idle:
             process = self._idle.pop()
-            if not process.join(0.0):  # else it has ended meanwhile
+            if not process.join(0.0):  # it has not ended meanwhile
                 process.set_up_again(first, memory_mb=memory_mb)
                 return process
         return None
@@ -159,7 +158,7 @@ class KeptWorkers:
 class EarlyWorkers:
     """Worker processes that warm up while their tasks are still being listed; a context that ends them.
 
-    The next ``run_tasks`` that is given them has them all. There is none without a ``warm_up``.
+    The first ``run_tasks`` that gets them takes them all. There are none without a ``warm_up``.
     """
 
     def __init__(self, warm_up: Callable[[], None] | None, *, count: int) -> None:
@@ -174,7 +173,7 @@ class EarlyWorkers:
         _end(self._processes, at_once=True)
 
     def take(self, first: bytes, *, memory_mb: int | None) -> list[Process]:
-        """All of them, which make the function of the setup message ``first`` next; none the second time."""
+        """All of them, to make the function of the setup message ``first`` next; none at a second call."""
         processes, self._processes = self._processes, []
         for process in processes:
             process.set_up_again(first, memory_mb=memory_mb)
@@ -183,14 +182,14 @@ class EarlyWorkers:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Limits of a worker, None for no limit; and when it has grown too large to get another task."""
+    """Limits of a worker, None for no limit."""
 
     timeout_s: float | None
     setup_s: float | None
     memory_mb: int | None
 
     def is_grown(self, ready_mb: float, now_mb: float) -> bool:
-        """Whether a worker has grown too large since it was ready."""
+        """Whether a worker has grown too large for another task since it was ready."""
         if self.memory_mb is None:
             return False
         # A worker that is large from the start is not replaced after every task: its model would be loaded each time.
@@ -198,12 +197,12 @@ class _Limits:
 
 
 class _Worker:
-    """A process and the one task it has."""
+    """A process and its task."""
 
     def __init__(self, process: Process, setup_s: float | None, *, kept: bool = False, setups: int = 1) -> None:
         self.process = process
         self.kept = kept  # from an earlier run
-        self.setups = setups  # functions that it has not made yet; the last one does the tasks
+        self.setups = setups  # functions still to make; the last one does the tasks
         self.ready = False
         self.ready_mb = 0.0
         self.key: str | None = None
@@ -217,7 +216,7 @@ class _Worker:
             self.begin(timeout_s)
 
     def begin(self, timeout_s: float | None) -> None:
-        """Send the task; its time runs from here, not from the start of the process."""
+        """Send the task; its time limit begins now, not at the start of the process."""
         self.deadline = None
         if self.key is not None:
             self.deadline = None if timeout_s is None else time.monotonic() + timeout_s
@@ -243,15 +242,15 @@ class _Pool:
         self._first = first
         self._kept = kept
         self._early = early
-        self._limit = workers
+        self._most_workers = workers
         self._limits = limits
         self._stage = stage
         source = kept or early
         self._events: SimpleQueue[Event] = SimpleQueue() if source is None else source.events
         self._workers: dict[Process, _Worker] = {}
-        self._leaving: set[Process] = set()
+        self._retired: set[Process] = set()
         self._results: deque[TaskResult[Any]] = deque()
-        self._again: list[tuple[str, bytes]] = []
+        self._backlog: list[tuple[str, bytes]] = []
         self._retries = 0
 
     def run(self, tasks: Iterable[Task[Any]]) -> Iterator[TaskResult[Any]]:
@@ -278,13 +277,13 @@ class _Pool:
             WATCH.rest()
 
     def _fill(self, source: Iterator[Task[Any]]) -> bool:
-        """Give a task to every worker that has none, starting workers up to the limit; False when tasks ran out."""
+        """Give a task to every free worker, starting workers up to the limit; False when there are no more tasks."""
         while True:
             free = next((worker for worker in self._workers.values() if worker.key is None), None)
-            if free is None and len(self._workers) >= self._limit:
+            if free is None and len(self._workers) >= self._most_workers:
                 return True
-            if self._again:
-                key, message = self._again.pop()
+            if self._backlog:
+                key, message = self._backlog.pop()
             else:
                 task = next(source, None)
                 if task is None:
@@ -308,7 +307,7 @@ class _Pool:
         return worker
 
     def _wait(self) -> None:
-        """Wait for events, handle all there are, then stop what is over its time."""
+        """Wait for events, handle all of them, then kill workers over their time limit."""
         deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
         pause = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
         try:
@@ -324,15 +323,15 @@ class _Pool:
                 worker.process.kill()
 
     def _handle(self, event: Event) -> None:
-        if event.worker in self._leaving:
+        if event.worker in self._retired:
             if event.kind == "died":
-                self._leaving.remove(event.worker)
+                self._retired.remove(event.worker)
             return
         worker = self._workers.get(event.worker)
-        if worker is None:  # it was kept, and died idle
+        if worker is None:  # a kept worker that died idle
             return
         if event.kind == "message":
-            self._hear(worker, event)
+            self._receive(worker, event)
             return
         del self._workers[event.worker]
         if event.error is not None:
@@ -340,57 +339,57 @@ class _Pool:
                 f"a worker process cannot be started: {event.error.strerror}",
                 hint="use fewer --workers, or close other programs",
             ) from event.error
-        if not worker.ready and worker.kept and not worker.timed_out:  # a new one shows whether it can be made at all
-            self._again += [] if worker.key is None else [(worker.key, worker.message)]
+        if (
+            not worker.ready and worker.kept and not worker.timed_out
+        ):  # a new worker shows whether the function can be made
+            self._backlog += [] if worker.key is None else [(worker.key, worker.message)]
             return
         if not worker.ready:
-            self._lose(worker, self._why_unready(worker, event))
+            self._drop(worker, self._setup_error(worker, event))
             return
         key = worker.end()
         if key is not None and worker.message:  # it died idle, before it got this task
-            self._again.append((key, worker.message))
+            self._backlog.append((key, worker.message))
         elif key is not None:
-            self._results.append(TaskResult(key, self._why(worker, event)))
+            self._results.append(TaskResult(key, self._failure(worker, event)))
 
-    def _why(self, worker: _Worker, event: Event) -> Failed:
-        """Why a worker died at its task."""
+    def _failure(self, worker: _Worker, event: Event) -> Failed:
         if event.over_memory:
             return failures.of_memory(self._limits.memory_mb or 0, self._stage)
         if worker.timed_out:
             return failures.of_timeout(self._limits.timeout_s or 0.0, self._stage)
         return failures.of_death(event.code, self._stage)
 
-    def _why_unready(self, worker: _Worker, event: Event) -> AuscultError:
-        """Why a worker died before it was ready."""
+    def _setup_error(self, worker: _Worker, event: Event) -> AuscultError:
         if worker.timed_out:
             return failures.of_setup_timeout(self._limits.setup_s or 0.0, self._stage)
         over = self._limits.memory_mb if event.over_memory else None
         return failures.of_setup_death(event.code, self._stage, memory_mb=over)
 
-    def _lose(self, worker: _Worker, error: AuscultError) -> None:
-        """Go on without a worker that did not become ready; it had its task, but was not sent it.
+    def _drop(self, worker: _Worker, error: AuscultError) -> None:
+        """Go on without a worker that did not become ready, and give its task to another.
 
-        The remaining workers go on: they may hold the resource that it lacks. If none remain and one was ready before,
-        it is tried once more: a lock or a device may not have been free yet.
+        The remaining workers may hold the resource that it lacks. If none remain and one was ready before, a worker is
+        started once more: a lock or a device may not have been free yet.
         """
         if self._workers:
-            self._limit = len(self._workers)
+            self._most_workers = len(self._workers)
         elif self._retries:
             self._retries -= 1
         else:
             raise error
         if worker.key is not None:
-            self._again.append((worker.key, worker.message))
+            self._backlog.append((worker.key, worker.message))
 
-    def _hear(self, worker: _Worker, event: Event) -> None:
+    def _receive(self, worker: _Worker, event: Event) -> None:
         try:
             kind, value = frames.unpack(event.body)
         except Exception as error:
             kind, value = "done", failures.of_exception(error, self._stage)
         if kind == "unready":
             del self._workers[worker.process]
-            self._leaving.add(worker.process)
-            self._lose(worker, value)
+            self._retired.add(worker.process)
+            self._drop(worker, value)
             return
         if kind == "ready":
             worker.setups -= 1
@@ -405,12 +404,12 @@ class _Pool:
             self._results.append(TaskResult(key, value))
         if self._limits.is_grown(worker.ready_mb, event.memory_mb):
             del self._workers[worker.process]
-            self._leaving.add(worker.process)
+            self._retired.add(worker.process)
             worker.process.retire()
 
     def _stop(self, *, clean: bool) -> None:
-        """End every process: gently when all is done, at once after an error or interrupt."""
-        processes = [*self._workers, *self._leaving]
+        """End every process: gently after the last task, at once after an error or interrupt."""
+        processes = [*self._workers, *self._retired]
         if clean and self._kept is not None:
             for process in [process for process, worker in self._workers.items() if worker.ready]:
                 self._kept.keep(process)
@@ -421,7 +420,7 @@ class _Pool:
 
 
 def _end(processes: Sequence[Process], *, at_once: bool) -> None:
-    """End processes, gently where they are idle."""
+    """End processes: idle ones gently, others at once."""
     for process in processes:
         if at_once:
             process.kill()

@@ -4,13 +4,12 @@ A fresh interpreter is started rather than a fork or a copy of the caller: about
 lock, thread or open file of the caller reaches it and the caller's script is not run again. The thread that starts it
 also listens to it and lives as long, because Linux counts a child as orphaned when the thread that made it ends.
 
-It leads a process group of its own, and has a folder of its own for temporary files. When it ends, however it ends,
-what is left of both goes with it, and so does what it started and what left the group. Its memory is watched from here,
-where nothing that it does can hold the watch up, and what it prints is passed on from here.
+It leads a process group of its own, and has a folder of its own for temporary files. When it ends, for any reason, both
+are removed, with the processes that left the group. The parent watches its memory, so that the worker cannot block
+that, and passes on what it prints.
 
-What belongs to a worker is its process group, and whatever inherited the name of its folder for temporary files, which
-no other process knows: a child that leaves the group, as a daemon does, keeps its environment. One that leaves the
-group and clears its environment is not found.
+The processes of a worker are its group and those that inherited the unique name of its folder: a child that leaves the
+group, as a daemon does, keeps its environment. One that leaves the group and clears its environment is not found.
 """
 
 from __future__ import annotations
@@ -42,30 +41,27 @@ _PAUSE_S = 0.01
 
 
 class ProcessTree:
-    """A worker's processes: its group, named by its process id, and what inherited the name of its ``folder``."""
+    """A worker's processes: its group, by process id, and those that inherited the name of its ``folder``."""
 
     def __init__(self, group: int, *, folder: str = "") -> None:
         self._group = group
         self._mark = os.fsencode(folder)
-        self._marked: dict[int, bool] = {}
+        self._is_marked: dict[int, bool] = {}
         self._members: list[int] = []
-        self._looked_at = -_LOOK_AGAIN_S
+        self._last_check = -_LOOK_AGAIN_S
 
     def members(self) -> list[int]:
-        """Process ids of the members, looked up at most twice a second: membership changes less often than memory use.
-
-        Empty where all have ended or the system has no /proc.
-        """
+        """Process ids of the members, updated at most twice a second; empty if all have ended or without /proc."""
         now = time.monotonic()
-        if now - self._looked_at >= _LOOK_AGAIN_S:
+        if now - self._last_check >= _LOOK_AGAIN_S:
             running = _processes()
-            self._marked = {process: self._marked[process] for process in running if process in self._marked}
+            self._is_marked = {process: self._is_marked[process] for process in running if process in self._is_marked}
             self._members = [process for process in running if self._is_member(process)]
-            self._looked_at = now
+            self._last_check = now
         return self._members
 
     def end_strays(self) -> None:
-        """Stop what has left the group, once the worker itself has ended; what they start meanwhile too."""
+        """Kill processes that left the group, and those they start meanwhile, after the worker has ended."""
         for _ in range(_ROUNDS if self._mark else 0):
             strays = [process for process in _processes() if _has_mark(process, self._mark)]
             for process in strays:
@@ -83,11 +79,11 @@ class ProcessTree:
             return False
         if not self._mark:
             return False
-        is_marked = self._marked.get(process)
+        is_marked = self._is_marked.get(process)
         if is_marked is None:
             is_marked = _has_mark(process, self._mark)
             if is_marked is not None:
-                self._marked[process] = is_marked  # what it inherited stays
+                self._is_marked[process] = is_marked  # the initial environment does not change
         return bool(is_marked)
 
 
@@ -98,7 +94,7 @@ def _processes() -> list[int]:
 
 
 def _has_mark(process: int, mark: bytes) -> bool | None:
-    """Whether the initial environment of a process contains ``mark``; None where it cannot be seen at present."""
+    """Whether the initial environment of a process contains ``mark``; None if it cannot be read yet."""
     try:
         environment = _PROC.joinpath(str(process), "environ").read_bytes()
     except OSError:  # another user's, or it has ended since
@@ -110,10 +106,10 @@ _MB = 1 << 20
 
 
 def resident_mb(tree: ProcessTree, limit_mb: float) -> float:
-    """Resident memory of all processes in a tree, in mebibytes; 0 where all have ended or the system has no /proc.
+    """Resident memory of all processes in a tree, in mebibytes; 0 if all have ended or without /proc.
 
-    Pages shared by several processes, as after a fork, are counted once for each; only where the sum is over the limit
-    are they divided among the processes that share them, which takes the kernel longer to compute.
+    Pages shared by several processes, as after a fork, count for each of them; only if the sum is over the limit are
+    they divided among the processes, which takes the kernel longer.
     """
     members = tree.members()
     resident = sum(_resident(member) for member in members)
@@ -145,7 +141,7 @@ _NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
 
 
 def peak_mb() -> int | None:
-    """Peak memory of this process with the model, in MB; None where the system does not report it."""
+    """Peak memory of this process with the model, in MB; None if the system does not report it."""
     with contextlib.suppress(OSError, ValueError, IndexError):  # getrusage has the peak of the starting process as well
         return int(_PROC.joinpath("self", "status").read_bytes().split(b"VmHWM:")[1].split()[0]) >> 10
     try:
@@ -156,13 +152,13 @@ def peak_mb() -> int | None:
 
 
 def forget_peak() -> None:
-    """Begin anew with ``peak_mb``: what this process did until now was for another function."""
+    """Reset ``peak_mb`` for a new function."""
     with contextlib.suppress(OSError):
         _PROC.joinpath("self", "clear_refs").write_text("5", "ascii")
 
 
 def peak_gpu_mb() -> int | None:
-    """Peak memory of the GPU that this process held by torch, in MB; None where it used none."""
+    """Peak GPU memory of torch in this process, in MB; None if it used none."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None
@@ -171,7 +167,7 @@ def peak_gpu_mb() -> int | None:
 
 @contextlib.contextmanager
 def own_folder() -> Iterator[str]:
-    """A new folder for a worker's temporary files, which is removed with all in it.
+    """A new folder for a worker's temporary files, removed at the end.
 
     Its name holds the process id of its owner. A lock shows that the owner is alive: process ids repeat, and are not
     the same in every container that shares the folder.
@@ -186,7 +182,7 @@ def own_folder() -> Iterator[str]:
 
 
 def remove_leftovers() -> None:
-    """Remove folders left by killed processes of this user; what cannot be removed stays."""
+    """Remove the folders of killed processes of this user, as far as possible."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
@@ -220,7 +216,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _locked(folder: Path) -> int | None:
-    """A descriptor that locks a folder until it is closed; None where another holds it, or it is a link."""
+    """A descriptor that locks a folder until it is closed; None if it is locked, or a link."""
     if os.name != "posix":
         return None
     import fcntl
@@ -239,20 +235,20 @@ def _locked(folder: Path) -> int | None:
 
 _MOST_BYTES = 1 << 16
 _BLOCK = 1 << 16
-_MOST_BLOCKS = 64  # per call, for a pipe that is filled faster than it is read
+_MOST_BLOCKS = 64  # per call, so that a fast writer cannot block it
 
 
 class StderrRelay:
-    """Copies a worker's stderr, given by the file descriptor of the pipe's read end, to ours without blocking."""
+    """Copies a worker's stderr to ours without blocking; ``pipe`` is the descriptor to read from."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
         self._pipe = pipe
-        self._passed = 0
-        self._left_out = 0
+        self._copied = 0
+        self._dropped = 0
 
     def pass_on(self) -> bool:
-        """Copy what is there; False when the pipe is closed."""
+        """Copy the available output; False when the pipe is closed."""
         for _ in range(_MOST_BLOCKS):
             try:
                 block = os.read(self._pipe, _BLOCK)
@@ -262,20 +258,20 @@ class StderrRelay:
                 return False
             if not block:
                 return False
-            passed = block[: _MOST_BYTES - self._passed]
-            self._passed += len(passed)
-            self._left_out += len(block) - len(passed)
-            _write_stderr(passed)
+            copied = block[: _MOST_BYTES - self._copied]
+            self._copied += len(copied)
+            self._dropped += len(block) - len(copied)
+            _write_stderr(copied)
         return True
 
     def end_task(self) -> None:
-        """Copy the rest of a task's output, and report how much of it was left out."""
+        """Copy the rest of a task's output, and report how much was dropped."""
         self.pass_on()
-        if self._left_out:
+        if self._dropped:
             _write_stderr(
-                b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._left_out / 1e6)
+                b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._dropped / 1e6)
             )
-        self._passed = self._left_out = 0
+        self._copied = self._dropped = 0
 
 
 def _write_stderr(text: bytes) -> None:
@@ -308,16 +304,16 @@ class Event:
     worker: Process
     kind: Literal["message", "died", "unstarted"]
     body: bytes = b""
-    code: int = 0  # its exit status, negative for a signal
+    code: int = 0  # exit status, negative for a signal
     error: OSError | None = None
-    memory_mb: float = 0.0  # resident memory when it sent the message, where memory is limited
-    over_memory: bool = False  # it was stopped because it took more than its limit
+    memory_mb: float = 0.0  # resident memory at the message, if memory is limited
+    over_memory: bool = False  # it was killed at its memory limit
 
 
 class Process:
-    """Starts a worker process; ``first`` is the packed setup message, events of the process go to ``events``.
+    """Starts a worker process; ``first`` is the packed setup message, ``events`` gets its events.
 
-    Memory of the process and all its children together is limited to ``memory_mb``, where that is given.
+    ``memory_mb`` limits the memory of the process with all its children.
     """
 
     def __init__(self, first: bytes, events: SimpleQueue[Event], *, memory_mb: int | None = None) -> None:
@@ -325,11 +321,11 @@ class Process:
         self._memory_mb = memory_mb
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._unwanted = False
+        self._stopping = False
         self._retired_at: float | None = None
         self._over_memory = False
         self._setup = [first]
-        self._thread = threading.Thread(target=self._live, name="auscult-worker", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="auscult-worker", daemon=True)
         self._thread.start()
 
     def send(self, message: bytes) -> bool:
@@ -344,25 +340,25 @@ class Process:
         return True
 
     def set_up_again(self, first: bytes, *, memory_mb: int | None) -> None:
-        """Have it make another function, once it is idle, by another setup message and with another limit."""
+        """Make another function when idle, by another setup message and with another limit."""
         self._memory_mb = memory_mb
         with self._guard:
             self._setup.append(frames.NEXT + first)
-            if self._process is not None:  # else it is sent when it has started
+            if self._process is not None:  # else it is sent after the start
                 self.send(self._setup.pop())  # where it has died, its end says so too
 
     def retire(self) -> None:
-        """Let it end by itself, now that it is idle; it is stopped where it does not within 2 s."""
+        """Let an idle process end by itself; it is killed after 2 s."""
         with self._guard:
-            self._unwanted = True
+            self._stopping = True
             self._retired_at = time.monotonic()
             if self._process is not None and self._process.stdin is not None:
                 self._process.stdin.close()
 
     def kill(self) -> None:
-        """End it at once, with the processes it may have started."""
+        """End it at once, with its children."""
         with self._guard:
-            self._unwanted = True
+            self._stopping = True
             if self._process is not None and self._process.returncode is None:
                 _kill_group(self._process)
 
@@ -371,34 +367,33 @@ class Process:
         self._thread.join(limit_s)
         return not self._thread.is_alive()
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         process, code = None, 0
         try:
-            # What it leaves behind when it is stopped in the middle of a task is removed here.
+            # Temporary files of a process that is killed during a task are removed here.
             with own_folder() as folder:
                 process = _start(folder)
                 tree = ProcessTree(process.pid, folder=folder)
                 try:
                     self._follow(process, tree)
                 finally:
-                    code = self._reaped(process)
+                    code = self._exit_status(process)
                     tree.end_strays()
         except OSError as error:
             if process is None:
                 self._events.put(Event(self, "unstarted", error=error))
         finally:
-            if process is not None:  # always reported, so that the pool never waits for a process that has ended
+            if process is not None:  # always reported, or the pool would wait for it
                 self._events.put(Event(self, "died", code=code, over_memory=self._over_memory))
 
     def _follow(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
-        """Listen to it until it has ended."""
         with self._guard:
             self._process = process
-            if self._unwanted:
+            if self._stopping:
                 _kill_group(process)
             while self._setup:
                 self.send(self._setup.pop(0))
-        with _Listener(process, lambda: self._goes_on(process, tree)) as listener:
+        with _Listener(process, lambda: self._is_running(process, tree)) as listener:
             while (body := frames.read(listener)) is not None:
                 listener.end_task()
                 used_mb = 0.0 if self._memory_mb is None else resident_mb(tree, self._memory_mb)
@@ -408,14 +403,14 @@ class Process:
         while not self._has_ended(process) and time.monotonic() < limit:
             time.sleep(_TICK_S / 10)
 
-    def _reaped(self, process: subprocess.Popen[bytes]) -> int:
-        """Its exit status; it is stopped if it has not ended."""
+    def _exit_status(self, process: subprocess.Popen[bytes]) -> int:
+        """Its exit status; it is killed first if it has not ended."""
         self.kill()
         with process:  # waits, and closes the pipes
             return process.wait()
 
-    def _goes_on(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> bool:
-        """Enforce its limits while no message arrives; False when it has ended."""
+    def _is_running(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> bool:
+        """Enforce its limits; False when it has ended."""
         if self._memory_mb is not None and resident_mb(tree, self._memory_mb) > self._memory_mb:
             self._over_memory = True
             self.kill()
@@ -424,7 +419,7 @@ class Process:
         return not self._has_ended(process)
 
     def _has_ended(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it has; if so, its process group is killed, so that no child goes on or holds its pipe open."""
+        """Whether it has; then its group is killed, so that no child goes on or holds its pipe open."""
         with self._guard:
             if process.poll() is None:
                 return False
@@ -433,13 +428,13 @@ class Process:
 
 
 class _Listener:
-    """Reads a process's messages, and checks on it while it waits: any child that holds the pipe keeps it open."""
+    """Reads the messages of a process, and checks whether it runs, since a child may hold the pipe open."""
 
-    def __init__(self, process: subprocess.Popen[bytes], goes_on: Callable[[], bool]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], is_running: Callable[[], bool]) -> None:
         assert process.stdout is not None  # noqa: S101 - opened with PIPE
         self._pipe = process.stdout.fileno()
-        self._goes_on = goes_on
-        self._looked_at = time.monotonic()
+        self._is_running = is_running
+        self._last_check = time.monotonic()
         self._selector = selectors.DefaultSelector() if os.name == "posix" else None
         self._relay: StderrRelay | None = None
         if self._selector is not None:
@@ -459,21 +454,21 @@ class _Listener:
         """Read up to so many bytes; none at the end."""
         while self._selector is not None:
             arrived = self._has_message(self._selector)
-            if time.monotonic() - self._looked_at >= _TICK_S:  # also where messages never cease
-                if not self._goes_on() and not arrived:
+            if time.monotonic() - self._last_check >= _TICK_S:  # also between messages
+                if not self._is_running() and not arrived:
                     return b""
-                self._looked_at = time.monotonic()
+                self._last_check = time.monotonic()
             if arrived:
                 break
         return os.read(self._pipe, size)
 
     def end_task(self) -> None:
-        """Copy what it printed during the task that it has answered."""
+        """Copy what it printed during the finished task."""
         if self._relay is not None:
             self._relay.end_task()
 
     def _has_message(self, selector: selectors.BaseSelector) -> bool:
-        """Wait ``_TICK_S`` for a message, and copy what it prints meanwhile; True when a message has arrived."""
+        """Wait ``_TICK_S`` for a message, copying its stderr; True when a message has arrived."""
         arrived = False
         for key, _ in selector.select(_TICK_S):
             if not isinstance(key.data, StderrRelay):
@@ -491,16 +486,16 @@ def _start(folder: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE if os.name == "posix" else None,
         bufsize=0,
         env={**os.environ, **_ONE_PROCESSOR, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)},
-        process_group=0 if os.name == "posix" else None,  # so that Ctrl-C reaches the parent alone
+        process_group=0 if os.name == "posix" else None,  # Ctrl-C is for the parent alone
     )
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process and all of its group; the group id is not reused while a member is left."""
+    """Kill the group of a process; the group id is not reused while a member is left."""
     try:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    except (ProcessLookupError, PermissionError):  # macOS raises the latter where only zombies are left
+    except (ProcessLookupError, PermissionError):  # macOS raises the latter if only zombies are left
         return

@@ -1,8 +1,8 @@
-"""What runs inside a worker process.
+"""The main function of a worker process.
 
-The process reads tasks from what was its standard input and answers on what was its standard output. Both are moved
-away before a judge or plug-in is imported, so that its reading and printing does not disturb the messages. A process
-that a task forks has neither, and ends with the task: only the process that got the task answers.
+The process reads tasks from its original standard input and answers on its original standard output. Both are moved to
+other descriptors before a judge or plug-in is imported, so that its input and output do not disturb the messages. A
+process that a task forks has neither, and ends with the task: only the process that got the task answers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
-    """End this process when the thread that started it ends, however that happens; at once if the parent has ended."""
+    """End this process when the thread that started it ends; at once if the parent has ended."""
     dying_with(parent)()
 
 
 def dying_with(parent: int) -> Callable[[], None]:
-    """What a new process calls before it becomes another program: ``die_with``, with all that it needs looked up now.
+    """``die_with`` as a ``preexec_fn``, with its function of the C library looked up now.
 
     A process that was forked from one with several threads must not import or wait for a lock.
     """
@@ -41,7 +41,7 @@ def dying_with(parent: int) -> Callable[[], None]:
         return _nothing
     try:
         call = ctypes.CDLL(None).prctl
-    except (OSError, AttributeError):  # it still ends when its pipe is closed
+    except (OSError, AttributeError):  # without prctl, it ends when its pipe is closed
         return _nothing
     return partial(_request_signal, call, parent)
 
@@ -61,7 +61,7 @@ def main(parent: int) -> None:
     tasks_pipe, answers_pipe = _take_pipes()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _leave(tasks_pipe, answers_pipe))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are the parent's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are for the parent
     die_with(parent)
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     busy = threading.Event()
@@ -74,7 +74,7 @@ def main(parent: int) -> None:
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Move the pipes to descriptors of their own; standard input becomes empty, standard output the error output."""
+    """Move the pipes to other descriptors; standard input becomes empty, standard output goes to standard error."""
     tasks = os.fdopen(os.dup(0), "rb", buffering=0)
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -85,14 +85,14 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _leave(*pipes: BinaryIO) -> None:
-    """Close the pipes in a forked process: it must never answer, and its copies would hide the end of the pipe."""
+    """Close the pipes in a forked process: it must not answer, and its copies would keep the pipe open."""
     for pipe in pipes:
         with contextlib.suppress(OSError):
             pipe.close()
 
 
 def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Event) -> None:
-    """Pass messages on. Where the pipe ends during a task, the parent is gone and the process exits."""
+    """Pass messages on. If the pipe ends during a task, the parent is gone and the process exits."""
     while (message := frames.read(pipe)) is not None:
         inbox.put(message)
     if busy.is_set():
@@ -101,7 +101,7 @@ def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Ev
 
 
 def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.Event) -> bool:
-    """Serve the tasks of one function; whether another function follows, which an empty message announces."""
+    """Serve the tasks of one function; True if an empty message announces another function."""
     first = inbox.get()
     if first is None:
         return False
@@ -138,7 +138,7 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
 def _serve_together(
     function: Callable[[Any], Any], inbox: SimpleQueue[bytes | None], answers: BinaryIO, *, stage: str
 ) -> None:
-    """Do each task in a thread of its own; task and answer have a number, since answers come in any order."""
+    """Do each task in its own thread; tasks and answers have numbers, since answers come in any order."""
     pid, writing = os.getpid(), threading.Lock()
 
     def answer(number: int, payload: Any) -> None:
@@ -156,8 +156,8 @@ def _serve_together(
         close()
 
 
-def _end_unless(own: int) -> None:
-    if os.getpid() != own:
+def _end_unless(pid: int) -> None:
+    if os.getpid() != pid:
         os._exit(1)
 
 
@@ -169,7 +169,7 @@ def _folder() -> str | None:
 
 
 def _return_to(folder: str | None) -> None:
-    """Undo a change of the working folder, which the names of the next task's files may be relative to."""
+    """Undo a change of the working folder: files of the next task may be relative to it."""
     if folder is not None:
         with contextlib.suppress(OSError):
             os.chdir(folder)
@@ -183,7 +183,7 @@ def _unready(error: AuscultError) -> bytes:
 
 
 def _answer(function: Callable[[Any], Any], message: bytes, stage: str) -> bytes:
-    """Run one task; whatever it raises, ``sys.exit`` included, is its own failure."""
+    """Run one task; whatever it raises, ``sys.exit`` included, is its failure."""
     try:
         return frames.pack(("done", function(frames.unpack(message))))
     except BaseException as error:
@@ -191,7 +191,7 @@ def _answer(function: Callable[[Any], Any], message: bytes, stage: str) -> bytes
 
 
 def _one_processor() -> None:
-    """OpenCV keeps threads of its own; the workers are the parallelism."""
+    """Turn off OpenCV's own threads: the workers are the parallelism."""
     opencv = sys.modules.get("cv2")
     if opencv is not None:
         opencv.setNumThreads(1)

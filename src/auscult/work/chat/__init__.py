@@ -1,11 +1,11 @@
-"""Asking an OpenAI-compatible endpoint: HTTP, retries, time limits, tokens and cost, and nothing of tasks.
+"""Requests to an OpenAI-compatible endpoint: HTTP, retries, time limits, tokens and cost; independent of tasks.
 
-========  ==================================================================
+========  ============================================================================
 client    one request to an endpoint until it is completed or has failed
-wire      what goes over the connection: media once, answers bounded, in time, without the key
+wire      the connection: request bodies with media, replies of bounded size and time without the key
 replies   the answer of an endpoint: whole, as events, or an error
-spending  tokens and cost, and the budget that no request may pass
-========  ==================================================================
+spending  tokens and cost, and the budget
+========  ============================================================================
 
 The package ``openai`` (extra `chat`) and its HTTP client are imported when the first client is made, and nowhere else.
 """

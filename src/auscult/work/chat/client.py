@@ -1,7 +1,7 @@
 """One request to an OpenAI-compatible endpoint, tried until it is completed or has failed.
 
 =====================================  ================================================================
-what came                              what is done
+reply                                  action
 =====================================  ================================================================
 a completed chat                       the reply, also one that is empty, cut at its limit or refuses
 408, 409, 425, 429, 5xx                tried again, after what Retry-After says, or twice as long as before
@@ -12,7 +12,7 @@ any other 4xx                          a failed request
 ten failed requests in a row           ends the run: nothing more is sent
 =====================================  ================================================================
 
-What ends a run is an ``EndpointError``; what is answered by then is kept, and the same command goes on.
+An ``EndpointError`` ends the run; replies received before it are kept, and the same command goes on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _KEPT: Final = "what was answered is kept: the same command goes on from there"
 
 
 class EndpointError(UsageError):
-    """The endpoint can answer no request, neither this one nor a later one."""
+    """The endpoint can answer neither this request nor any later one."""
 
 
 class Secret:
@@ -132,12 +132,12 @@ class ChatCall:
 
 @dataclass(slots=True)
 class _Health:
-    """What is known of an endpoint from all threads."""
+    """The state of an endpoint, shared by all threads."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     replied: bool = False
     failed_in_a_row: int = 0
-    over: EndpointError | None = None
+    error: EndpointError | None = None
 
 
 class ChatClient:
@@ -157,8 +157,8 @@ class ChatClient:
                 expected="[price] sent and received in the profile, in USD for a million tokens",
             )
         self._secret = "" if endpoint.key is None else endpoint.key.reveal()
-        self._connected: _Connected | None = None
-        self._opening, self._closed, self._health = threading.Lock(), threading.Event(), _Health()
+        self._connection: _Connection | None = None
+        self._lock, self._closed, self._health = threading.Lock(), threading.Event(), _Health()
 
     def ask(self, call: ChatCall) -> ChatReply:
         """The completed reply.
@@ -168,12 +168,12 @@ class ChatClient:
             EndpointError: No request can be answered.
             BudgetSpent: The reply may cost more than is left.
         """
-        if self._health.over is not None:
-            raise self._health.over
+        if self._health.error is not None:
+            raise self._health.error
         most_cost = 0.0 if self._price is None else self._price.of(call.most)
         start = time.monotonic()
         with self._spending.reserved(most_cost):
-            reply, tries = self._tried(body_bytes(call.body), streamed=call.body.get("stream") is True)
+            reply, tries = self._reply(body_bytes(call.body), streamed=call.body.get("stream") is True)
             cost = None if self._price is None else self._price.of(reply.tokens or call.most)
             self._spending.add(cost or 0.0)
         with self._health.lock:
@@ -187,76 +187,78 @@ class ChatClient:
         )
 
     def close(self) -> None:
-        """Wake who waits for a further try, and close the connections; a second call does nothing."""
+        """Wake threads that wait for a retry, and close the connections; a second call does nothing."""
         self._closed.set()
-        with self._opening:
-            if self._connected is not None:
-                self._connected.http.close()
-                self._connected = None
+        with self._lock:
+            if self._connection is not None:
+                self._connection.http.close()
+                self._connection = None
 
-    def _tried(self, content: bytes, *, streamed: bool) -> tuple[ChatReply, int]:
+    def _reply(self, content: bytes, *, streamed: bool) -> tuple[ChatReply, int]:
         problem = ""
         for number in range(1, self.endpoint.tries + 1):
             try:
                 answer = self._send(content)
                 if answer.status_code == 200:
                     return (read_events if streamed else read_whole)(answer.content), number
-                problem, asked_s = self._refused(answer)
+                problem, wait_s = self._problem(answer)
             except TooMuch as error:
                 raise TooLarge(f"the answer was not read: {error}", expected="a reply of text") from None
             except Malformed as error:
-                problem, asked_s = f"the answer cannot be read: {self.without_key(str(error))[:_MOST_TOLD]}", None
+                problem, wait_s = f"the answer cannot be read: {self.without_key(str(error))[:_MOST_TOLD]}", None
             except ConnectionError as error:
-                problem, asked_s = str(error), None
+                problem, wait_s = str(error), None
             if number < self.endpoint.tries:
-                self._wait(_wait_s(content, number) if asked_s is None else asked_s, problem)
+                self._wait(_wait_s(content, number) if wait_s is None else wait_s, problem)
         raise self._failure(f"{problem}; sent {self.endpoint.tries} times")
 
     def without_key(self, text: str) -> str:
-        """A text in which JSON may have spelled the key in a way that the bytes did not show."""
+        """A text without the key, which JSON escapes may have hidden in the bytes of the reply."""
         return text.replace(self._secret, "***") if len(self._secret) >= SHORTEST_SECRET else text
 
     def _send(self, content: bytes) -> Any:
-        """The answer, read as a whole, whatever its status; ConnectionError where none came."""
-        to = self._opened()
+        """The whole reply, of any status; ConnectionError if there is none."""
+        connection = self._open()
         import httpx2
 
         try:
-            return to.http.send(httpx2.Request("POST", to.url, headers=to.headers, content=content))
+            return connection.http.send(
+                httpx2.Request("POST", connection.url, headers=connection.headers, content=content)
+            )
         except httpx2.TimeoutException:
             problem = f"there was no answer in {self.endpoint.timeout_s:g} s"
         except (httpx2.RequestError, SSLError) as error:
-            problem = f"the connection failed: {self.without_key(_shown(error))}"
-        except RuntimeError:  # of a client that was closed meanwhile
+            problem = f"the connection failed: {self.without_key(_error_text(error))}"
+        except RuntimeError:  # the client was closed meanwhile
             if not self._closed.is_set():
                 raise
             problem = "the model was closed while it was asked"
-        # Raised out here, so that no traceback goes on to show the request with its headers.
+        # Raised here, so that the traceback does not hold the request with its headers.
         raise ConnectionError(problem)
 
-    def _opened(self) -> _Connected:
-        with self._opening:
+    def _open(self) -> _Connection:
+        with self._lock:
             if self._closed.is_set():
                 raise EndpointError("the model was closed while it was asked", hint=_KEPT)
-            if self._connected is None:
-                self._connected = _connected(self.endpoint, self._secret)
-            return self._connected
+            if self._connection is None:
+                self._connection = _new_connection(self.endpoint, self._secret)
+            return self._connection
 
-    def _refused(self, answer: Any) -> tuple[str, float | None]:
-        """What a status other than 200 says, and how long to wait before a further try; raises where none is left."""
+    def _problem(self, answer: Any) -> tuple[str, float | None]:
+        """The problem behind a status other than 200, and seconds to wait, if given; raises if no retry can help."""
         status, message = answer.status_code, self.without_key(told(answer.content))[:_MOST_TOLD]
         problem = f"the endpoint answered {status}" + (f": {message}" if message else "")
         if status == 401 or (status in {403, 404} and not self._health.replied):
-            raise self._ended(problem, hint=_REFUSED[status])
+            raise self._end_error(problem, hint=_REFUSED[status])
         if status == 429 and code_of(answer.content) in _UNPAID:
-            raise self._ended(problem, hint=f"its account has no credit left; {_KEPT}")
+            raise self._end_error(problem, hint=f"its account has no credit left; {_KEPT}")
         if status not in _AGAIN and status < 500:
             raise InputError(
                 problem,
                 expected="a completed chat" if status >= 400 else "no redirection: it would send media elsewhere",
                 hint="look at what the profile says can be sent" if status in {400, 413, 415, 422} else "",
             )
-        return problem, _asked_s(answer.headers)
+        return problem, _retry_after_s(answer.headers)
 
     def _wait(self, seconds: float, problem: str) -> None:
         if seconds > self.endpoint.most_wait_s:
@@ -267,24 +269,24 @@ class ChatClient:
             raise EndpointError(problem, hint=_KEPT)
 
     def _failure(self, problem: str) -> AuscultError:
-        """The error of a request that was not answered; that of the endpoint where too many were not."""
+        """The error of a failed request; that of the endpoint after too many in a row."""
         with self._health.lock:
             self._health.failed_in_a_row += 1
             down = self._health.failed_in_a_row >= _MOST_IN_A_ROW
         if down:
-            raise self._ended(
+            raise self._end_error(
                 f"{_MOST_IN_A_ROW} requests in a row have failed, the last: {problem}",
                 hint=f"is the endpoint up? {_KEPT}",
             )
         raise InputError(problem, expected="a completed chat", hint="the same command asks again for what has failed")
 
-    def _ended(self, problem: str, *, hint: str) -> EndpointError:
+    def _end_error(self, problem: str, *, hint: str) -> EndpointError:
         """The error that ends the run, the same for all threads."""
         with self._health.lock:
-            self._health.over = self._health.over or EndpointError(
+            self._health.error = self._health.error or EndpointError(
                 problem, expected=f"an endpoint that answers at {self.endpoint.base_url}", hint=hint
             )
-            return self._health.over
+            return self._health.error
 
 
 _REFUSED: Final[Mapping[int, str]] = {
@@ -305,15 +307,15 @@ def require_extra() -> None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Connected:
-    """What sends requests, their address and headers: ``openai`` takes as long for these as sending, so only once."""
+class _Connection:
+    """HTTP client, address and headers, made once: ``openai`` takes as long for them as for sending."""
 
     http: Any
     url: Any
     headers: Any
 
 
-def _connected(endpoint: Endpoint, secret: str) -> _Connected:
+def _new_connection(endpoint: Endpoint, secret: str) -> _Connection:
     require_extra()
     import httpx2
     import openai
@@ -325,42 +327,42 @@ def _connected(endpoint: Endpoint, secret: str) -> _Connected:
         timeout_s=endpoint.timeout_s,
         connections=endpoint.connections,
     )
-    # What openai would read from the environment goes to whatever address was given: nothing of it is sent.
+    # openai would send names from the environment to any address: they are omitted.
     omitted = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     api = openai.OpenAI(
         api_key=secret or _NO_KEY, base_url=endpoint.base_url, default_headers=omitted, http_client=http
     )
     headers = {name: value for name, value in api.default_headers.items() if isinstance(value, str)} | api.auth_headers
-    return _Connected(http, httpx2.URL(f"{api.base_url}chat/completions"), httpx2.Headers(headers))
+    return _Connection(http, httpx2.URL(f"{api.base_url}chat/completions"), httpx2.Headers(headers))
 
 
-def _shown(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Class and text of an error, without the login of an address, such as a proxy's."""
     text = _LOGIN.sub("//***@", " ".join(str(error).split()))
     return type(error).__name__ + (f" ({text[:100]})" if text else "")
 
 
 def _wait_s(content: bytes, number: int) -> float:
-    """Half a second, then twice as long each time, drawn from the upper half: requests that failed at once spread."""
+    """Exponential backoff from half a second, with jitter in the upper half, so that retries are spread."""
     share = float(generator(0, "chat", crc32(content), number).random())
     return _FIRST_WAIT_S * 2.0 ** (number - 1) * (0.5 + 0.5 * share)
 
 
-def _asked_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait that an answer asks for, as seconds or as a date; None where it does not."""
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds of Retry-After, given as seconds or as a date; None without it."""
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         try:
             seconds = float(text) * unit
         except ValueError:
-            seconds = _until(text)
+            seconds = _seconds_until(text)
         if 0 <= seconds < float("inf"):
             return seconds
     return None
 
 
-def _until(text: str) -> float:
-    """Seconds to a date of HTTP; -1 where it is none."""
+def _seconds_until(text: str) -> float:
+    """Seconds until an HTTP date; -1 for anything else."""
     try:
         date = parsedate_to_datetime(text)
     except ValueError:

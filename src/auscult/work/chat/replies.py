@@ -1,4 +1,4 @@
-"""The answer of an endpoint, as a whole or as events: a stranger's text, bounded and read by type."""
+"""Parses the reply of an endpoint, whole or as events: untrusted text, bounded and read by type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from auscult.work.chat.spending import Tokens
 
 MOST_CHARACTERS: Final = 100_000
-"""Of a reply; what comes after is cut off. `score.replies` reads 20,000."""
+"""Of a reply; longer ones are cut. `score.replies` reads 20,000."""
 _MOST_COUNTED: Final = 10**9
 _SHOWN: Final = 200
 _MOST_TOLD: Final = 4000
@@ -20,7 +20,7 @@ _ENDS: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Malformed(Exception):
-    """The answer is no completed chat of the protocol; says what is wrong with it."""
+    """The reply is not a completed chat of the protocol; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def read_whole(body: bytes) -> ChatReply:
 
 
 def read_events(body: bytes) -> ChatReply:
-    """The reply in server-sent events, each a piece of it; ``Malformed`` where its end is missing."""
+    """The reply in server-sent events; ``Malformed`` if its end is missing."""
     text: list[str] = []
     finish, model, tokens, ended = "", "", None, False
     for event in _events(body):
@@ -83,14 +83,14 @@ def read_events(body: bytes) -> ChatReply:
     return ChatReply(text="".join(text)[:MOST_CHARACTERS], finish=finish, tokens=tokens, model=model)
 
 
-def told(found: object) -> str:
-    """What an error says of itself, on one line; empty where it says nothing."""
-    if isinstance(found, bytes):
+def told(body: object) -> str:
+    """The message of an error reply, on one line; empty if it has none."""
+    if isinstance(body, bytes):
         try:
-            found = _json(found)
+            body = _json(body)
         except Malformed:
             return ""
-    error = found.get("error") if isinstance(found, Mapping) else None
+    error = body.get("error") if isinstance(body, Mapping) else None
     message = error.get("message") if isinstance(error, Mapping) else error
     return " ".join(message[:_MOST_TOLD].split()) if isinstance(message, str) else ""
 
@@ -106,7 +106,7 @@ def code_of(body: bytes) -> str:
 
 def _events(body: bytes) -> Iterator[str]:
     data: list[str] = []
-    for line in _ENDS.split(body.decode("utf-8", "replace")):  # no other mark ends a line: JSON may hold them
+    for line in _ENDS.split(body.decode("utf-8", "replace")):  # not splitlines: JSON may hold other line separators
         if line.startswith("data:"):
             data.append(line.removeprefix("data:").strip())
         elif not line and data:
@@ -127,14 +127,14 @@ def _json(body: bytes) -> Mapping[str, Any]:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """The text of a message, as one piece or as parts; where there is none, its refusal."""
+    """The text of a message, whole or in parts; else its refusal."""
     content = message.get("content")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "".join(part for part in parts if isinstance(part, str))
     refusal = message.get("refusal")
     text = content if isinstance(content, str) and content else refusal if isinstance(refusal, str) else ""
-    # Half a surrogate pair, which JSON can spell, could not be written to a record.
+    # A lone surrogate, which JSON can encode, could not be written to a record.
     return text[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Tokens and cost of requests, and a budget: a request that might pass it is not sent."""
+"""Tokens and cost of requests, and a budget: a request that might exceed it is not sent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BudgetSpent(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """How many tokens went in and came out."""
+    """Counts of tokens sent and received."""
 
     sent: int
     received: int
@@ -38,28 +38,28 @@ class Price:
     received: float
 
     def of(self, tokens: Tokens) -> float:
-        """USD."""
+        """The cost of tokens, in USD."""
         return (tokens.sent * self.sent + tokens.received * self.received) / _MILLION
 
 
 class Spending:
-    """What was spent in a run so far, by all models and from all threads.
+    """The money spent in a run so far, by all models and threads.
 
     Args:
         budget: USD that may be spent in all; None without a limit.
-        earlier: Gives the USD that earlier commands of the run have spent; called once, when that is first needed.
+        earlier: Gives the USD spent by earlier commands of the run; called once, when first needed.
     """
 
     def __init__(self, *, budget: float | None = None, earlier: Callable[[], float] | None = None) -> None:
         self._budget, self._spent, self._earlier = budget, 0.0, earlier
-        self._under_way: list[float] = []
-        self._changed = threading.Condition()
+        self._reservations: list[float] = []
+        self._condition = threading.Condition()
 
     @property
     def spent(self) -> float:
         """USD."""
-        with self._changed:
-            self._begin()
+        with self._condition:
+            self._add_earlier()
             return self._spent
 
     @property
@@ -69,16 +69,16 @@ class Spending:
 
     @contextmanager
     def reserved(self, most: float) -> Iterator[None]:
-        """Hold back what a request may cost at most, while it is under way.
+        """Reserve the highest possible cost of a request, while it is under way.
 
-        Where only what is under way leaves too little, it waits until that is paid, which is less as a rule.
+        If only the reservations of other requests leave too little, it waits for these, which mostly cost less.
 
         Raises:
-            BudgetSpent: What is left may not be enough.
+            BudgetSpent: The rest of the budget may not be enough.
         """
-        with self._changed:
-            self._begin()
-            self._changed.wait_for(lambda: not self._under_way or self._fits(most))
+        with self._condition:
+            self._add_earlier()
+            self._condition.wait_for(lambda: not self._reservations or self._fits(most))
             if not self._fits(most):
                 raise BudgetSpent(
                     f"the budget of {self._budget:g} USD may not be enough for the next request: {self._spent:.4f} USD "
@@ -86,23 +86,23 @@ class Spending:
                     expected="a budget for all requests; `--dry-run` says what they may cost",
                     hint="what was answered is kept: the same command with a larger --budget goes on",
                 )
-            self._under_way.append(most)
+            self._reservations.append(most)
         try:
             yield
         finally:
-            with self._changed:
-                self._under_way.remove(most)
-                self._changed.notify_all()
+            with self._condition:
+                self._reservations.remove(most)
+                self._condition.notify_all()
 
-    def _fits(self, most: float) -> bool:
-        return self._budget is None or self._spent + sum(self._under_way) + most <= self._budget
+    def _fits(self, cost: float) -> bool:
+        return self._budget is None or self._spent + sum(self._reservations) + cost <= self._budget
 
-    def _begin(self) -> None:
+    def _add_earlier(self) -> None:
         if self._earlier is not None:
             self._spent += self._earlier()
             self._earlier = None
 
     def add(self, cost: float) -> None:
-        """Count what a request has cost."""
-        with self._changed:
+        """Add the cost of a request."""
+        with self._condition:
             self._spent += cost

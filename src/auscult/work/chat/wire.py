@@ -1,8 +1,7 @@
-"""What goes over the connection: the body of a request, and replies of bounded size and time without the key.
+"""The connection: the body of a request, and replies of bounded size and time without the key.
 
-Each wait of a connection, for headers as for a body, is for what is left of the request's time, however little comes at
-once: an endpoint that sends a byte now and then is left when that time is over. Only the lookup of a name is the
-system's.
+Each wait of a connection, for headers as for a body, ends at the deadline of the request: an endpoint that sends single
+bytes slowly is abandoned then. Only name lookup has the time limit of the system.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from urllib.request import getproxies, proxy_bypass
 from auscult.work.chat.replies import Malformed
 
 SHORTEST_SECRET: Final = 12
-"""Characters. A shorter key, such as ``EMPTY``, is a placeholder: to strike it would change replies."""
+"""Characters. A shorter key, such as ``EMPTY``, is a placeholder: to remove it would change replies."""
 _PIECE: Final = 1 << 16
-_KEPT: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
+_KEPT_HEADERS: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
 
 
-_PLACE: Final = secrets.token_hex(16)
-"""Stands for media in a body; no text that is sent can hold it."""
+_PLACEHOLDER: Final = secrets.token_hex(16)
+"""Stands for media in a body; no other text can contain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,16 @@ class Base64:
 
 
 def body_bytes(body: Mapping[str, Any]) -> bytes:
-    """The JSON of a body, with each ``Base64`` in it as a string, which is copied once and not searched."""
+    """The JSON of a body, with each ``Base64`` as a string that is copied only once and not searched."""
     media: list[Base64] = []
 
     def place(value: object) -> str:
         if not isinstance(value, Base64):
             raise TypeError(f"{type(value).__name__} is no value of JSON")
         media.append(value)
-        return _PLACE
+        return _PLACEHOLDER
 
-    first, *texts = json.dumps(body, default=place).encode("ascii").split(f'"{_PLACE}"'.encode())
+    first, *texts = json.dumps(body, default=place).encode("ascii").split(f'"{_PLACEHOLDER}"'.encode())
     parts = [first]
     for medium, text in zip(media, texts, strict=True):
         parts += [b'"', medium.after.encode("ascii"), b64encode(medium.data), b'"', text]
@@ -56,15 +55,14 @@ def body_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 class TooMuch(Malformed):
-    """The answer is larger than it may be; nothing more of it was read."""
+    """The reply exceeds the limit of bytes; the rest was not read."""
 
 
 def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float, connections: int) -> Any:
-    """An ``httpx2.Client`` that reads at most so many bytes of an answer and follows no redirection.
+    """An ``httpx2.Client`` that reads at most ``most_bytes`` of a reply and follows no redirection.
 
-    The key is struck out of every answer before anybody sees it: an endpoint that repeats it cannot bring it into a
-    record, unless it is shorter than `SHORTEST_SECRET`. Answers are asked for unpacked, and refused packed, since few
-    bytes may become many.
+    The key is removed from every reply first, so that an endpoint that repeats it cannot bring it into a record, unless
+    it is shorter than `SHORTEST_SECRET`. Compressed replies are refused, since few bytes may become many.
     """
     import httpx2
 
@@ -79,71 +77,73 @@ def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float
 
 
 class _Bounded:
-    """A transport of ``httpx2`` that reads each answer as a whole, within bounds."""
+    """A transport of ``httpx2`` that reads each reply whole, with bounded size and time."""
 
-    def __init__(self, within: Any, *, secret: str, most_bytes: int, timeout_s: float) -> None:
-        self._within, self._secret, self._most_bytes, self._timeout_s = within, secret, most_bytes, timeout_s
-        self._time = _Time()
-        # what makes connections can be given to the pool alone, which httpx2 makes itself
-        pool = within._pool  # noqa: SLF001
-        pool._network_backend = _Timed(pool._network_backend, self._time)  # noqa: SLF001
+    def __init__(self, inner: Any, *, secret: str, most_bytes: int, timeout_s: float) -> None:
+        self._inner, self._secret, self._most_bytes, self._timeout_s = inner, secret, most_bytes, timeout_s
+        self._deadline = _Deadline()
+        # only the pool takes a network backend, and httpx2 makes the pool itself
+        pool = inner._pool  # noqa: SLF001
+        pool._network_backend = _Timed(pool._network_backend, self._deadline)  # noqa: SLF001
 
     def handle_request(self, request: Any) -> Any:
-        """Send a request; what comes back holds its whole body and three of its headers."""
+        """Send a request; the response holds the whole body and three headers."""
         import httpx2
 
         request.headers["Accept-Encoding"] = "identity"
-        self._time.until = time.monotonic() + self._timeout_s
-        response = self._within.handle_request(request)
+        self._deadline.until = time.monotonic() + self._timeout_s
+        response = self._inner.handle_request(request)
         try:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise Malformed("it is packed, which was not asked for")
             body = b"".join(_bounded(response.stream, self._most_bytes))
         finally:
             response.close()
-        headers = {name: response.headers[name] for name in _KEPT if name in response.headers}
+        headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
         return httpx2.Response(response.status_code, headers=headers, content=struck(body, self._secret))
 
     def close(self) -> None:
         """Close all connections."""
-        self._within.close()
+        self._inner.close()
 
 
-class _Time(threading.local):
-    """When the request of this thread has to be over; each connection is used by one thread at a time."""
+class _Deadline(threading.local):
+    """The deadline of this thread's request; a connection is used by one thread at a time."""
 
     until = float("inf")
 
-    def left(self, most: float | None) -> float:
-        """Seconds to wait, above 0."""
+    def left(self, timeout: float | None) -> float:
+        """Seconds left, above 0, at most ``timeout``."""
         import httpcore2
 
         if (left := self.until - time.monotonic()) <= 0:
             raise httpcore2.ReadTimeout
-        return left if most is None else min(left, most)
+        return left if timeout is None else min(left, timeout)
 
 
 class _Timed:
-    """A connection of ``httpcore2``, or what makes them, of which no wait ends after the request's time."""
+    """A connection or backend of ``httpcore2`` of which each wait ends at the deadline of the request."""
 
-    def __init__(self, within: Any, limit: _Time) -> None:
-        self._within, self._time = within, limit
+    def __init__(self, inner: Any, deadline: _Deadline) -> None:
+        self._inner, self._deadline = inner, deadline
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._within, name)
+        return getattr(self._inner, name)
 
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **how: Any) -> _Timed:
-        return _Timed(self._within.connect_tcp(host, port, timeout=self._time.left(timeout), **how), self._time)
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _Timed:
+        return _Timed(
+            self._inner.connect_tcp(host, port, timeout=self._deadline.left(timeout), **options), self._deadline
+        )
 
     def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Timed:
-        return _Timed(self._within.start_tls(ssl_context, server_hostname, self._time.left(timeout)), self._time)
+        return _Timed(self._inner.start_tls(ssl_context, server_hostname, self._deadline.left(timeout)), self._deadline)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> Any:
-        return self._within.read(max_bytes, self._time.left(timeout))
+        return self._inner.read(max_bytes, self._deadline.left(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), _PIECE):  # a long request may be taken slowly too
-            self._within.write(buffer[start : start + _PIECE], self._time.left(timeout))
+        for start in range(0, len(buffer), _PIECE):  # an endpoint may also receive slowly
+            self._inner.write(buffer[start : start + _PIECE], self._deadline.left(timeout))
 
 
 def _bounded(stream: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
