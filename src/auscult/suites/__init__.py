@@ -1,1 +1,1 @@
-"""The benchmarks: which cases, stress, models, scores, judges and tables."""
+"""The benchmarks: each combines cases, stress, models or judges, scores and tables."""

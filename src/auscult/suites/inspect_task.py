@@ -1,9 +1,9 @@
 """AVI-Bench as a task of Inspect: ``inspect eval auscult/avi -T data=TREE``; its models and logs, our scores.
 
-Inspect finds this module by the entry point ``inspect_ai``; nothing else imports it. A sample shows pictures, sounds,
+Inspect finds this module by the entry point ``inspect_ai``; nothing else imports it. A sample has pictures, sounds,
 video, then the whole text, as ``run avi`` sends it. Each reply is read and scored by ``suites.avi.scoring``, and tasks,
-stages and levels are those of ``suites.avi.results``, over the samples that Inspect has a score of: of a sample that
-ended with an error it has none, so it is in no number.
+stages and levels are those of ``suites.avi.results``, over the samples with a score in Inspect: samples that ended with
+an error are in no number.
 
 Source: AVI-Bench, as ``suites.avi``.
 """
@@ -35,7 +35,7 @@ from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.runner import ToScore
 
 MODEL: Final = "model"
-"""What the one model of an evaluation is called in our numbers."""
+"""The name of the evaluated model in our numbers."""
 _ROW: Final = "row"
 
 
@@ -71,7 +71,7 @@ def avi(
     )
 
 
-def _cases(options: AviOptions, how: ScoreHow) -> dict[str, AviCase]:
+def _cases(options: AviOptions, settings: ScoreHow) -> dict[str, AviCase]:
     from auscult.jobs.runner import Silent
 
     if not Path(options.data).is_dir():
@@ -80,7 +80,7 @@ def _cases(options: AviOptions, how: ScoreHow) -> dict[str, AviCase]:
     case_list = cases_of(
         listing.samples,
         tasks=options.tasks,
-        scored={name: how.identity(one.metric) for name, one in TASKS.items()},
+        scored={name: settings.identity(one.metric) for name, one in TASKS.items()},
         released=is_released(options, listing),
         step=lambda: None,
     )
@@ -98,16 +98,16 @@ def _sample(case: AviCase) -> Sample:
     return Sample(id=case.id, input=[ChatMessageUser(content=[*content, ContentText(text=sample.question)])])
 
 
-def _format(path: Path, known: Sequence[str]) -> Any:
-    """The format of a medium, as Inspect names it."""
+def _format(path: Path, formats: Sequence[str]) -> Any:
+    """Inspect's name for the format of a medium."""
     suffix = path.suffix.lower().removeprefix(".")
-    if suffix not in known:
-        raise InputError("Inspect sends no such file", path=path, expected=" or ".join(known))
+    if suffix not in formats:
+        raise InputError("Inspect sends no such file", path=path, expected=" or ".join(formats))
     return suffix
 
 
-def _scorer(options: AviOptions, how: ScoreHow, *, cases: dict[str, AviCase]) -> Any:
-    """The scorer of replies, with our numbers as its metric; Inspect logs neither of their arguments."""
+def _scorer(options: AviOptions, settings: ScoreHow, *, cases: dict[str, AviCase]) -> Any:
+    """The scorer of replies, with our numbers as its metric, both without arguments in Inspect's log."""
 
     @metric
     def tasks_and_levels() -> Any:
@@ -122,7 +122,7 @@ def _scorer(options: AviOptions, how: ScoreHow, *, cases: dict[str, AviCase]) ->
     @scorer(metrics=[tasks_and_levels()])
     def replies() -> Any:
         """The reading and the score of one reply."""
-        score_row = Scorer(how)
+        score_row = Scorer(settings)
 
         async def score(state: TaskState, target: Target) -> Score:
             del target
@@ -162,9 +162,9 @@ def _numbers(rows: list[dict[str, Any]], options: AviOptions, *, cases: dict[str
     return dict(_values(AviResults.of(GridColumns(grid=grid, seed=options.seed), how)))
 
 
-def _values(found: AviResults) -> list[tuple[str, float]]:
+def _values(results: AviResults) -> list[tuple[str, float]]:
     values: list[tuple[str, float]] = []
-    for number in found.numbers:
+    for number in results.numbers:
         if number.model == MODEL and number.value is not None:
             name = f"{number.measure} {number.metric}" if number.measure != "level" else number.metric
             values.append((name, number.value))

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 SCENES: Final = "scenes"
 UNSAID: Final = frozenset({"overwrite", "given"})
-"""Options that no manifest holds."""
+"""Options that are not in a manifest."""
 CHOSEN: Final = frozenset({"only", "plan"})
-"""What a manifest says of the choice of cases, among its inputs; it may change between commands."""
+"""Inputs of a manifest on the choice of cases; they may change between commands."""
 _MOST_IDS: Final = Limits(max_bytes=16_000_000)
 
 CaseKind = TypeVar("CaseKind")
 
 
 def data_of(data: Path | str) -> Path | str:
-    """What ``data`` means: the word ``scenes``, or a path; a folder of that name goes before the word."""
+    """The word ``scenes``, or a path; an existing folder has precedence over the word."""
     return SCENES if str(data) == SCENES and not Path(SCENES).exists() else Path(data)
 
 
 def data_argument(text: str) -> Path | str:
-    """``--data`` as it was given; an empty one is not the current folder."""
+    """``--data`` as given; an empty one is not the current folder."""
     return data_of(input_path(text))
 
 
@@ -64,7 +64,7 @@ class SuiteOptions(RecordOptions):
     timeout_s: Annotated[float | None, Flag(name="timeout", least=0.1, shown="120, or 600 for models")] = None
 
     def limit_s(self, usual: float) -> float:
-        """The time limit: the given one, else the suite's usual one."""
+        """The given time limit, else the suite's default."""
         return usual if self.timeout_s is None else self.timeout_s
 
     def manifest(
@@ -85,11 +85,11 @@ class SuiteOptions(RecordOptions):
         )
 
     def selection(self) -> Mapping[str, Any]:
-        """What the manifest says of the inputs."""
+        """The inputs for the manifest."""
         return {}
 
     def making(self, folder: str) -> dict[str, Any]:
-        """Options of what makes the material of the run in a folder of its own."""
+        """The options for making the material of the run."""
         return {"out": self.out / folder, "seed": self.seed, "workers": self.workers, "overwrite": self.overwrite}
 
 
@@ -112,16 +112,16 @@ class ModelOptions(SuiteOptions):
     plan_hash: Annotated[str, Flag(internal=True)] = ""
 
     def selection(self) -> Mapping[str, Any]:
-        """What the manifest says of the inputs: which cases were chosen, and by which plan."""
+        """The inputs for the manifest, with the choice of cases and the plan."""
         ids = list(filter(None, _ids(self.only))) if self.only is not None else []
         only = {"only": {"name": f"{len(ids)} ids", "ids": digest_json(ids)}} if self.only is not None else {}
         return only | ({"plan": self.plan_hash} if self.plan_hash else {})
 
     def chosen(self, things: Sequence[CaseKind], ids: Callable[[CaseKind], Iterable[str]]) -> list[CaseKind]:
-        """The cases, or what becomes some, that ``only`` names by one of their ids; all where nothing is named.
+        """The cases, or their sources, that ``only`` names by one of their ids; all without it.
 
         Raises:
-            UsageError: The file cannot be read, or has an id that the data have not, with its line.
+            UsageError: The file cannot be read, or has an id that is not in the data, with its line.
         """
         if self.only is None:
             return list(things)
@@ -149,7 +149,7 @@ class ModelOptions(SuiteOptions):
 
     @property
     def limits(self) -> PredictOptions:
-        """How requests to the models are run."""
+        """The workers and limits of requests to the models."""
         from auscult.jobs.predict import DEFAULT_TIMEOUT_S, PredictOptions  # heavy: the command line starts without it
 
         timeout_s = self.limit_s(DEFAULT_TIMEOUT_S)
@@ -158,7 +158,7 @@ class ModelOptions(SuiteOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateSuite:
-    """A suite whose modules are loaded when it runs: a command line that does not run it starts without them."""
+    """A suite whose modules are loaded when it runs, so that other commands start without them."""
 
     name: str
     meta: Metadata
@@ -166,7 +166,7 @@ class LateSuite:
     starts: str  # ``module:function``, called with options and progress
 
     def options(self) -> type[SuiteOptions]:
-        """Its options."""
+        """The options of the suite."""
         return self.kind
 
     def run(self, options: Any, progress: Progress | None = None) -> Any:
@@ -176,9 +176,9 @@ class LateSuite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateModelSuite(LateSuite):
-    """The same of a suite of models."""
+    """A late suite of models."""
 
-    rules: str  # ``module:name`` of its task, or of a function from the manifest of a record to it
+    rules: str  # ``module:name`` of its task, or of a function from a record's manifest to the task
 
     def task(self, manifest: Mapping[str, Any]) -> Any:
         """The task of a record."""
@@ -208,7 +208,7 @@ def refuse_unknown_splits(wanted: Iterable[str], known: Iterable[str]) -> None:
 
 
 def refuse_unknown(words: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Refuse words of an option that are none of the known ones."""
+    """Refuse unknown words of an option."""
     each = list(known)
     for word in words:
         if word not in each:

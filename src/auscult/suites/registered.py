@@ -1,4 +1,4 @@
-"""The protocol of a suite, finding one by name, and the public function that runs one."""
+"""The protocol of a suite, loading a suite by name, and the public function that runs one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Suite(Protocol):
 
 
 def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
-    """Refuse options that were given on the command line and that a suite does not have."""
+    """Refuse options of the command line that a suite does not have."""
     foreign = sorted(spelled - set(option_names(suite.options()).values()))
     if foreign:
         raise UsageError(
@@ -95,7 +95,7 @@ def _converted(kind: Any, value: Any) -> Any:
 
 
 def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
-    """Refuse given options without effect (``idle``: name to what needs them), and a source that does not exist."""
+    """Refuse given options without effect (``idle``: name to what uses them), and a missing source."""
     scenes = {} if options.data == SCENES else dict.fromkeys(("count", "assets"), "generated scenes: --data scenes")
     for name, what in {**scenes, **idle}.items():
         if name in options.given:

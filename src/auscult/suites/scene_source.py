@@ -21,7 +21,7 @@ SCENE_FOLDER = "scenes"
 
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
-    """Make the scenes of a run that are missing in its folder; returns their folder."""
+    """Make the missing scenes of a run; returns their folder."""
     from auscult.jobs.make import make_scenes
     from auscult.jobs.options import MakeOptions
 
@@ -33,9 +33,9 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
 def shown_instances(
     listing: InstanceListing, source: Path, *, splits: Collection[str], still: bool, null: bool = False
 ) -> InstanceListing:
-    """The instances of some splits, or all, without sentences of generated scenes that the task cannot tell.
+    """The instances of some splits, or all, without sentences of scenes that need a modality the task lacks.
 
-    As ``unshown`` says; a note tells how many were left out.
+    ``unshown`` lists those; a note has their count.
     """
     hidden = unshown(source, still=still, null=null)
     instances = [instance for instance in listing.instances if not splits or instance.split in splits]
@@ -52,7 +52,7 @@ def shown_instances(
 
 
 def unshown(folder: Path, *, still: bool, null: bool = False) -> frozenset[str]:
-    """Ids of generated scenes' expressions that need a modality the task lacks; with ``null`` null ones as well."""
+    """Ids of expressions of generated scenes that need a modality the task lacks; with ``null`` also null ones."""
     hidden: set[str] = set()
     for row in _rows(folder / SCENES_FILE):
         try:

@@ -1,13 +1,13 @@
 """The benchmark of omni models, AVI-Bench: fourteen tasks in four stages, and four levels.
 
 ==========  =====================================================================================
-cases       samples of a tree as cases; what takes a sense away
-references  answerers that know the truth, draw, say one thing, or read the text alone
+cases       samples of a tree as cases, with or without a sense
+references  reference answerers: truth, random, constant, text alone
 scoring     replies to answers, and answers to scores of samples
 results     scores to tasks, stages and levels with intervals, by condition; differences
 tables      numbers to tables and charts
-worst       samples with their media: the worst, and those that tell models apart
-run         the whole; data, senses and endpoints are parts of it
+worst       samples with their media: the worst, and those on which models differ most
+run         the whole run, with the parts data, senses and endpoints
 ==========  =====================================================================================
 """
 

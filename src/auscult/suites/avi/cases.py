@@ -1,4 +1,4 @@
-"""Samples of a tree as cases of the engine, and as a model is asked about them, with a sense taken away or not."""
+"""Samples of a tree as cases of the engine, and the requests about them, with all senses or without one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SENSES: Final = ("sound", "picture")
 WITHOUT: Final[Mapping[str, Condition]] = {
     sense: Condition(name=f"without_{sense}", group=f"without {sense}", level=REMOVED) for sense in SENSES
 }
-"""What may be taken away: all sounds and the sound of videos, or all pictures and the pictures of videos."""
+"""The senses that can be removed: sound with that of videos, or pictures with those of videos."""
 _STAGE: Final = "case"
-_SHARED: Final = 10  # samples of one text, from which its truths say what the text gives away
+_SHARED: Final = 10  # least samples of one text to guess from their truths
 
 
 def truth_text(truth: AviTruth) -> str:
@@ -39,17 +39,17 @@ class AviCase:
     """A sample as a case."""
 
     sample: AviSample
-    clip: str  # what intervals draw as a whole
+    clip: str  # the cluster of intervals
     digest: str  # hash of the text and of the content of all media
     truth: str  # hash of the truth, and of how it is scored
-    confirms: str = ""  # id of the question that it confirms; empty for a question of its own
-    guess: str = ""  # what the text alone suggests: see ``references``
+    confirms: str = ""  # id of the question that it confirms; else empty
+    guess: str = ""  # the guess from the text alone: see ``references``
     split: str = ""
     released: bool = False  # whether it is of the released set
 
     @property
     def id(self) -> str:
-        """Its id, unique in the tree."""
+        """Unique in the tree."""
         return self.sample.id
 
     @property
@@ -76,7 +76,7 @@ class AviCase:
         }
 
     def has(self, sense: str) -> bool:
-        """Whether it shows or plays what a sense takes in: without that sense it would be another request."""
+        """Whether it has media of a sense, so that the request differs without it."""
         sample = self.sample
         if sense == "picture":
             return bool(sample.images) or sample.video is not None
@@ -84,19 +84,19 @@ class AviCase:
 
     @property
     def sounds_by_video(self) -> bool:
-        """Whether its sound is that of its video alone."""
+        """Whether all its sound is in its video."""
         return not self.sample.sounds and self.sample.video is not None and "sound" in self.task.modality
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What its line says of it for people: the whole text that is sent, and its media."""
+        """The fields of its line for people: the whole text that is sent, and its media."""
         media = {"images": len(self.sample.images), "sounds": len(self.sample.sounds)}
         return {"question": self.sample.question, **media, "video": self.sample.video is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviRequest(OmniRequest):
-    """A request that also holds what reference answerers know; no model under test is given it."""
+    """A request with the knowledge of reference answerers; models under test do not get it."""
 
     sample: AviSample
     task: AviTask
@@ -105,12 +105,12 @@ class AviRequest(OmniRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A case as a model is asked about it; goes to a worker process."""
+    """A case ready to be sent to a model; goes to a worker process."""
 
     case: AviCase
     condition: Condition
     seed: int
-    left: Path | None = None  # what stays of the video, where a sense is taken away: pictures without sound, or sound
+    left: Path | None = None  # the video without a sense: pictures without sound, or sound
 
     def ask(self, reader: MediaReader) -> AviRequest:
         """The request."""
@@ -145,9 +145,9 @@ def cases_of(
     released: bool,
     step: Callable[[], None],
 ) -> CaseList[AviCase]:
-    """Make cases of the samples of some tasks, or of all; a sample whose media cannot be read costs itself.
+    """Make cases of the samples of some tasks, or of all; a sample with unreadable media is an error.
 
-    ``scored`` says by task how replies are scored, so that they are scored anew where that changes.
+    ``scored`` identifies by task how replies are scored, so that a change scores them again.
     """
     case_list = CaseList[AviCase]()
     hashed = _hashed([sample for sample in samples if _wanted(sample, tasks)], case_list.errors, step=step)
@@ -171,7 +171,7 @@ def cases_of(
 def _hashed(
     samples: Iterable[AviSample], errors: list[ListError], *, step: Callable[[], None]
 ) -> list[tuple[AviSample, list[str]]]:
-    """The samples whose media can be read, with the hashes of these; a question is not asked without the other's."""
+    """The samples with readable media, and their hashes; a question and its confirmation stay together."""
     hash_of, digests, unreadable = cache(digest_file), dict[str, list[str]](), set[tuple[str, int]]()
     readable = []
     for sample in samples:
@@ -193,7 +193,7 @@ def _wanted(sample: AviSample, tasks: Collection[str]) -> bool:
 
 
 def _leading(sample: AviSample, hashes: list[str]) -> str:
-    """The content of what a sample is about: its video; what asks in a retrieval; else its first picture or sound."""
+    """The hash of the main medium of a sample: its video; the query of a retrieval; else its first picture or sound."""
     by_file = dict(zip(sample.files, hashes, strict=True))
     asks = sample.sounds if sample.folder == "AVR" else sample.images or sample.sounds
     return by_file[sample.video or asks[0]]
@@ -202,9 +202,9 @@ def _leading(sample: AviSample, hashes: list[str]) -> str:
 def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     """By sample, the best answer to its text without its media: the most frequent truth of that text.
 
-    Of a text that few samples share it would be their own truth: there it is the most frequent one of the folder, and
-    in a folder of few samples, or where no truth occurs twice, that of its other ones; empty where there are none. Else
-    a sample's own truth counts too: without it, among answers dealt evenly, the guess would always be another one.
+    For a text that few samples share this would reveal their own truth: there it is the most frequent truth of the
+    folder, or of the folder's other samples if they are few or no truth occurs twice; empty if there are none.
+    Otherwise a sample's own truth counts too: without it, the guess among balanced answers would always be wrong.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     truths = {sample.id: truth_text(sample.truth) for sample in samples}
@@ -224,7 +224,7 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     return guesses
 
 
-def _rank(counted: tuple[str, int]) -> tuple[int, str]:
-    """The most frequent first, of equally frequent ones the first by its text."""
-    text, count = counted
+def _rank(pair: tuple[str, int]) -> tuple[int, str]:
+    """Most frequent first, then by text."""
+    text, count = pair
     return -count, text

@@ -1,4 +1,4 @@
-"""Where samples come from: a tree, several below one folder, or made by ``make avi`` and ``make prise``."""
+"""The sources of samples: one tree, several in one folder, or ``make avi`` and ``make prise``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TREES: Final = 32
 
 
 def listing_of(options: AviOptions, progress: Progress) -> AviListing:
-    """The samples of the data, which are made first where they are to be."""
+    """The samples of the data, made first if needed."""
     sources = _made(options, progress) if options.data == SCENES else _trees(Path(options.data))
     result = AviListing()
     for source in sources:
@@ -46,7 +46,7 @@ def is_released(options: AviOptions, listing: AviListing) -> bool:
 
 
 def _trees(source: Path) -> list[Path]:
-    """The folder itself, or those in it that hold a tree each."""
+    """The folder, if it is a tree, else the trees in it."""
     if (source / "levels").is_dir() or any((source / stage).is_dir() for stage in ("perception", "sensation")):
         return [source]
     below = sorted(folder for folder in source.iterdir() if (folder / "levels").is_dir()) if source.is_dir() else []
@@ -54,11 +54,11 @@ def _trees(source: Path) -> list[Path]:
 
 
 def _made(options: AviOptions, progress: Progress) -> list[Path]:
-    """Make the samples that are missing in the run's folder, of scenes and of stimuli; gives their folders."""
+    """Make missing samples of scenes and stimuli in the run's folder; returns their folders."""
     from auscult.jobs.make_avi import make_avi, make_prise
     from auscult.jobs.options import FamiliarOptions, PriseOptions
 
-    # without --count each makes as many samples as it usually does
+    # without --count each makes its default number of samples
     count = {} if count_of(options) is None else {"count": options.count}
     familiar = FamiliarOptions(data=options.assets, **options.making(f"{_FOLDER}/familiar") | count)
     stimuli = PriseOptions(**options.making(f"{_FOLDER}/stimuli") | count)
@@ -68,6 +68,6 @@ def _made(options: AviOptions, progress: Progress) -> list[Path]:
 
 
 def count_of(options: AviOptions) -> int | None:
-    """How many samples of each task and type are to be made; None for as many as usual."""
+    """How many samples of each task and type to make; None for the default."""
     usual = next(option.default for option in fields(AviOptions) if option.name == "count")
     return options.count if "count" in options.given or options.count != usual else None

@@ -1,4 +1,4 @@
-"""Models behind endpoints in a run of AVI-Bench: how they are asked, a dry run, and a formatter of replies."""
+"""Models behind endpoints in a run of AVI-Bench: their options, a dry run, and a formatter of replies."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ENDPOINT = CHANGE_NOTHING | {"dry_run", "formatter", "formatter_profile"}
 
 
 def how_of(options: AviOptions) -> ChatHow:
-    """How models behind endpoints are asked."""
+    """The options of requests to endpoints."""
     return ChatHow.of(options, seed=options.seed, folder=options.out, replies=job.FILE, sends=not options.dry_run)
 
 
 def formatter_of(options: AviOptions, how: ChatHow) -> ChatFormatter | None:
-    """The model that reformats replies; None where none is asked for."""
+    """The model that reformats replies, if the options name one."""
     if not options.formatter:
         return None
     if not options.formatter.startswith(CHAT):
@@ -46,7 +46,7 @@ def formatter_of(options: AviOptions, how: ChatHow) -> ChatFormatter | None:
 def dry_run(
     runner: SuiteRunner[Any, Any], models: Sequence[OmniSpec], conditions: Sequence[Condition], *, log: RequestLog
 ) -> SuiteRun:
-    """What asking would take; nothing is sent, and nothing of the models is written down."""
+    """Estimate requests, tokens and USD; nothing is sent, and no request is recorded."""
     estimates = {}
     for model in models:
         requests = runner.unasked(model, conditions_for(model, conditions, log))
@@ -58,20 +58,20 @@ def dry_run(
     return SuiteRun(out=runner.run.path, summary=summary, tables={DRY_RUN: table}, shown=(table,))
 
 
-def _counts(found: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
-    estimate, problems = found
+def _counts(cost: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
+    estimate, problems = cost
     return estimate.requests, sum(problems.values())
 
 
-def _metrics(found: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, dict[str, Any]]:
-    """USD at most by model."""
-    return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in found.items()}
+def _metrics(costs: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, dict[str, Any]]:
+    """The highest possible cost by model, in USD."""
+    return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in costs.items()}
 
 
 def reformatting(
     runner: SuiteRunner[AviCase, Any], formatter: ChatFormatter, *, variant: str
 ) -> Callable[[Mapping[str, ResultKey]], None]:
-    """What is done before replies are scored: the formatter reformats those without an answer."""
+    """The step before scoring: the formatter reformats replies without an answer."""
     run, by_id = runner.run, {case.id: case for case in runner.cases}
 
     def replies(requests: Mapping[str, ResultKey]) -> Iterator[ToRead]:

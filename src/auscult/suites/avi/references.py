@@ -1,12 +1,12 @@
-"""Reference answerers: what the truth, chance, one constant answer and the text alone would score in every task.
+"""Reference answerers: the scores of the truth, chance, a constant answer and the text alone in every task.
 
 ============== =====================================================================================================
-``ideal``      the truth, in the form that was asked for: shows that samples can be answered and scored in full
-``random``     an answer drawn from all that may be answered, the same for the same sample and seed
+``ideal``      the truth, in the requested form: shows that samples can be answered and scored in full
+``random``     an answer drawn from all possible ones, the same for the same sample and seed
 ``constant``   the same answer to every sample of a task: the first option, the first class once, candidate 0, the
                whole picture, one sentence
-``blind``      reads the text alone: the most frequent truth of that text, of all samples that have it; of one that few
-               have, that of the folder's other samples
+``blind``      reads the text alone: the most frequent truth of the samples with this text; if they are few, that of
+               the folder's other samples
 ``noisy:ACC``  the truth with this probability, else as ``random`` draws
 ============== =====================================================================================================
 """
@@ -31,12 +31,12 @@ from auscult.types import Metadata
 _CAPTION: Final = "Something is seen and something is heard."
 _WHOLE: Final = [0.0, 0.0, 1.0, 1.0]
 _MOST_DRAWN: Final = 3
-_NUMBERS: Final = 10  # where a number is asked for, one below this is drawn
+_NUMBERS: Final = 10  # random numbers are below this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceAnswerer:
-    """A registered model that answers from what is known of a sample."""
+    """A registered model that answers from the truth or the text of a sample."""
 
     name: str
     meta: Metadata
@@ -44,7 +44,7 @@ class ReferenceAnswerer:
     takes_argument: str = ""
 
     def check(self, argument: str) -> None:
-        """Refuse an accuracy that is none."""
+        """Refuse an invalid accuracy."""
         if self.takes_argument:
             _accuracy(argument)
 
@@ -87,7 +87,7 @@ def _accuracy(text: str) -> float:
 
 
 def as_reply(request: AviRequest, truth: str) -> str:
-    """A truth of ``cases.jsonl`` as a reply in the form that was asked for."""
+    """A truth of ``cases.jsonl`` as a reply in the requested form."""
     value, form = codec.load(truth.encode()), request.task.answer
     if form == "boxes":
         shares = [(name, _shares(box, value)) for name, box in value["boxes"]]
@@ -107,13 +107,13 @@ def _shares(box: Sequence[float], truth: dict[str, Any]) -> list[float]:
     return [value / side for value, side in zip(box, sides, strict=True)]
 
 
-def _rank(boxes: Sequence[tuple[str, Any]], at: int) -> int:
+def _rank(boxes: Sequence[tuple[str, Any]], index: int) -> int:
     """The number of an instance among those of its class, from 1."""
-    return sum(name == boxes[at][0] for name, _ in boxes[: at + 1])
+    return sum(name == boxes[index][0] for name, _ in boxes[: index + 1])
 
 
 def _chosen(request: AviRequest, rng: np.random.Generator | None) -> str:
-    """An answer from what may be answered: drawn, or always the first."""
+    """A possible answer: drawn, or always the first."""
     return _CHOOSE[request.task.answer](request, rng)
 
 
@@ -169,7 +169,7 @@ def _json(value: object) -> str:
     return codec.dump(value).decode()
 
 
-def _answerer(name: str, summary: str, give: Callable[[AviRequest, str], str], **more: str) -> ReferenceAnswerer:
+def _answerer(name: str, summary: str, answer: Callable[[AviRequest, str], str], **fields: str) -> ReferenceAnswerer:
     return ReferenceAnswerer(
         name=f"reference.{name}.v1",
         meta=Metadata(
@@ -179,8 +179,8 @@ def _answerer(name: str, summary: str, give: Callable[[AviRequest, str], str], *
             source="a reference answer",
             truth="",
         ),
-        give=give,
-        **more,
+        give=answer,
+        **fields,
     )
 
 

@@ -1,4 +1,4 @@
-"""Answers to tasks, stages and levels with intervals, by condition; what a sense is worth; differences of models.
+"""Numbers of tasks, stages and levels with intervals, by condition; costs of a missing sense; differences of models.
 
 Scores are those of ``score.levels`` and of the modules of ``score`` that ``score.tasks`` names. Intervals draw whole
 clips, the same ones for every model; numbers in cells.csv are shares, as everywhere, in tables percent.
@@ -37,11 +37,11 @@ from auscult.suites.core.page import SuiteResults
 
 _BLIND: Final = "reference.blind.v1"
 FLOOR: Final = ("reference.random.v1", "reference.constant.v1", _BLIND)
-"""What every run asks too."""
+"""Baselines of every run."""
 GAPS: Final = ("modality_gap", "bottleneck")
-"""Fields of ``Levels`` that are no percent."""
+"""Fields of ``Levels`` that are not in percent."""
 NOT_FENSE: Final[Mapping[str, str]] = {"meteor": "METEOR", "sbert": "the cosine of sentence vectors"}
-"""What captions may be scored by instead."""
+"""Scores of captions without the networks of FENSE."""
 _HUNDRED: Final = 100.0
 _DAMAGED: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
@@ -86,12 +86,12 @@ def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviNumber(Number):
-    """A number with what became of its samples."""
+    """A number with the counts of its samples."""
 
     COUNTED: ClassVar[tuple[str, ...]] = (*Number.COUNTED, "unparsed")
 
     tally: Counts | None = None
-    unparsed: int | None = None  # replies without an answer, whether they entered or not
+    unparsed: int | None = None  # replies without an answer, counted as wrong or left out
     exchange_p: float | None = None  # of a difference, by exchanging models within clips
 
     @property
@@ -116,32 +116,32 @@ class AviNumber(Number):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScores:
-    """A task's samples of one model under one condition, scored in each way."""
+    """The scores of one task of a model under one condition, by each way to count."""
 
     main: AnswerScore | Undefined  # the score that enters stages and levels
-    other: AnswerScore | Undefined  # with the other answer to what becomes of a reply without an answer
-    unconfirmed: AnswerScore | Undefined | None = None  # without the confirmations, of tasks that have some
-    cases: tuple[str, ...]  # the samples that were asked, as ``AnswerScore.kept`` counts them
+    other: AnswerScore | Undefined  # with the other rule for replies without an answer
+    unconfirmed: AnswerScore | Undefined | None = None  # without confirmations, for tasks that have some
+    cases: tuple[str, ...]  # samples asked about, as ``AnswerScore.kept`` counts them
     clips: tuple[str, ...]  # the clip of each
 
     @property
     def asked(self) -> int:
-        """How many samples were asked, confirmations not counted."""
+        """Count of samples, without confirmations."""
         return len(self.cases)
 
     @property
     def places(self) -> dict[str, int]:
-        """Position of each sample that has a score."""
+        """The position of each sample with a score."""
         return {self.cases[index]: index for index in self.main.kept} if isinstance(self.main, AnswerScore) else {}
 
     @property
     def failed(self) -> int:
-        """Samples with a request that failed."""
+        """Samples with a failed request."""
         return self._count("failed")
 
     @property
     def unparsed(self) -> int:
-        """Samples with a reply in which no answer was found."""
+        """Samples with a reply without an answer."""
         return self._count("unparsed")
 
     def _count(self, name: str) -> int:
@@ -152,12 +152,12 @@ class TaskScores:
 
     @property
     def rows(self) -> TaskRows | None:
-        """What intervals are drawn from; None without a score."""
+        """The rows for intervals; None without a score."""
         return answer_rows(self.main, self.clips) if isinstance(self.main, AnswerScore) else None
 
     @property
     def tally(self) -> Counts:
-        """What became of the samples."""
+        """The counts of the samples by outcome."""
         n = self.main.n if isinstance(self.main, AnswerScore) else 0
         return Counts(n=n, failed=self.failed, undefined=max(0, self.asked - n - self.failed), missing=0)
 
@@ -208,7 +208,7 @@ class AviResults:
 
 
 def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
-    """Chance of captions that are not scored by FENSE, as Table 15's is: what a caption of another clip scores."""
+    """Chance of captions scored without FENSE: the score of a caption of another clip (Table 15 has that of FENSE)."""
     if not any(answer.get("metric") in NOT_FENSE for rows in view.grid.answers.values() for answer in rows.values()):
         return {}
     blind = scores.get((_BLIND, CLEAN), {}).get("AVC")
@@ -216,31 +216,31 @@ def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str,
 
 
 def _paired(
-    view: GridColumns, both: Sequence[Mapping[str, TaskScores]], how: LevelOptions
+    view: GridColumns, pair: Sequence[Mapping[str, TaskScores]], options: LevelOptions
 ) -> dict[str, LevelDifference]:
-    """The first less the second, on the samples that both have a score of."""
+    """The first minus the second, on samples that both have scored."""
     rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
-    for name in [name for name in both[0] if name in both[1]]:
-        scored = [one[name] for one in both]
-        places = [one.places for one in scored]
+    for name in [name for name in pair[0] if name in pair[1]]:
+        scored = [part[name] for part in pair]
+        places = [part.places for part in scored]
         common = [case for case in places[0] if case in places[1]]
-        for mine, one, place in zip(rows, scored, places, strict=True):
-            if common and isinstance(one.main, AnswerScore):
-                mine[name] = answer_rows(narrowed(one.main, [place[case] for case in common]), one.clips)
-    return level_differences(*rows, rng=view.rng("differences"), **how) if rows[0] else {}
+        for by_task, part, place in zip(rows, scored, places, strict=True):
+            if common and isinstance(part.main, AnswerScore):
+                by_task[name] = answer_rows(narrowed(part.main, [place[case] for case in common]), part.clips)
+    return level_differences(*rows, rng=view.rng("differences"), **options) if rows[0] else {}
 
 
 # --- the samples of a task ---
 
 
 def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> dict[str, TaskScores]:
-    """Every task of a model under a condition, of what was asked."""
+    """The scores of a model under a condition, by task."""
     grid, (model, condition) = view.grid, key
     waiting = grid.waiting.get(key, frozenset())
     by_task: dict[str, list[str]] = {}
     confirmations: dict[str, str] = {}
     for case in view.cases:
-        about = _about(grid.about.get(case, {}), case)
+        about = _texts(grid.about.get(case, {}), case)
         if condition in str(grid.about[case].get("unmet", "")).split(","):
             continue
         if about["confirms"]:
@@ -253,12 +253,12 @@ def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> d
     for name in ordered:
         cases = [case for case in by_task[name] if confirmations.get(case) not in waiting]
         reader = _Reader(view, TASKS[name], answers=answers, undefined=values.undefined)
-        task_scores[name] = _task_scores(reader, cases, confirmations, how=task)
+        task_scores[name] = _task_scores(reader, cases, confirmations, benchmark=task)
     return task_scores
 
 
-def _about(about: Mapping[str, str | int], case: str) -> dict[str, str]:
-    texts = {name: about.get(name) for name in ("task", "truth", "confirms")}
+def _texts(fields: Mapping[str, str | int], case: str) -> dict[str, str]:
+    texts = {name: fields.get(name) for name in ("task", "truth", "confirms")}
     if not all(isinstance(value, str) for value in texts.values()) or texts["task"] not in TASKS:
         raise RecordError(
             f"the record does not say of which task {case:.60} is",
@@ -282,7 +282,7 @@ class _Reader:
         return truth_of(self.task.answer, str(self.view.grid.about[case]["truth"]))
 
     def prediction(self, case: str) -> Any:
-        """What became of a case that was asked."""
+        """The prediction of a case."""
         answer = self.answers.get(case)
         if answer is None:
             return NO_ANSWER
@@ -295,17 +295,17 @@ class _Reader:
 
 
 def _task_scores(
-    reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, how: AviBenchTask
+    reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, benchmark: AviBenchTask
 ) -> TaskScores:
     task, grid = reader.task, reader.view.grid
-    modes: tuple[Unparsed, Unparsed] = ("wrong", "skip") if how.unparsed == "wrong" else ("skip", "wrong")
+    modes: tuple[Unparsed, Unparsed] = ("wrong", "skip") if benchmark.unparsed == "wrong" else ("skip", "wrong")
     predictions, truths = [reader.prediction(case) for case in cases], [reader.truth(case) for case in cases]
     unconfirmed = None
     if task.confirmed:
         pairs, true = [], []
         for case, prediction, truth in zip(cases, predictions, truths, strict=True):
             other, gone = confirmations.get(case), bool(grid.about[case].get("unconfirmed"))
-            absent = NO_ANSWER if gone else Undefined("")  # failed, not a guess excused
+            absent = NO_ANSWER if gone else Undefined("")  # a failed request stays failed
             pairs.append((prediction, absent if other is None else reader.prediction(other)))
             true.append((truth, ("" if gone else None) if other is None else reader.truth(other)))
         outcomes = [double_confirmation(pairs, true, unparsed=mode) for mode in modes]
@@ -314,7 +314,7 @@ def _task_scores(
         boxes = next((text for case in cases if (text := reader.answers.get(case, {}).get("boxes"))), "xyxy share")
         captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
         caption = " and ".join(captions) or "fense"
-        score = task_score(task.metric, variant=how.variant, boxes=str(boxes), caption=caption)
+        score = task_score(task.metric, variant=benchmark.variant, boxes=str(boxes), caption=caption)
         main, other_way = (score(predictions, truths, unparsed=mode) for mode in modes)
     clips = tuple(grid.cases[case] for case in cases)
     return TaskScores(main=main, other=other_way, unconfirmed=unconfirmed, cases=tuple(cases), clips=clips)
@@ -323,9 +323,9 @@ def _task_scores(
 # --- numbers ---
 
 
-def _numbers(view: GridColumns, found: AviResults) -> Iterator[AviNumber]:
-    for (model, condition), scores in found.scores.items():
-        intervals = found.intervals[model, condition]
+def _numbers(view: GridColumns, results: AviResults) -> Iterator[AviNumber]:
+    for (model, condition), scores in results.scores.items():
+        intervals = results.intervals[model, condition]
         for name in (*scores, *NAMES):
             outcome = intervals.get(name, Undefined("a task that it needs has no score"))
             yield _number(view, "level", (model, condition), name=name, outcome=outcome, scores=scores)
@@ -337,11 +337,11 @@ def _numbers(view: GridColumns, found: AviResults) -> Iterator[AviNumber]:
             mode = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
             metric = f"{name} unparsed={mode}"
             yield _number(view, "level", (model, condition), name=metric, outcome=_percent(one.other), scores=scores)
-    for pair, rows in found.differences.items():
-        scores = found.scores[pair[0], CLEAN]
+    for pair, rows in results.differences.items():
+        scores = results.scores[pair[0], CLEAN]
         yield from _differences(view, rows, scores, measure="difference", model=" - ".join(pair), condition=CLEAN)
-    for (model, condition), rows in found.costs.items():
-        scores = found.scores[model, CLEAN]
+    for (model, condition), rows in results.costs.items():
+        scores = results.scores[model, CLEAN]
         yield from _differences(view, rows, scores, measure="cost", model=model, condition=condition)
 
 
@@ -373,7 +373,7 @@ def _number(
 
 
 def _signature(view: GridColumns, task: TaskScores | None) -> dict[str, Any]:
-    """How the samples of a task were scored; of a stage or level, what all have in common."""
+    """The signature of a task's scores; for a stage or level, what all its tasks have in common."""
     benchmark: AviBenchTask = view.grid.task  # type: ignore[assignment]
     base = {"benchmark": "AVI-Bench", "variant": benchmark.variant, "unparsed": benchmark.unparsed}
     score = None if task is None else task.main
@@ -416,11 +416,11 @@ def _differences(
 
 
 def tasks_there(found: AviResults) -> list[str]:
-    """The tasks that any model was asked, in the paper's order."""
+    """The tasks in the record, in the paper's order."""
     present = {name for scores in found.scores.values() for name in scores}
     return [name for name in TASKS if name in present]
 
 
 def clean_models(found: AviResults) -> list[str]:
-    """The models that were asked as it is, in the order of the run."""
+    """The models with clean results, in the order of the run."""
     return [model for model, condition in found.scores if condition == CLEAN]

@@ -1,9 +1,9 @@
 """``auscult run avi``: ask omni models, read and score their replies, write tables, levels and a page.
 
 The files are those of ``core.runner`` and ``core.page``; ``predictions.jsonl`` has replies, ``cases.jsonl`` the whole
-text of each question. With ``--data scenes`` the samples are made into ``scenes/``. The same command again asks only
-what has no reply; a model or a sense that is taken away is added to what is there, and how replies are scored may be
-changed without asking again.
+text of each question. With ``--data scenes`` the samples are made into ``scenes/``. The same command again sends only
+requests without a reply; models and missing senses can be added, and how replies are scored can be changed without new
+requests.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from auscult.suites.options import refuse_unknown
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
-"""Arguments that say how stored replies are scored."""
+"""Arguments of the scoring of stored replies."""
 _GROWING: Final = frozenset({"without", "tasks", "count"}) | _SCORED | ENDPOINT
 """Arguments that may change between commands."""
 
@@ -72,7 +72,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
             case_list,
             nothing="there is no sample to ask about",
             expected="samples of the tasks that were asked for",
-            prepare=partial(_prepared, seed=options.seed, left=left),
+            prepare=partial(_prepared, seed=options.seed, ablated=left),
             scorer=partial(Scorer, scored),
             send=ask,
         )
@@ -86,7 +86,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
 
 
 def _conditions(options: AviOptions) -> list[Condition]:
-    """As it is, and without each sense that is to be taken away."""
+    """Clean, and without each sense to remove."""
     refuse_unknown(options.without, WITHOUT, "sense")
     refuse_unknown(options.tasks, TASKS, "task")
     convention_of(options.boxes)
@@ -95,7 +95,7 @@ def _conditions(options: AviOptions) -> list[Condition]:
 
 
 def _check_folders(options: AviOptions) -> None:
-    """Refuse a network of captions that is not there, and the fluency model alone."""
+    """Refuse a missing folder of a caption network, and the fluency model alone."""
     folders = {"--sentence-model": options.sentence_model, "--fluency-model": options.fluency_model}
     given = {name: folder for name, folder in folders.items() if folder is not None}
     for name, folder in given.items():
@@ -132,14 +132,14 @@ def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progre
     return case_list
 
 
-def _prepared(case: AviCase, condition: Condition, *, seed: int, left: AblatedVideos) -> Prepared:
+def _prepared(case: AviCase, condition: Condition, *, seed: int, ablated: AblatedVideos) -> Prepared:
     video = case.sample.video
-    stays = None if video is None else left.get((video, condition.name))
+    stays = None if video is None else ablated.get((video, condition.name))
     return Prepared(case=case, condition=condition, seed=seed, left=stays)
 
 
 def _keep_scoring(run: RunFolder, manifest: Mapping[str, Any]) -> None:
-    """Note how this command scores in the manifest of a folder that is gone on with."""
+    """Write this command's scoring arguments into the manifest of a resumed folder."""
     earlier, now = run.manifest.get("arguments"), manifest["arguments"]
     if isinstance(earlier, dict):
         for part in ("given", "defaulted"):

@@ -1,7 +1,7 @@
-"""Stored replies to answers, in worker processes, and answers to the scores of tasks.
+"""Parses and scores stored replies in worker processes.
 
-A reply is read once; its row in ``scores.jsonl`` has the score of the sample alone, and the answer with the path it was
-found on. The scores of tasks, which are no means over samples, are made of the answers.
+A reply is read once; its row in ``scores.jsonl`` has the score of the sample alone, and the answer with the path of the
+parser. The scores of tasks, which are not means over samples, are computed from the answers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from auscult.suites.core.runner import ToScore
 
 SCORE: Final = "score"
 UNREAD: Final = "unread"
-"""The path of a reply in which no answer was found."""
+"""The path of a reply without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class ScoreHow:
     """How replies are scored; goes to worker processes."""
 
     variant: str = "paper"
-    boxes: Mapping[str, str]  # model to how it gives boxes
+    boxes: Mapping[str, str]  # model to its format of boxes
     sentence_model: Path | None = None
     fluency_model: Path | None = None
-    formatter: str = ""  # what reformats replies, by name and revision; empty for nothing
-    reformatted: Path | None = None  # what it wrote
+    formatter: str = ""  # name and revision of the formatter; empty for none
+    reformatted: Path | None = None  # its replies
 
     def identity(self, metric: TaskMetric) -> str:
         """What a task's scores depend on besides replies and truths."""
@@ -50,26 +50,26 @@ class ScoreHow:
 
 
 def frames_of(case: AviCase) -> int:
-    """How many frames an answer is about; 0 where it is about none."""
+    """The count of frames in an answer; 0 for answers without frames."""
     return len(getattr(case.sample.truth, "boxes", ())) if case.task.answer == "frame boxes" else 0
 
 
 class Scorer:
     """Reads and scores replies in one process."""
 
-    def __init__(self, how: ScoreHow) -> None:
-        self._how = how
-        self._networks = cache(partial(_networks, how))
+    def __init__(self, settings: ScoreHow) -> None:
+        self._settings = settings
+        self._networks = cache(partial(_networks, settings))
         self._score = cache(
-            lambda metric, boxes, lists: task_score(metric, variant=how.variant, boxes=boxes, lists=lists)
+            lambda metric, boxes, lists: task_score(metric, variant=settings.variant, boxes=boxes, lists=lists)
         )
-        self._formatters = None if how.reformatted is None else reformatted(how.reformatted)
+        self._formatters = None if settings.reformatted is None else reformatted(settings.reformatted)
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
         """The row of one reply."""
         row, case = given.row, given.prepared.case
         read = self._read(row, case)
-        boxes = self._how.boxes.get(str(row["model"]), BOXES)
+        boxes = self._settings.boxes.get(str(row["model"]), BOXES)
         answer: dict[str, Any] = {"path": read.path, "value": to_json(read.answer)} if isinstance(read, Read) else {
             "path": UNREAD, "reason": read.reason, **({"skip": True} if read.detail.get("skip") else {}),
         }  # fmt: skip
@@ -89,37 +89,37 @@ class Scorer:
             case.task.answer,
             words=case.sample.words,
             frames=frames_of(case),
-            variant=variant_of("reply", self._how.variant),
+            variant=variant_of("reply", self._settings.variant),
             formatter=formatter,
         )
 
     def _outcome(self, read: Read | Undefined, case: AviCase, boxes: str) -> AnswerScore | Undefined:
-        """The score of the sample alone; a reply without an answer has what nothing would have."""
+        """The score of the sample alone; a reply without an answer scores as an empty one."""
         task, answer = case.task, read.answer if isinstance(read, Read) else Undefined(read.reason)
-        truth = truth_of(task.answer, truth_text(case.sample.truth))  # as a record has it, so that both score alike
+        truth = truth_of(task.answer, truth_text(case.sample.truth))  # as in a record, so that both have the same score
         if task.metric == "fense":
             return self._caption(answer, case, truth)
         score = self._score(task.metric, boxes, task.answer == "option list")
         return score([answer], [truth], unparsed="wrong")
 
     def _caption(self, answer: Any, case: AviCase, truth: Sequence[str]) -> AnswerScore | Undefined:
-        """FENSE; on own data, without a fluency model the vectors alone, and METEOR without any network."""
+        """FENSE; on own data SBERT alone without a fluency model, METEOR without any network."""
         sentences, fluency = self._networks()
         score: Callable[..., AnswerScore | Undefined] = meteor
         if sentences is not None and fluency is not None:
-            variant = variant_of("fense", self._how.variant)
+            variant = variant_of("fense", self._settings.variant)
             score = partial(fense, sentences=sentences, fluency=fluency, variant=variant)
         elif case.released:
             return Undefined(NO_SENTENCES)
         elif sentences is not None:
-            score = partial(sbert, sentences=sentences, variant=variant_of("sbert", self._how.variant))
+            score = partial(sbert, sentences=sentences, variant=variant_of("sbert", self._settings.variant))
         return score([answer], [truth], unparsed="wrong")
 
 
 def _networks(how: ScoreHow) -> tuple[SentenceEncoder | None, FluencyModel | None]:
-    """The sentence encoder and the fluency model; None for one that is not given."""
+    """The sentence encoder and the fluency model, None if not given."""
     if how.sentence_model is None:
         return None, None
-    from auscult.nets.hf_sentences import load_fluency, load_sentences  # torch, where it is asked for
+    from auscult.nets.hf_sentences import load_fluency, load_sentences  # imports torch
 
     return load_sentences(how.sentence_model), None if how.fluency_model is None else load_fluency(how.fluency_model)

@@ -1,4 +1,4 @@
-"""What stays of a video where a sense is taken away: its pictures without sound, or its sound."""
+"""Videos without one sense: pictures without sound, or sound alone."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _FOLDER: Final = "ablated"
 _STAGE: Final = "frames"
 
 AblatedVideos: TypeAlias = Mapping[tuple[Path, str], Path]
-"""By video and condition, the file of what stays."""
+"""The remaining medium by video and condition."""
 
 
 def ablated_videos(
     run: RunFolder, cases: Sequence[AviCase], conditions: Sequence[Condition], *, progress: Progress
 ) -> tuple[AblatedVideos, list[dict[str, object]]]:
-    """Write what stays of each video into the record, once; with the errors of videos of which nothing can stay."""
+    """Write each video without a sense into the record, once; returns files and errors."""
     pairs: dict[tuple[Path, str], None] = {}
     for case in cases:
         video = case.sample.video
@@ -55,8 +55,8 @@ def ablated_videos(
     return ablated, errors
 
 
-def _ablated(run: RunFolder, wanted: tuple[Path, str]) -> Path:
-    video, condition = wanted
+def _ablated(run: RunFolder, request: tuple[Path, str]) -> Path:
+    video, condition = request
     silent = condition == WITHOUT["sound"].name
     name = f"{_FOLDER}/{digest_file(video)}.{'mp4' if silent else 'wav'}"
     if not (run.path / name).is_file():

@@ -1,4 +1,4 @@
-"""Numbers to tables and charts: stages and levels, tasks, both ways to count, confirmations, senses, people, ranks."""
+"""Tables and charts: stages and levels, tasks, both ways to count, confirmations, senses, people, ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DROPPED: Final[Mapping[str, str]] = {
     "AVL": "sound", "AVC": "sound", "AVH": "sound", "VAH": "picture", "AVQA": "sound", "AVLG": "sound",
     "AVSQA": "sound",
 }  # fmt: skip
-"""The paper's unimodal ablation: which sense is taken from which task (Table 7)."""
+"""The unimodal ablation of Table 7: the sense removed from each task."""
 _PARTS: Final[tuple[PagePart, ...]] = (
     ("general", "Stages and levels", "", ("general_levels",), ("ladder",)),
     ("tasks", "Tasks", "", ("general_tasks", "confirmed", "unparsed"), ("ranks",)),
@@ -68,14 +68,14 @@ def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
     )
 
 
-def _by(found: AviResults, measure: str) -> dict[tuple[str, str, str], AviNumber]:
+def _by(results: AviResults, measure: str) -> dict[tuple[str, str, str], AviNumber]:
     return {
-        (number.model, number.group, number.metric): number for number in found.numbers if number.measure == measure
+        (number.model, number.group, number.metric): number for number in results.numbers if number.measure == measure
     }
 
 
-def _has_score(found: AviResults, model: str) -> bool:
-    return any(isinstance(score.main, AnswerScore) for score in found.scores[model, CLEAN].values())
+def _has_score(results: AviResults, model: str) -> bool:
+    return any(isinstance(score.main, AnswerScore) for score in results.scores[model, CLEAN].values())
 
 
 def origin_note(view: GridColumns) -> str:
@@ -85,7 +85,7 @@ def origin_note(view: GridColumns) -> str:
 
 
 def caption_note(view: GridColumns) -> str:
-    """What AVC is scored by, where that is not FENSE; empty where it is."""
+    """The score of AVC if it is not FENSE; else empty."""
     metrics = {
         str(answer["metric"]) for rows in view.grid.answers.values() for answer in rows.values() if "metric" in answer
     }
@@ -98,11 +98,11 @@ def caption_note(view: GridColumns) -> str:
     )
 
 
-def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
+def _levels(view: GridColumns, results: AviResults, level: Numbers) -> Table:
     names = (*STAGES, *LEVELS)
     rows = [
         (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
-        for model in clean_models(found)
+        for model in clean_models(results)
     ]
     task: AviBenchTask = view.grid.task  # type: ignore[assignment]
     mean = "the three familiar stages" if task.reading == "table" else "the eleven familiar tasks"
@@ -115,11 +115,11 @@ def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     )
 
 
-def _tasks(view: GridColumns, found: AviResults, level: Numbers) -> Table:
-    models, rows = clean_models(found), []
-    for name in tasks_there(found):
-        samples = max(task_score.asked for model in models if (task_score := found.scores[model, CLEAN].get(name)))
-        cells = [_cell(found, level.get((model, CLEAN, name)), model=model, name=name) for model in models]
+def _tasks(view: GridColumns, results: AviResults, level: Numbers) -> Table:
+    models, rows = clean_models(results), []
+    for name in tasks_there(results):
+        samples = max(task_score.asked for model in models if (task_score := results.scores[model, CLEAN].get(name)))
+        cells = [_cell(results, level.get((model, CLEAN, name)), model=model, name=name) for model in models]
         rows.append((TASKS[name].stage, name, f"{samples:,}", *cells))
     return Table(
         title="Tasks",
@@ -131,17 +131,17 @@ def _tasks(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     )
 
 
-def _cell(found: AviResults, number: Number | None, *, model: str, name: str) -> str:
-    scores = found.scores[model, CLEAN].get(name)
+def _cell(results: AviResults, number: Number | None, *, model: str, name: str) -> str:
+    scores = results.scores[model, CLEAN].get(name)
     text = number_text(number, interval=True)
     return f"{text} ({scores.failed:,} failed)" if scores is not None and scores.failed else text
 
 
-def _confirmed(found: AviResults, level: Numbers) -> Table:
+def _confirmed(results: AviResults, level: Numbers) -> Table:
     """The form of Table 8."""
-    names = [name for name in tasks_there(found) if TASKS[name].confirmed]
+    names = [name for name in tasks_there(results) if TASKS[name].confirmed]
     rows = []
-    for model in clean_models(found):
+    for model in clean_models(results):
         pairs = [[level.get((model, CLEAN, key)) for key in (name, f"{name} unconfirmed")] for name in names]
         means = [_mean([pair[side] for pair in pairs]) for side in (0, 1)]
         cells = [number_text(number) for pair in pairs for number in pair]
@@ -161,11 +161,11 @@ def _mean(numbers: Sequence[Number | None]) -> str:
     return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
 
 
-def _unparsed(view: GridColumns, found: AviResults, level: Numbers) -> Table:
-    """What became of the samples, and both ways to count a reply without an answer."""
+def _unparsed(view: GridColumns, results: AviResults, level: Numbers) -> Table:
+    """The outcomes of the samples, and both ways to count a reply without an answer."""
     task: AviBenchTask = view.grid.task  # type: ignore[assignment]
     other, rows = "skip" if task.unparsed == "wrong" else "wrong", []
-    for (model, condition), scores in found.scores.items():
+    for (model, condition), scores in results.scores.items():
         for name, score in scores.items():
             answered = score.asked - score.failed
             share = "–" if not answered else percent(score.unparsed / answered)
@@ -185,11 +185,11 @@ def _unparsed(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     )
 
 
-def _without(found: AviResults, level: Numbers) -> Table | None:
+def _without(results: AviResults, level: Numbers) -> Table | None:
     """Each task without a sense, paired."""
-    cost = _by(found, "cost")
+    cost = _by(results, "cost")
     stars, rows = significant(list(cost.values())), []
-    for (model, condition), scores in found.scores.items():
+    for (model, condition), scores in results.scores.items():
         if condition == CLEAN:
             continue
         for name in scores:
@@ -213,12 +213,12 @@ def _without(found: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _table_7(view: GridColumns, found: AviResults, level: Numbers) -> Table | None:
-    """The paper's unimodal ablation: one sense taken from each task."""
+def _table_7(view: GridColumns, results: AviResults, level: Numbers) -> Table | None:
+    """The unimodal ablation in the form of Table 7."""
     conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
     rows = []
-    for model in clean_models(found):
-        present = [name for name, condition in conditions.items() if name in found.scores.get((model, condition), {})]
+    for model in clean_models(results):
+        present = [name for name, condition in conditions.items() if name in results.scores.get((model, condition), {})]
         if present:
             cells = [
                 number_text(level.get((model, condition, name)))
@@ -236,8 +236,8 @@ def _table_7(view: GridColumns, found: AviResults, level: Numbers) -> Table | No
     )
 
 
-def _differences(found: AviResults) -> Table | None:
-    numbers = _by(found, "difference")
+def _differences(results: AviResults) -> Table | None:
+    numbers = _by(results, "difference")
     if not numbers:
         return None
     stars, names = significant(list(numbers.values())), (*STAGES, *LEVELS)
@@ -263,9 +263,9 @@ def _starred(count: int) -> str:
     )
 
 
-def _humans(found: AviResults, level: Numbers) -> Table | None:
-    """People beside models, in the form of Table 4."""
-    models = [name for name in clean_models(found) if not name.startswith("reference.")]
+def _humans(results: AviResults, level: Numbers) -> Table | None:
+    """People and models, in the form of Table 4."""
+    models = [name for name in clean_models(results) if not name.startswith("reference.")]
     if not any(name.startswith(_HUMAN) for name in models):
         return None
     ordered = sorted(models, key=lambda name: name.startswith(_HUMAN))
@@ -277,7 +277,7 @@ def _humans(found: AviResults, level: Numbers) -> Table | None:
         )
         for stage in STAGES
         for task in of_stage(stage)
-        if task.name in tasks_there(found)
+        if task.name in tasks_there(results)
     ]
     return Table(
         title="People and models, in the form of Table 4",
@@ -287,13 +287,13 @@ def _humans(found: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _lead(view: GridColumns, found: AviResults, level: Numbers) -> str:
-    """What came out, in one paragraph."""
+def _lead(view: GridColumns, results: AviResults, level: Numbers) -> str:
+    """The results in one paragraph."""
     grid = view.grid
-    tested = [name for name in clean_models(found) if not grid.task.is_baseline(name)]
+    tested = [name for name in clean_models(results) if not grid.task.is_baseline(name)]
     questions = sum(not about.get("confirms") for about in grid.about.values())
-    baselines = counted(len(clean_models(found)) - len(tested), "reference answerer")
-    asked_of = f"{counted(questions, 'question')} of {counted(len(tasks_there(found)), 'task')}"
+    baselines = counted(len(clean_models(results)) - len(tested), "reference answerer")
+    asked_of = f"{counted(questions, 'question')} of {counted(len(tasks_there(results)), 'task')}"
     sentences = [
         f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked {asked_of}, beside {baselines}."
     ]
@@ -329,7 +329,7 @@ _SHORT = {
 
 
 def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Number]) -> Figure | None:
-    """The four levels of each model, one below the other; None where no model has level 1."""
+    """The four levels of each model; None if no model has level 1."""
     present = [name for name in models if (number := level.get((name, CLEAN, "level_1"))) and number.value is not None]
     if not present or len(present) > MAX_MODELS:
         return None
@@ -349,7 +349,7 @@ def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Num
 def rank_map(
     models: Sequence[str], names: Sequence[str], level: Mapping[tuple[str, str, str], Number]
 ) -> Figure | None:
-    """Each model's rank in tasks and levels, 1 the highest; None where fewer than two can be ranked."""
+    """Each model's rank in tasks and levels, 1 is highest; None if fewer than two can be ranked."""
     if not 1 < len(models) <= MAX_ROWS:
         return None
     columns = []

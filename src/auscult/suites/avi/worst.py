@@ -1,6 +1,6 @@
-"""Samples with their media: the worst answer to each task, and those that tell models apart.
+"""Samples with their media: the worst answer to each task, and samples on which models differ most.
 
-A picture is made of what was shown: the pictures, four frames of the video, or the spectrogram of the sound; the first
+A picture shows the sample: the pictures, four frames of the video, or the spectrogram of the sound; the first
 sound can be heard on the page. Both are bounded, so that a page stays small.
 """
 
@@ -24,20 +24,20 @@ from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 
 MOST_TELLING: Final = 8
 _MOST_CHARACTERS: Final = 240
-_FAR: Final = 0.3  # scores of two models that differ less do not tell them apart
+_FAR: Final = 0.3  # least difference of two models' scores
 _FOLDER: Final = "figures/samples"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """A sample as it stands on the page."""
+class _Drawing:
+    """The media of a sample on the page."""
 
     jpeg: bytes
     wav: bytes
 
 
 def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> list[Section]:
-    """Of the first model the worst sample of each task; of several the samples whose scores differ most."""
+    """The worst sample of each task for the first model; with several, samples whose scores differ most."""
     grid = done.grid
     models = [name for name in grid.models if grid.known(name, CLEAN) and not grid.task.is_baseline(name)]
     if not models:
@@ -50,7 +50,7 @@ def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> l
         lead = "Where the scores of the models differ most, one sample a clip."
         parts.append(("telling", "Samples that tell models apart", lead, _telling(grid, models, cases)))
     by_id = {case.id: case for *_, chosen in parts for case in chosen}
-    drawings, replies = _drawn(runner, by_id), _replies(runner, done, wanted=by_id, models=models)
+    drawings, replies = _drawn(runner, by_id), _replies(runner, done, cases=by_id, models=models)
     sections = []
     for name, title, lead, chosen in parts:
         available = [case for case in chosen if case.id in drawings]
@@ -66,7 +66,7 @@ def _worst(grid: Grid, model: str, cases: Mapping[str, AviCase]) -> list[AviCase
     values = grid.cell(model, CLEAN, SCORE).values
     worst: dict[str, AviCase] = {}
     for case in sorted(
-        (case for case in cases.values() if case.id in values), key=lambda one: (values[one.id], one.id)
+        (case for case in cases.values() if case.id in values), key=lambda entry: (values[entry.id], entry.id)
     ):
         if values[case.id] < 1:
             worst.setdefault(case.task.name, case)
@@ -88,17 +88,17 @@ def _telling(grid: Grid, models: Sequence[str], cases: Mapping[str, AviCase]) ->
 
 
 def _replies(
-    runner: SuiteRunner[AviCase, Prepared], done: Finished, *, models: Sequence[str], wanted: Mapping[str, AviCase]
+    runner: SuiteRunner[AviCase, Prepared], finished: Finished, *, models: Sequence[str], cases: Mapping[str, AviCase]
 ) -> dict[str, dict[str, str]]:
-    """What each model replied to the samples, by sample."""
-    keys = {(model, CLEAN, case) for model in models for case in wanted}
+    """The reply of each model, by sample."""
+    keys = {(model, CLEAN, case) for model in models for case in cases}
     replies: dict[str, dict[str, str]] = {}
-    for (model, _, case), row in stored_rows(runner.run.path, done.requests, keys).items():
+    for (model, _, case), row in stored_rows(runner.run.path, finished.requests, keys).items():
         replies.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
     return replies
 
 
-def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: Grid) -> Example:
+def _example(case: AviCase, drawing: _Drawing, *, replies: Mapping[str, str], grid: Grid) -> Example:
     truth = shortened(str(case.about["truth"]), _MOST_CHARACTERS)
     facts = []
     for model, reply in replies.items():
@@ -107,22 +107,22 @@ def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: 
     file = f"{_FOLDER}/{case.digest[:16]}"
     return Example(
         title=f"{case.task.name} {case.sample.subtask}".strip(),
-        jpeg=shown.jpeg,
+        jpeg=drawing.jpeg,
         text=shortened(case.sample.text, _MOST_CHARACTERS),
         id=case.id,
         facts=(("truth", truth), *facts),
         shows="what the sample shows or, of sounds alone, their spectrogram",
         broad=True,
         file=f"{file}.jpg",
-        sounds=(ExampleSound(data=shown.wav, file=f"{file}.wav"),) if shown.wav else (),
+        sounds=(ExampleSound(data=drawing.wav, file=f"{file}.wav"),) if drawing.wav else (),
     )
 
 
-def _drawn(runner: SuiteRunner[AviCase, Prepared], wanted: Mapping[str, AviCase]) -> dict[str, _Shown]:
+def _drawn(runner: SuiteRunner[AviCase, Prepared], cases: Mapping[str, AviCase]) -> dict[str, _Drawing]:
     """Draw samples into the record."""
-    drawings = runner.drawn(_Drawer, wanted, most_workers=1)
+    drawings = runner.drawn(_Drawer, cases, most_workers=1)
     for name, drawing in drawings.items():
-        file = f"{_FOLDER}/{wanted[name].digest[:16]}"
+        file = f"{_FOLDER}/{cases[name].digest[:16]}"
         runner.run.write_bytes(f"{file}.jpg", drawing.jpeg, durable=False)
         if drawing.wav:
             runner.run.write_bytes(f"{file}.wav", drawing.wav, durable=False)
@@ -132,11 +132,11 @@ def _drawn(runner: SuiteRunner[AviCase, Prepared], wanted: Mapping[str, AviCase]
 class _Drawer:
     """Opens media in one process."""
 
-    def __call__(self, case: AviCase) -> _Shown:
-        """Its picture and the first of its sounds."""
+    def __call__(self, case: AviCase) -> _Drawing:
+        """The picture and the first sound of a sample."""
         sample = case.sample
         sound = short_sound(sample.sounds[0]) if sample.sounds else None
-        return _Shown(
+        return _Drawing(
             jpeg=encode_jpeg(sheet(sample.images, sample.video, sound), quality=80),
             wav=b"" if sound is None else encode_wav(sound.samples, sound.rate_hz),
         )

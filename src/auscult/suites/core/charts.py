@@ -29,7 +29,7 @@ _HALF: Final = (
 def charts_of(
     index: Index, *, correlations: Mapping[str, Correlation], ranks: Sequence[Ranks], splits: Sequence[str]
 ) -> list[Figure]:
-    """Every chart that the numbers allow."""
+    """All charts for which there are numbers."""
     if len(index.models()) > MAX_MODELS:
         return []
     charts = [*_curves(index), *_kinds(index), *_dynamics(index), *_correlations(correlations), *_ranks(ranks)]
@@ -39,7 +39,7 @@ def charts_of(
 
 
 def _curves(index: Index) -> Iterator[Figure]:
-    """Score over strength, for the mixes; the kinds alone have their bars."""
+    """Score over strength for the mixes; single kinds are bars elsewhere."""
     for mix in index.mixes():
         lines = [line for line in (_line(index, model, mix) for model in index.models()) if len(line.at) > 1]
         if lines:
@@ -69,7 +69,7 @@ def _line(index: Index, model: str, group: GridCell) -> StrengthLine:
 
 
 def _break(number: Number) -> ChartEstimate | None:
-    """The breaking point, or the strength above which it lies; None where it is undefined."""
+    """The breaking point, or the strength it is above; None if undefined."""
     if number.value is None and number.beyond is None:
         return None
     return ChartEstimate(value=number.value, low=number.low, high=number.high, beyond=number.beyond)
@@ -118,7 +118,7 @@ def _origin(group: str) -> str:
 def _dynamics(index: Index) -> Iterator[Figure]:
     """Fig. 10."""
     gaps = index.gaps()
-    alone = len({gap.model for gap, _, _ in gaps}) == 1  # its name stands once, in the caption
+    alone = len({gap.model for gap, _, _ in gaps}) == 1  # then its name is in the caption alone
     pairs = []
     for gap, static, moving in gaps:
         name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.grid_cell)
@@ -160,10 +160,10 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
         )
 
 
-def _pairs_of(found: Correlation) -> list[int]:
-    """How many cases pairs of kinds have in common, each number once."""
-    size = len(found.kinds)
-    return sorted({int(found.pairs[row, column]) for row in range(size) for column in range(row)})
+def _pairs_of(correlation: Correlation) -> list[int]:
+    """The distinct counts of cases that pairs of kinds share."""
+    size = len(correlation.kinds)
+    return sorted({int(correlation.pairs[row, column]) for row in range(size) for column in range(row)})
 
 
 def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""A command of a suite of models, from the data to the page; a suite says what is special about it."""
+"""A command of a suite of models, from the data to the page."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
 
 @dataclass(slots=True, kw_only=True)
 class SuiteCommand(Generic[CaseKind]):
-    """A command in progress: it is ``opened``, then come ``runner``, ``ask`` and ``write``.
+    """A command in progress: call ``opened``, then ``runner``, ``ask`` and ``write``.
 
-    Errors of the data come before the folder is made, but for scenes, which are made inside it.
+    Errors of the data are raised before the folder is made, except for scenes, which are made inside it.
     """
 
     options: ModelOptions
     task: Task
-    models: Sequence[ModelSpec]  # once the folder is open, with unique names
-    floor: Sequence[ModelSpec]  # asked about clean input, where they are not among the models
+    models: Sequence[ModelSpec]  # with unique names after the folder is opened
+    floor: Sequence[ModelSpec]  # baselines, asked about clean input
     conditions: Sequence[Condition] = (NOTHING,)
     growing: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
-    decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than the given one
+    decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than given
     data: Callable[[], Any]  # lists the data, which may have ``notes``
-    unlisted: Callable[[Any], Sequence[ListError]] = attrgetter("errors")  # what could not be listed
+    unlisted: Callable[[Any], Sequence[ListError]] = attrgetter("errors")  # errors of the listing
     progress: Progress
     log: RequestLog = field(default_factory=RequestLog)  # of earlier commands
     listing: Any = None
@@ -85,7 +85,7 @@ class SuiteCommand(Generic[CaseKind]):
     def runner(
         self, run: RunFolder, found: CaseList[CaseKind], *, nothing: str, expected: str = "", **how: Any
     ) -> SuiteRunner[Any, Any]:
-        """The engine with the cases on record; ``how`` they are asked and scored, ``nothing`` said where none is."""
+        """The engine with the recorded cases; ``how`` to ask and score, ``nothing`` is the message without cases."""
         self.found = found
         unlisted = self.unlisted(self.listing)
         errors = [*(error_to_json(name, error) for name, error in unlisted), *unmade_rows(found.errors)]
@@ -113,7 +113,7 @@ class SuiteCommand(Generic[CaseKind]):
     def ask(
         self, runner: SuiteRunner[Any, Any], *, looked_up: Callable[[CaseKind, Condition], Request] | None = None
     ) -> Finished:
-        """Ask and score; ``looked_up`` says what is asked of folders of predictions, whose stray files are named."""
+        """Ask and score; ``looked_up`` gives the files expected in a folder of predictions, to report stray ones."""
         log = runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
         for model in self.models:
             under = conditions_for(model, self.conditions, self.log)
@@ -130,7 +130,7 @@ class SuiteCommand(Generic[CaseKind]):
         first: Sequence[Section] = (),
         pictures: Sequence[Section] = (),
     ) -> SuiteRun:
-        """Write what follows from the scores; ``first`` and ``pictures`` as of ``write_results``."""
+        """Write the results; ``first`` and ``pictures`` as for ``write_results``."""
         problems = (*self.unlisted(self.listing), *self.found.errors)
         return write_results(
             runner,
@@ -144,11 +144,11 @@ class SuiteCommand(Generic[CaseKind]):
 
 
 def _row(case: Any) -> dict[str, Any]:
-    """The line of a case in ``cases.jsonl``; ``shown`` of it is for people."""
+    """The line of a case in ``cases.jsonl``; its ``shown`` is for people."""
     row = {"id": case.id, "clip": case.clip, "split": case.split, **case.shown}
     return {**row, "digest": case.digest, "truth": case.truth, **({"about": case.about} if case.about else {})}
 
 
-def _message(found: ListError) -> str:
-    _, error = found
+def _message(problem: ListError) -> str:
+    _, error = problem
     return error.error if error.path is None else f"{error.error}: {error.path}"

@@ -1,7 +1,7 @@
-"""``auscult compare`` of records of a suite of models: side by side, and over several data sets, from records alone.
+"""``auscult compare`` of records of a suite of models: side by side, and over several data sets.
 
-Nothing is opened but the records' own files, and no model is asked. With an output folder, the files that ``finish``
-names are written there.
+Only the files of the records are read, and no model is asked. With an output folder, the files of ``finish`` are
+written there.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def notes_of(
     )
 
 
-def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordError]]) -> Iterator[str]:
-    for folder, error in broken:
+def _of_records(sets: Sequence[DataSet], errors: Sequence[tuple[Path, RecordError]]) -> Iterator[str]:
+    for folder, error in errors:
         location = "" if error.path is None else f" ({Path(error.path).name}{f':{error.line}' if error.line else ''})"
         yield f"{folder.name} is left out: {error.message}{location}."
     for record in _each(sets):
@@ -104,7 +104,7 @@ def _of_cases(sets: Sequence[DataSet]) -> Iterator[str]:
 
 
 def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
-    """Cases of one name but other content, and equal cases that are scored differently."""
+    """Notes on cases of one name with different content, and on equal cases scored differently."""
     for index, first in enumerate(sets):
         for second in sets[index + 1 :]:
             record, other = first.records[0], second.records[0]
@@ -117,7 +117,7 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
                 yield f"{first.name} and {second.name} have {len(same_name)} cases of one name but of other content."
 
 
-def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> Iterator[str]:
+def _of_scores(sets: Sequence[DataSet], results: Mapping[str, SuiteResults]) -> Iterator[str]:
     for data in sets:
         if data.differing:
             yield (
@@ -130,13 +130,13 @@ def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> It
             ):
                 yield f"{data.name}: {model} has not one score."
         if len(sets) < 2:
-            yield from unranked(found[data.name].ranks)
-        for name in found[data.name].uninformative:
+            yield from unranked(results[data.name].ranks)
+        for name in results[data.name].uninformative:
             yield f"{data.name}: {name} is not shown to beat every baseline: its curve says nothing."
 
 
 def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
-    """What is missing from the numbers over all data sets, and why."""
+    """Notes on what is missing from the numbers over all data sets."""
     if len(sets) < 2:
         return
     if overall.apart:
@@ -167,7 +167,7 @@ OVER_ALL: Final = "all models and data sets"
 
 
 def records_table(sets: Sequence[DataSet]) -> Table:
-    """What was compared: every record, and how much of it."""
+    """The records, and how much of each is compared."""
     rows = []
     for data in sets:
         for record in data.records:
@@ -196,7 +196,7 @@ def records_table(sets: Sequence[DataSet]) -> Table:
 
 
 def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
-    """The change of every model on every data set and over all; the clean scores where there is no mix."""
+    """The change of every model on every data set and over all; clean scores if there is no mix."""
     mixes = dict.fromkeys(mix for results in found.values() for mix in results.view.grid.groups() if is_mix(mix[0]))
     rows, task = [], next(iter(found.values())).view.grid.task
     shown: list[Number | None] = []
@@ -240,7 +240,7 @@ _EACH: Final = "Every number is a mean over the data sets, each of which counts 
 
 
 def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
-    """The ranking and the differences over all data sets, by file name; those that there are."""
+    """The ranking and the differences over all data sets, if any, by file name."""
     tables: dict[str, Table] = {}
     alone = f" No interval: {', '.join(found.lone)} has a single clip or photograph." if found.lone else ""
     ranking, differences = ranking_table(list(found.ranks)), difference_table(Index(found.numbers, task))
@@ -277,7 +277,7 @@ def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
 
 
 def joined_table(room: str, found: Correlation, over: str) -> Table:
-    """The Pearson matrix of a room over all data sets; ``over`` says which strengths a change is of."""
+    """The Pearson matrix of a room over all data sets; ``over`` names the strengths of a change."""
     table = correlation_table(room, found, over)
     return replace(table, title=f"{table.title}, all data sets", note=table.note.replace("all models", OVER_ALL, 1))
 
@@ -285,7 +285,7 @@ def joined_table(room: str, found: Correlation, over: str) -> Table:
 def metrics_of(
     found: Mapping[str, SuiteResults], means: Sequence[Number], overall: Overall
 ) -> dict[str, Mapping[str, Any]]:
-    """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
+    """The numbers of ``--json``: of each data set and over all, prefixed with its name; and means."""
     metrics: dict[str, Mapping[str, Any]] = {}
     sources = [
         (f"{name}/" if len(found) > 1 else "", results.numbers, results.ranks) for name, results in found.items()
@@ -320,7 +320,7 @@ def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mappin
 
 
 def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Of every two models: clean, the levels and the change by each mix."""
+    """Differences of every two models: clean, levels and change by each mix."""
     for number in numbers:
         if number.measure in {"difference", "apc_difference"} and not is_kind(number.group) and not number.split:
             part = "" if number.part == "all" else number.part
@@ -365,16 +365,16 @@ class SuiteComparison:
     """The results of a comparison."""
 
     sets: tuple[DataSet, ...]
-    summary: Summary  # the content of ``--json``: counts are requests on the cases and conditions that are compared
+    summary: Summary  # for ``--json``: counts are requests on the compared cases and conditions
     notes: tuple[str, ...]  # what is unfinished, left out, or not comparable
-    numbers: tuple[Number, ...]  # every number; of several data sets the name of the data goes before the model's
+    numbers: tuple[Number, ...]  # with several data sets, a model's name is prefixed with that of the data
     tables: Mapping[str, Table]  # by file name, the most important first
-    shown: tuple[Table, ...]  # those that fit a console
+    shown: tuple[Table, ...]  # for the console
     sections: tuple[Section, ...]  # the parts of the page
 
 
 def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparison:
-    """Compare the models of two or more records of one task; a damaged one is left out and named."""
+    """Compare the models of two or more records of one task; a damaged record is left out, with a note."""
     records, broken = _records(folders, suite)
     sets, dropped = data_sets(records)
     by_set = {data.name: results_of(data.view) for data in sets}
@@ -441,19 +441,19 @@ def _records(folders: Sequence[Path], suite: ModelSuite) -> tuple[list[SuiteReco
 
 def _joint(
     sets: Sequence[DataSet],
-    found: Mapping[str, SuiteResults],
+    results: Mapping[str, SuiteResults],
     correlations: Mapping[str, Correlation],
     *,
     means: Sequence[Number],
     overall: Overall,
 ) -> tuple[dict[str, Table], list[Figure]]:
-    """Results over data sets; of a single one only the means over its models, since its own tables have the rest."""
+    """Results over data sets; for a single one only means over models, since its own tables have the rest."""
     task = sets[0].grid.task
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
     mean_charts = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
     if len(sets) > 1:
-        tables["sets"] = sets_table(found, overall)
+        tables["sets"] = sets_table(results, overall)
         tables |= overall_tables(overall, task)
         ranks = charts_of(Index((), task), correlations={}, ranks=overall.ranks, splits=())
         over = ", over all data sets, each of which counts alike."
@@ -476,13 +476,13 @@ def _joint(
     return tables, charts
 
 
-def _renamed(name: str, found: SuiteResults) -> SuiteResults:
+def _renamed(name: str, results: SuiteResults) -> SuiteResults:
     """The results with the data set's name in the files and titles of tables and charts."""
     before = f"{safe_name(name)}__"
     return replace(
-        found,
-        tables={before + key: replace(table, title=f"{name}: {table.title}") for key, table in found.tables.items()},
-        charts=tuple(replace(chart, name=before + chart.name) for chart in found.charts),
+        results,
+        tables={before + key: replace(table, title=f"{name}: {table.title}") for key, table in results.tables.items()},
+        charts=tuple(replace(chart, name=before + chart.name) for chart in results.charts),
     )
 
 
@@ -491,7 +491,7 @@ def _of_set(name: str, number: Number) -> Number:
 
 
 def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[Table]:
-    """The joint tables, and differences and ranking of each data set; of a single one also the changes."""
+    """The joint tables, and differences and ranking of each data set; for a single one also the changes."""
     prefixes = ("differences", "ranking") if "sets" in joint else ("differences", "ranking", "general", "correlation")
     for name, table in tables.items():
         if name in joint or name == "records" or name.split("__")[-1].startswith(prefixes):
@@ -532,34 +532,34 @@ def write_comparison(
     return comparison
 
 
-def _manifest(folders: Sequence[Path], found: SuiteComparison) -> dict[str, object]:
-    records = [record for data in found.sets for record in data.records]
+def _manifest(folders: Sequence[Path], comparison: SuiteComparison) -> dict[str, object]:
+    records = [record for data in comparison.sets for record in data.records]
     return build_manifest(
-        f"compare {found.sets[0].grid.task.suite}",
+        f"compare {comparison.sets[0].grid.task.suite}",
         given={"records": [str(folder.resolve()) for folder in folders]},
         defaulted={},
-        seeds={"seed": found.sets[0].view.seed},
+        seeds={"seed": comparison.sets[0].view.seed},
         inputs={record.label: digest_file(record.path / SCORES) for record in records},
     )
 
 
-def _page(run: RunFolder, found: SuiteComparison) -> Page:
-    first = found.sets[0]
-    models = dict.fromkeys(model for data in found.sets for model in data.grid.models)
+def _page(run: RunFolder, comparison: SuiteComparison) -> Page:
+    first = comparison.sets[0]
+    models = dict.fromkeys(model for data in comparison.sets for model in data.grid.models)
     counted = [model for model in models if not first.grid.task.is_baseline(model)] or list(models)
-    clips = sum(len(set(data.grid.cases.values())) for data in found.sets)
-    cases = sum(len(data.grid.cases) for data in found.sets)
+    clips = sum(len(set(data.grid.cases.values())) for data in comparison.sets)
+    cases = sum(len(data.grid.cases) for data in comparison.sets)
     return Page(
         title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
         command=f"run {first.grid.task.suite}",
         facts=(
             ("Models", ", ".join(models)),
-            ("Data", ", ".join(data.name for data in found.sets)),
-            ("Records", ", ".join(record.label for data in found.sets for record in data.records)),
+            ("Data", ", ".join(data.name for data in comparison.sets)),
+            ("Records", ", ".join(record.label for data in comparison.sets for record in data.records)),
             ("Cases", f"{cases:,} of {clips:,} clips or photographs"),
             *facts_of(run.manifest),
         ),
-        notes=(*found.notes, FAILED),
+        notes=(*comparison.notes, FAILED),
         links=(),
-        sections=found.sections,
+        sections=comparison.sections,
     )

@@ -1,4 +1,4 @@
-"""Conditions: what is done to every case before a model sees it, at which strength."""
+"""Conditions: a perturbation of every case and its strength."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What is done to every case."""
+    """A perturbation of every case, at one strength."""
 
-    name: str  # fit for a folder's name
-    group: str  # ``clean``, what is drawn for each case, or the full name of a kind
+    name: str  # valid as a folder name
+    group: str  # ``clean``, a mix drawn for each case, or the full name of a kind
     level: str  # ``clean``, ``low``, ``medium``, ``high``, a strength as text, ``dynamic``, or ``removed``
-    part: FramePart = "all"  # which frames are perturbed, of a clip whose first frame carries the reference
+    part: FramePart = "all"  # the perturbed frames of a clip whose first frame has the reference
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Group, level and part, which identify it in every record."""
+        """Group, level and part: its identity in every record."""
         return self.group, self.level, self.part
 
     @property
     def strength(self) -> float | None:
-        """0..5; None where it changes from frame to frame, and where something is taken away."""
+        """0..5; None if it changes over frames, or a sense is removed."""
         if self.level in {DYNAMIC, REMOVED}:
             return None
         return 0.0 if self.level == CLEAN else strength_of(self.level)
@@ -58,22 +58,22 @@ NOTHING: Final = Condition(name=CLEAN, group=CLEAN, level=CLEAN)
 
 
 def is_kind(group: str) -> bool:
-    """Whether a group of conditions is one kind alone, which has the full name of a stressor."""
+    """Whether a group of conditions is one kind, with the full name of a stressor."""
     return "." in group
 
 
 def is_mix(group: str) -> bool:
-    """Whether a group of conditions is what a suite draws for each case, under a name of its own."""
+    """Whether a group of conditions is a mix, drawn for each case."""
     return group != CLEAN and not is_kind(group)
 
 
 def part_name(start: str, group: str, part: str) -> str:
-    """Fit for a file's name: ``general_mix``, ``general_mix_first``."""
+    """A name for files: ``general_mix``, ``general_mix_first``."""
     return f"{start}_{group}" + ("" if part == "all" else f"_{part}")
 
 
 def words_of(conditions: Iterable[Condition]) -> str:
-    """Options of the command line that ask for these conditions, and perhaps for more."""
+    """Options of the command line that include these conditions."""
     perturbed = [condition for condition in conditions if condition.group != CLEAN]
     mixes = dict.fromkeys(condition.group for condition in perturbed if is_mix(condition.group))
     kinds = dict.fromkeys(condition.group for condition in perturbed if is_kind(condition.group))
@@ -88,7 +88,7 @@ def words_of(conditions: Iterable[Condition]) -> str:
 
 
 def level_word(level: str) -> str:
-    """A strength as it is printed; strengths that print alike are the same."""
+    """A strength as printed; strengths with the same text are equal."""
     printed = f"{abs(strength_of(level)):g}"  # of -0, 0
     return _WORDS.get(float(printed), printed)
 

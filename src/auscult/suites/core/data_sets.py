@@ -1,17 +1,16 @@
 """Records put together: which share cases, which models are the same, which conditions all of them have.
 
-- Records that have cases in common (same id, same hash) and sign their scores alike are one data set. Where their cases
-  differ, only those that all of them have are compared.
-- A model of one name and revision is one model in every record. Another revision, or in one data set another
-  seed, from which other perturbations follow, makes it another model: each then bears the name of its folder.
-- Of every group of conditions (a mix, a kind alone) only those count under which every model was asked that was asked
-  about the group at all, so that one average stands for the same strengths everywhere.
+- Records with common cases (same id, same hash) and the same signature of scores are one data set. If their cases
+  differ, only common ones are compared.
+- A model of one name and revision is one model in every record. A different revision or, within one data set, a
+  different seed and so other perturbations, makes it a different model, named with its folder.
+- Of every group of conditions (a mix, a single kind) only those count that all models with any result in the group
+  have, so that an average is over the same strengths everywhere.
 
-A mean over models counts every model on every data set alike, however many cases each has. Models are held against each
-other where they were asked on every data set: every number is then the mean of what it is on each, and each counts
-alike. On a data set two models are held against each other case by case; nothing compares a case of one data set with
-one of another. Intervals draw whole clips or photographs, within each data set by itself, so that all models of a data
-set meet the same clips and every data set is in every draw.
+A mean over models weighs every model on every data set equally, however many cases each has. Models are compared if
+they have results on every data set: a number is then the mean over data sets, equally weighted. Within a data set two
+models are compared case by case; cases of different data sets are never compared. Intervals draw whole clips or
+photographs within each data set, so that its models share the drawn clips and every data set is in every draw.
 """
 
 from __future__ import annotations
@@ -62,11 +61,11 @@ from auscult.suites.core.requests import base_name
 from auscult.types import Doubles
 
 ModelNames: TypeAlias = Mapping[tuple[str, str], str]
-"""A record's label and a model of it, to what the model is called in the comparison."""
+"""A record's label and a model in it, to the model's name in the comparison."""
 
 _UNSIGNED = frozenset({"version", "threshold"})
 _ADDING: Final = ("pixels", "classes", "sums", "answers")
-"""What a grid holds of each case besides values."""
+"""Fields of a grid with further data of each case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +74,8 @@ class DataSet:
 
     name: str
     records: tuple[SuiteRecord, ...]
-    view: GridColumns  # the scores of all of them, on the cases that all have
-    differing: int  # scores of one model, case and condition that two records give differently; the first one's counts
+    view: GridColumns  # all scores on the common cases
+    differing: int  # scores that differ between records; the first one counts
 
     @property
     def grid(self) -> Grid:
@@ -112,7 +111,7 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
 
 
 def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
-    """Each record goes to the first data set whose common cases it shares."""
+    """Groups of records: each joins the first group with which it shares cases."""
     groups: list[_Group] = []
     for record in records:
         signed = _signed(record.grid)
@@ -129,7 +128,7 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
 
 
 def _signed(grid: Grid) -> dict[str, Any]:
-    """How scores were made, but for what may differ between models and leaves them comparable."""
+    """The signature of scores, without what may differ between comparable models."""
     return {
         metric: {name: value for name, value in fields.items() if name not in _UNSIGNED}
         for metric, fields in grid.signatures.items()
@@ -137,7 +136,7 @@ def _signed(grid: Grid) -> dict[str, Any]:
 
 
 def _named(groups: Iterable[_Group]) -> ModelNames:
-    """Name every model; the name alone where it means one model everywhere."""
+    """Name every model, without its folder if the name is unambiguous."""
     identities: dict[tuple[str, str], tuple[str, str, str]] = {}
     for group in groups:
         seeds: dict[tuple[str, str], set[int]] = {}
@@ -156,7 +155,7 @@ def _named(groups: Iterable[_Group]) -> ModelNames:
 
 
 def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
-    """Model to its base name, without the number that makes it unique in its folder, and its revision."""
+    """Model to its base name (without the number that makes it unique in its folder) and its revision."""
     identities = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
     bases = list(identities.values())
     ambiguous = {model for model, base in identities.items() if bases.count(base) > 1}  # one code, found at two paths
@@ -164,7 +163,7 @@ def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
 
 
 def _name(identity: tuple[str, str, str], first: Mapping[tuple[str, str, str], tuple[str, str]]) -> str:
-    """The plain name where it means one model everywhere; else that of its first folder, with the folder's."""
+    """The plain name if it is unambiguous; else with its first folder."""
     others = [other for other in first if other[0] == identity[0]]
     label, model = first[identity]
     return identity[0] if len(others) == 1 else f"{model} ({label})"
@@ -178,7 +177,7 @@ def _set_names(groups: Sequence[_Group]) -> tuple[str, ...]:
     )
 
 
-def _merged(group: _Group, named: ModelNames, known: dict[tuple[str, str, str], Condition]) -> tuple[Grid, int]:
+def _merged(group: _Group, model_names: ModelNames, by_key: dict[tuple[str, str, str], Condition]) -> tuple[Grid, int]:
     """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
@@ -189,26 +188,26 @@ def _merged(group: _Group, named: ModelNames, known: dict[tuple[str, str, str], 
     waiting: dict[tuple[str, str], set[str]] = {}
     differing = 0
     for record in group.records:
-        spelled = _spelled(record.grid.conditions, known)
-        conditions |= {condition.key: known[condition.key] for condition in record.grid.conditions}
+        spelled = _spelled(record.grid.conditions, by_key)
+        conditions |= {condition.key: by_key[condition.key] for condition in record.grid.conditions}
         for (model, condition, metric), cell in record.grid.cells.items():
-            key = (named[record.label, model], spelled[condition], metric)
+            key = (model_names[record.label, model], spelled[condition], metric)
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
-        for name, mine in adding.items():
+        for name, by_pair in adding.items():
             for (model, condition), rows in getattr(record.grid, name).items():
-                own = mine.setdefault((named[record.label, model], spelled[condition]), {})
-                own.update({case: row for case, row in rows.items() if case in group.common and case not in own})
-        failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
+                values = by_pair.setdefault((model_names[record.label, model], spelled[condition]), {})
+                values.update({case: row for case, row in rows.items() if case in group.common and case not in values})
+        failed |= {(model_names[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
-            model_key = (named[record.label, model], spelled[condition])
-            left = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
-            waiting[model_key] = waiting[model_key] & left if model_key in waiting else set(left)
+            model_key = (model_names[record.label, model], spelled[condition])
+            unmade = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
+            waiting[model_key] = waiting[model_key] & unmade if model_key in waiting else set(unmade)
         for (model, metric), signature in record.grid.by_model.items():
-            by_model.setdefault((named[record.label, model], metric), []).append(signature)
+            by_model.setdefault((model_names[record.label, model], metric), []).append(signature)
         for metric, signature in record.grid.signatures.items():
             signatures.setdefault(metric, []).append(signature)
     first = group.records[0].grid
-    models = dict.fromkeys(named[record.label, model] for record in group.records for model in record.grid.models)
+    models = dict.fromkeys(model_names[record.label, model] for record in group.records for model in record.grid.models)
     grid = Grid(
         task=first.task,
         cases={case: clip for case, clip in first.cases.items() if case in group.common},
@@ -234,30 +233,30 @@ def _pairs_requested(grid: Grid) -> set[tuple[str, str]]:
 def _waiting(
     waiting: Mapping[tuple[str, str], set[str]], cells: Mapping[tuple[str, str, str], Cell], *, metric: str
 ) -> dict[tuple[str, str], frozenset[str]]:
-    """The requests that no record has made yet; a case with a score in any record is not among them."""
-    found = {}
+    """The requests that no record has made yet."""
+    unmade = {}
     for (model, condition), cases in waiting.items():
         cell = cells.get((model, condition, metric), Cell())
-        left = cases - cell.values.keys() - cell.undefined
-        if left:
-            found[model, condition] = frozenset(left)
-    return found
+        remaining = cases - cell.values.keys() - cell.undefined
+        if remaining:
+            unmade[model, condition] = frozenset(remaining)
+    return unmade
 
 
-def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
-    """A record's names of conditions to those of all data sets; two versions of one kind are two conditions."""
+def _spelled(conditions: Iterable[Condition], by_key: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
+    """A record's names of conditions to the common ones; two versions of a kind are two conditions."""
     names: dict[str, str] = {}
-    for condition in mine:
+    for condition in conditions:
         key = condition.key
-        if key not in known:
-            taken = any(other.name == condition.name for other in known.values())
-            known[key] = replace(condition, name="_".join(key)) if taken else condition
-        names[condition.name] = known[key].name
+        if key not in by_key:
+            taken = any(other.name == condition.name for other in by_key.values())
+            by_key[key] = replace(condition, name="_".join(key)) if taken else condition
+        names[condition.name] = by_key[key].name
     return names
 
 
 def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
-    """Add the values that are missing; count those that differ."""
+    """Add missing values; returns how many differ."""
     differing = 0
     for case, value in other.values.items():
         if case in common:
@@ -273,7 +272,7 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
 
 
 def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
-    """Keys of the conditions that every model of their group has, and the other conditions."""
+    """Keys of the conditions that all models of the group have, and the other conditions."""
     by_key = {condition.key: condition for grid in grids for condition in grid.conditions}
     by_group: dict[tuple[str, str], list[set[str]]] = {}
     for grid in grids:
@@ -299,7 +298,7 @@ _LEVEL: Final = 0.95
 
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
-    """The level and the change of every group as means over models but baselines; none of one model on one set."""
+    """Level and change of every group as means over models without baselines; none for one model on one set."""
     series: dict[str, Sequence[DataSet]] = {data.name: [data] for data in sets}
     if len(sets) > 1:
         series[ALL] = sets
@@ -326,7 +325,7 @@ def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
 def _columns(
     sets: Sequence[DataSet], metric: str
 ) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[SampleValues]]]]:
-    """(measure, group, level, part) with the values of every model that was asked."""
+    """(measure, group, level, part) with the values of each model that has them."""
     for key in dict.fromkeys(condition.key for part in sets for condition in part.grid.conditions):
         levels = {part.name: _levels(part.view, key, metric) for part in sets}
         if any(levels.values()):
@@ -338,7 +337,7 @@ def _columns(
 
 
 def _strengths(sets: Sequence[DataSet], group: tuple[str, str]) -> str:
-    """The strengths that a mean change is over, mildest first."""
+    """The strengths of a mean change, mildest first."""
     conditions = (
         condition for part in sets for model in part.grid.models for condition in static_of(part.view, model, group)
     )
@@ -364,7 +363,7 @@ def mean_over(
     levels: str = "",
     replicates: int = 1000,
 ) -> Outcome[float]:
-    """The mean of the means of every model on every data set; whole clusters are drawn within each data set."""
+    """The mean over models and data sets of their means; intervals draw whole clusters within each data set."""
     columns = {name: [common([values]) for values in members] for name, members in parts.items()}
     counts = added([column.counts for members in columns.values() for column in members])
     scored = {name: [column for column in members if column.samples] for name, members in columns.items()}
@@ -389,7 +388,7 @@ def mean_over(
         value,
         counts,
         fields=fields,
-        # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
+        # a model has no value in a draw without its clips
         values=np.nanmean(np.hstack(valid), axis=1) if len(valid) == len(draws) else None,
         clusters=sum(totals),
         fewest=min(totals),
@@ -400,13 +399,13 @@ def mean_over(
 
 
 def _means_drawn(
-    many: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
+    commons: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
 ) -> tuple[int, Doubles | None]:
-    """How many clusters there are, and each model's mean in every draw of them; None of a single one."""
-    samples = tuple(dict.fromkeys(sample for scored in many for sample in scored.samples))
-    rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
+    """The count of clusters, and each model's mean in every draw; None for a single cluster."""
+    samples = tuple(dict.fromkeys(sample for scored in commons for sample in scored.samples))
+    rows = np.zeros((len(samples), 2 * len(commons)))  # for each model a sum and a count
     row_of = {sample: row for row, sample in enumerate(samples)}
-    for column, scored in enumerate(many):
+    for column, scored in enumerate(commons):
         indices = [row_of[sample] for sample in scored.samples]
         rows[indices, 2 * column] = scored.values[0]
         rows[indices, 2 * column + 1] = 1.0
@@ -428,14 +427,14 @@ class Overall:
 
     numbers: tuple[Number, ...] = ()  # level, apc, difference and apc_difference, of the main metric
     ranks: tuple[Ranks, ...] = ()
-    # models that are not in every data set, and so in none of these numbers; baselines are not listed
+    # models not in every data set, without baselines; they have none of these numbers
     apart: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()  # models left out of a ranking: one data set has no score of theirs
-    lone: tuple[str, ...] = ()  # data sets with a single clip, so that there is no interval
+    without: tuple[str, ...] = ()  # models left out of a ranking: without a score in some data set
+    lone: tuple[str, ...] = ()  # data sets with a single clip, and so without intervals
 
 
 def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
-    """Put the models that were asked on every data set side by side."""
+    """Compare the models that have results on every data set."""
     if len(sets) < 2:
         return Overall()
     views = {data.name: data.view for data in sets}
@@ -452,7 +451,7 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
 
 
 def _numbers_over(views: Mapping[str, GridColumns], models: Sequence[str], metric: str) -> Iterator[Number]:
-    """The levels and changes of every model, then of every two the differences of these."""
+    """Levels and changes of every model, then the differences of every two."""
     first = next(iter(views.values()))
     columns: Mapping[str, Sequence[Sequence[SampleValues]]]
     for members in (*((model,) for model in models), *combinations(models, 2)):
@@ -489,9 +488,9 @@ def _mean_over(
     fields: Mapping[str, object],
     within: Range,
 ) -> Outcome[float]:
-    """The mean over data sets of a score or, of several columns, of a change; of two models the first minus the second.
+    """The mean over data sets of a score or a change, or of its difference of two models.
 
-    ``columns`` are by data set those of one model or of two: the score, or clean and each level.
+    ``columns`` holds by data set those of one model or of two: the score, or clean and each level.
     """
     strata = {}
     for name, view in views.items():
@@ -509,7 +508,7 @@ def _mean_over(
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return added([stratum.counts for stratum in strata.values()]).none(f"no sample is scored on {empty[0]}")
-    totals = [  # what each clip adds to the mean over the samples of its data set
+    totals = [  # the contribution of each clip to the mean of its data set
         cluster_totals(stratum.columns[:, 0], memberships(stratum.samples, stratum.clusters)) / len(stratum.samples)
         for stratum in strata.values()
     ]

@@ -1,4 +1,4 @@
-"""Scores as a grid: model, condition and metric to the value of every case."""
+"""Scores as a grid: the value of every case by model, condition and metric."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ _AND: Final = " and "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is asked, how answers are scored, and the words for it."""
+    """The task of a suite: its metrics, baselines and words."""
 
-    suite: str  # the suite's short name: that of its command, and a part of every draw's seed
+    suite: str  # the suite's short name, in its command and in every seed
     name: str
-    title: str  # what people call it
-    metrics: tuple[str, ...]  # what is scored for each case, the first is the main one; 0..1, higher is better
-    beside: tuple[str, ...] = ()  # what else is scored, of some cases or lower for better: in no change and no rank
+    title: str  # its name for people
+    metrics: tuple[str, ...]  # metrics of each case, the main one first; 0..1, higher is better
+    beside: tuple[str, ...] = ()  # metrics of some cases, or with lower is better; without changes and ranks
     # further metrics, and those that each is the mean of; the first goes before the first of ``metrics``
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # metrics that follow from others: whose signature they have, and what they are
     derived: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    pooled: str = ""  # a metric over the pixels of all cases together, as ``oIoU``; empty for none
+    pooled: str = ""  # a metric over the pixels of all cases, such as ``oIoU``; empty for none
     # metrics class by class over the frames of all cases together, as ``mIoU``, in the order of a row's sums
     class_wise: tuple[str, ...] = ()
-    baselines: tuple[str, ...] = ()  # models that look at next to nothing: what is no better has nothing to lose
+    baselines: tuple[str, ...] = ()  # trivial predictors; changes of a model that is not better mean little
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of metrics that are not within 0..1
-    about: Mapping[str, type] = field(default_factory=dict)  # what results need of each case, under ``about``: str, int
+    about: Mapping[str, type] = field(default_factory=dict)  # fields of ``about`` in each case, for results: str, int
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it
 
     @property
     def main(self) -> str:
-        """The main metric: the one number that stands for a model."""
+        """The main metric, by which models are ranked."""
         return next(iter(self.means), self.metrics[0])
 
     def metric_name(self, metric: str) -> str:
-        """A metric as tables call it."""
+        """The name of a metric in tables."""
         return self.metric_words.get(metric, metric)
 
     def group_name(self, group: str, part: str = "all") -> str:
-        """A group of conditions as a person says it."""
+        """A group of conditions in words."""
         name = self.group_words.get(group) or (base_of(group) if "." in group else group)
         name = f"{name} of the first mask" if group.startswith("masks.") else name
         return name if part == "all" else f"{name}, {'first frame' if part == 'first' else 'later frames'}"
 
     def is_baseline(self, model: str) -> bool:
-        """Whether a model looks at next to nothing."""
+        """Whether a model is a trivial predictor."""
         return model in self.baselines
 
 
@@ -62,7 +62,7 @@ class Cell:
     """The values of one model under one condition, for one metric."""
 
     values: dict[str, float] = field(default_factory=dict)
-    undefined: set[str] = field(default_factory=set)  # cases whose value does not exist
+    undefined: set[str] = field(default_factory=set)  # cases without a defined value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Grid:
     splits: Mapping[str, str]
     # case id to what else its suite must know of it: texts and whole numbers; empty for most suites
     about: Mapping[str, Mapping[str, str | int]] = field(default_factory=dict)
-    models: tuple[str, ...]  # names, those asked for first
+    models: tuple[str, ...]  # names, those of the last command first
     conditions: tuple[Condition, ...]  # in order, ``clean`` first
     cells: Mapping[tuple[str, str, str], Cell]  # (model, condition's name, metric) to the values
     # (model, condition's name) to case id to (pixels in both masks, pixels in either), over scored frames
@@ -86,7 +86,7 @@ class Grid:
     sums: Mapping[tuple[str, str], Mapping[str, Mapping[str, Sequence[float]]]] = field(default_factory=dict)
     # the same to case id to the answer that was read, as JSON, of models that answer in text
     answers: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
+    signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON
     # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     failed: frozenset[tuple[str, str]] = frozenset()  # (model, condition's name) under which a request failed
@@ -94,11 +94,11 @@ class Grid:
     waiting: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def cell(self, model: str, condition: str, metric: str) -> Cell:
-        """The values of one cell; empty where nothing was scored."""
+        """The values of one cell, perhaps empty."""
         return self.cells.get((model, condition, metric), Cell())
 
     def signature(self, model: str, metric: str) -> Mapping[str, Any]:
-        """How the scores behind a number were made."""
+        """The signature of the scores behind a number."""
         parts, description = self.task.derived.get(metric, (metric, ""))
         found = self.by_model.get((model, parts), self.signatures.get(parts, {}))
         return {**found, "metric": description} if description and found else found
@@ -106,12 +106,12 @@ class Grid:
     def is_complete(self, model: str, condition: str) -> bool:
         """Whether a model has results, scores or failures, under a condition.
 
-        False where a case with a clean result is still to be asked: every average of levels would lack it.
+        False if a case with a clean result has no request yet: averages of levels would lack it.
         """
         return self.known(model, condition) and not self._behind(model, condition)
 
     def known(self, model: str, condition: str) -> bool:
-        """Whether a model has any score or failure under a condition, even where cases are still to be asked."""
+        """Whether a model has any score or failure under a condition, even if requests are missing."""
         scored = any((model, condition, metric) in self.cells for metric in self.task.metrics)
         return scored or (model, condition) in self.failed
 
@@ -125,7 +125,7 @@ class Grid:
         return tuple(found)
 
     def narrowed(self, keys: Container[tuple[str, str, str]]) -> Grid:
-        """The grid with the conditions of these keys alone."""
+        """The grid with only the conditions of these keys."""
         return replace(self, conditions=tuple(condition for condition in self.conditions if condition.key in keys))
 
     def of_group(self, group: str, part: str = "all") -> tuple[Condition, ...]:
@@ -194,7 +194,7 @@ def grid_of(
 
 
 def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Several signatures as one: what differs has each of its values, ``none`` where a field is missing."""
+    """One signature for several: a field that differs has all its values, ``none`` for a missing one."""
     signatures = list(many)
     joined: dict[str, Any] = {}
     for key in dict.fromkeys(key for signature in signatures for key in signature):
@@ -205,7 +205,7 @@ def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def request_counts(grid: Grid) -> tuple[int, int, int]:
-    """How many requests were made, failed, and have no defined score."""
+    """Counts of requests: made, failed, without a defined score."""
     requested = failed = undefined = 0
     for model in grid.models:
         for condition in grid.conditions:

@@ -1,17 +1,17 @@
-"""From the grid to numbers: levels, changes, ranks, breaking points, differences; each with interval and counts.
+"""Computes the numbers of a grid: levels, changes, ranks, breaking points, differences; with interval and counts.
 
 =============  ===================================================================================================
-level          the mean of a metric under one condition; of a pooled metric, as oIoU, a ratio of pixels
+level          the mean of a metric under one condition; a ratio of pixels for a pooled metric such as oIoU
 apc            mean over low, medium and high of perturbed minus clean (R2-Bench, Tables 3 to 6)
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
-dynamic_gap    dynamic change minus static change, case by case; where low, medium and high are all there
+dynamic_gap    dynamic change minus static change, case by case; needs low, medium and high
 gap_static     the static change, over the cases of the gap
 gap_dynamic    the dynamic change, over the same cases
-breaking       the strength at which half of the clean score is lost; above the strongest one tested, that one
+breaking       the strength at which half of the clean score is lost, or the strongest one tested if it is above
 =============  ===================================================================================================
 
-Intervals hold 95 %, by drawing whole clips or photographs; everything of one run is drawn alike.
+Intervals are of 95 %, by drawing whole clips or photographs; all numbers of a run use the same draws.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from auscult.suites.core.numbers import (
 )
 
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
-"""Why there is no ``dynamic_gap``: dynamic draws from all three."""
+"""Why there is no ``dynamic_gap``: dynamic draws from all three levels."""
 
 
 def numbers_of(view: GridColumns) -> tuple[Number, ...]:
-    """Every number of a run but correlations and ranks."""
+    """Every number of a run except correlations and ranks."""
     numbers: list[Number] = []
     for model in view.grid.models:
         for metric in view.metrics:
@@ -88,20 +88,20 @@ def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
 
 
 def static_of(view: GridColumns, model: str, group: GridCell) -> tuple[Condition, ...]:
-    """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
+    """The conditions of constant strength with results of a model: the paper's three, if it has them, else all."""
     curve = _curve(view, model, group)
     printed = [condition for condition in curve if condition.level in PAPER_LEVELS]
     return tuple(printed or curve)
 
 
 def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
-    """All conditions of constant strength that a model was asked under."""
+    """All conditions of constant strength with results of a model."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
     return [condition for condition in conditions if view.grid.is_complete(model, condition.name)]
 
 
 def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
-    """Clean and every level over the cases of the change, so that a row of a table compares like with like."""
+    """Clean and every level over the cases of the change, so that a row of a table is over the same cases."""
     static = static_of(view, model, group)
     get = partial(view.ratios, model, metric=metric)
     behind = {CLEAN: get(CLEAN), **{condition.level: get(condition.name) for condition in static}}
@@ -114,7 +114,7 @@ def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> 
 
 
 def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
-    """Every level over the cases that all levels have; empty where there is none, or where all are over 0."""
+    """Every level over the cases that all levels have; empty without such cases, or if all denominators are 0."""
     shared = common([column for part in parts.values() for ratio in part for column in ratio]).values
     sums = iter(shared.sum(axis=1) if shared.size else np.zeros(len(shared)))
     by_level = {}
@@ -127,7 +127,7 @@ def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
 
 
 def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:
-    """The dynamic condition of a group, where a model was asked under it."""
+    """The dynamic condition of a group, if the model has results under it."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
     return next((condition for condition in conditions if view.grid.is_complete(model, condition.name)), None)
 
@@ -154,8 +154,8 @@ def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> 
 def _gap(
     view: GridColumns, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
 ) -> dict[str, Outcome[float]]:
-    """The difference, and both sides of it over the very cases that it is of."""
-    if {condition.level for condition in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
+    """The gap, and the static and the dynamic change over its cases."""
+    if {condition.level for condition in static} != set(PAPER_LEVELS):  # a mean over other strengths is not comparable
         return {"dynamic_gap": Undefined(NOT_ALL_LEVELS)}
     columns = [view.values(model, condition.name, metric) for condition in (view.grid.conditions[0], *static, dynamic)]
     cases = [case for case in view.cases if all(case in column for column in columns)]
@@ -176,9 +176,9 @@ def _gap(
 
 
 def _differences(view: GridColumns) -> Iterator[Number]:
-    """Of every two models, on the cases that both have: under each condition, and of their changes."""
+    """Differences of every two models on their common cases: of scores under each condition, and of changes."""
     models = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
-    models.sort(key=view.grid.task.is_baseline)  # a baseline is never the first of a pair with a model
+    models.sort(key=view.grid.task.is_baseline)  # in a pair, the model comes before the baseline
     for index, first in enumerate(models):
         for second in models[index + 1 :]:
             for metric in view.metrics:
@@ -203,33 +203,33 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
-    """How the scores of two models were made: a threshold of either is one of their difference."""
+    """The joint signature of two models' scores, with the thresholds of both."""
     first, second = (dict(view.grid.signature(model, metric)) for model in pair)
     unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}
     return {**second, **first, **unlike}
 
 
-# --- what stands between numbers: which kinds harm alike (Figs. 8 and 9), and which model comes first ---
+# --- correlations of kinds (Figs. 8 and 9) and rankings of models ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
-    """A ranking and what it ranks by."""
+    """A ranking and its criterion."""
 
-    name: str  # fit for a file's name
-    title: str  # what it ranks by
-    ranking: Ranking | Undefined  # the ranking; Undefined where models have no case in common
-    without: tuple[str, ...] = ()  # models that are left out, since they have no score of what is ranked
+    name: str  # for files
+    title: str  # the criterion
+    ranking: Ranking | Undefined  # Undefined if the models share no case
+    without: tuple[str, ...] = ()  # models left out, for lack of scores
 
 
 PERFORMANCE: Final = "performance"
 
 
 def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
-    """Correlations of a room's kinds over all models but baselines; none of fewer than two kinds.
+    """Correlations of a room's kinds over all models without baselines; none for fewer than two kinds.
 
-    ``vision`` is of the changes that its kinds make, ``vision_performance`` of the scores under them, which also follow
-    from how hard a case is without any (R2-Bench Figs. 8 and 9 say performance).
+    ``vision`` correlates the changes by its kinds, ``vision_performance`` the scores under them, which also depend on
+    how hard a case is without perturbation (R2-Bench Figs. 8 and 9 use performance).
     """
     changes = _correlations(views, metric, by_model=changes_by_model, of="changes")
     scores = _correlations(views, metric, by_model=_scores_by_model, of=PERFORMANCE)
@@ -258,7 +258,7 @@ def _correlations(
 
 
 def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
-    """Each model's score of every sample, the mean over the strengths; of the models of ``changes_by_model``."""
+    """The mean score over strengths by sample, for the models of ``changes_by_model``."""
     by_model: dict[str, SampleValues] = {}
     for model in changes_by_model(view, group, metric):
         columns = [view.values(model, condition.name, metric) for condition in static_of(view, model, group)]
@@ -268,7 +268,7 @@ def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
 
 
 def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
-    """Each model's change of every sample; baselines and models that were not asked are left out."""
+    """The change by sample of each model, without baselines and models without results."""
     by_model: dict[str, SampleValues] = {}
     for model in view.grid.models:
         static = static_of(view, model, group)
@@ -278,7 +278,7 @@ def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
 
 
 def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: GridCell) -> tuple[str, ...]:
-    """The levels of constant strength that count under which each of these models was asked on every data set."""
+    """The levels of constant strength with results of each of these models on every data set."""
     levels = [[condition.level for condition in static_of(view, model, group)] for view in views for model in models]
     return tuple(level for level in levels[0] if all(level in other for other in levels)) if levels else ()
 
@@ -297,19 +297,19 @@ def asked_clean(views: Mapping[str, GridColumns]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedModels:
-    """The models that a ranking is of."""
+    """The models of a ranking."""
 
-    group: GridCell  # by what they lose under this mix; ``CLEAN_CELL`` for the clean score
-    levels: tuple[str, ...]  # of the group, at which all of them were asked
-    models: list[str]  # those with a case that is scored clean and at all of their levels, on every data set
-    without: tuple[str, ...]  # the other ones, which would leave no case that all have
+    group: GridCell  # the mix whose loss ranks them; ``CLEAN_CELL`` for the clean score
+    levels: tuple[str, ...]  # of the group, with results of all of them
+    models: list[str]  # with a case scored clean and at all levels, on every data set
+    without: tuple[str, ...]  # the others, with which no case would be common
 
 
 def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[RankedModels]:
     """The models that can be ranked over one data set or several: by the clean score, and by the loss of each mix."""
     groups = next(iter(views.values())).grid.groups()
     for group in (CLEAN_CELL, *(group for group in groups if is_mix(group[0]))):
-        # each by its own levels: one that is left out may have been asked at fewer than the others share
+        # each by its own levels: one left out may have fewer than the others share
         levels_by_model = {model: levels_asked(views.values(), [model], group) for model in asked_clean(views)}
         levels_by_model = {model: levels for model, levels in levels_by_model.items() if levels}
         scores = {
@@ -323,7 +323,7 @@ def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[Ran
 
 
 def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
-    """Rankings by the clean score and by what is lost under each mix; none of fewer than two models with a score."""
+    """Rankings by clean score and by loss under each mix; none for fewer than two models with a score."""
     task, rankings = next(iter(views.values())).grid.task, []
     label = task.metric_name(metric)
     for ranked in ranked_models(views, metric):
@@ -353,7 +353,7 @@ def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
 
 
 def unranked(ranks: Iterable[Ranks]) -> list[str]:
-    """Who is in no ranking and why, and which ranking there is not, in sentences."""
+    """Sentences on the models and rankings that are missing, with reasons."""
     notes = []
     for ranked in ranks:
         if ranked.without:

@@ -1,4 +1,4 @@
-"""Numbers: what a grid comes to, with interval, counts and signature, as values, as text and as files."""
+"""Numbers of a grid, with interval, counts and signature; as values, as text and as files."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
 
 ValueMap: TypeAlias = dict[Hashable, Value]
 GridCell: TypeAlias = tuple[str, str]
-"""A group of conditions and the part of a clip that is perturbed."""
+"""A group of conditions and the perturbed part of a clip."""
 CLEAN_CELL: Final[GridCell] = (CLEAN, "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteNumber:
-    """One number of a suite, as tables, files and summaries have it; a suite adds the fields that identify it."""
+    """One number of a suite, for tables, files and summaries; a suite adds the fields that identify it."""
 
     NAMED: ClassVar[tuple[str, ...]] = ()
     """Fields that identify it."""
     COUNTED: ClassVar[tuple[str, ...]] = ()
     """Fields that count cases."""
 
-    outcome: Outcome[float]  # the number, with interval where there is one
+    outcome: Outcome[float]  # the number, perhaps with interval
 
     @property
     def value(self) -> float | None:
-        """The number, None where there is none."""
+        """The number, None if undefined."""
         return self.outcome.value if isinstance(self.outcome, Scored) else None
 
     @property
     def low(self) -> float | None:
-        """The lower end of its interval; of a breaking point that lies beyond every strength too."""
+        """The lower end of its interval, also for a breaking point beyond every strength."""
         bound = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
         return bound if isinstance(bound, float) else None
 
     @property
     def high(self) -> float | None:
-        """The upper end; None for none, and where it is open."""
+        """The upper end; None without interval, or if it is open."""
         bound = getattr(self.outcome, "high", None)
         return bound if isinstance(bound, float) else None
 
@@ -65,17 +65,17 @@ class SuiteNumber:
 
     @property
     def clusters(self) -> int | None:
-        """The clips or photographs that its interval draws from; None where it has none."""
+        """The count of clips or photographs behind its interval; None without interval."""
         count = getattr(self.outcome, "clusters", getattr(self.outcome, "detail", {}).get("clusters"))
         has_interval = self.low is not None or self.high is not None
         return count if has_interval and isinstance(count, int) else None
 
     def beside(self) -> dict[str, Any]:
-        """What was counted, by the names of ``COUNTED``."""
+        """Counts, by the names of ``COUNTED``."""
         return {name: getattr(self, name) for name in self.COUNTED}
 
     def signed(self) -> str:
-        """How it was made."""
+        """Its signature."""
         return str(self.outcome.signature) if isinstance(self.outcome, Scored) else ""
 
     def row(self) -> dict[str, Any]:
@@ -113,13 +113,13 @@ class Number(SuiteNumber):
     COUNTED: ClassVar[tuple[str, ...]] = ("beyond", "n", "failed", "undefined", "missing")
 
     measure: str  # see ``suites.core.measures``
-    model: str  # of which model; for a difference ``first - second``
+    model: str  # ``first - second`` for a difference
     metric: str
-    group: str  # what was done; ``clean`` where nothing was
-    level: str = ""  # how strongly; empty for numbers over levels
-    part: str = "all"  # to which frames
-    split: str = ""  # of which cases; empty for all
-    signature: Mapping[str, Any] = field(default_factory=dict)  # how its scores were made
+    group: str  # of conditions; ``clean`` without perturbation
+    level: str = ""  # empty for numbers over levels
+    part: str = "all"  # the perturbed frames
+    split: str = ""  # the cases; empty for all
+    signature: Mapping[str, Any] = field(default_factory=dict)  # of its scores
     # of an ``apc``, the means of clean and of each level over the cases of the change; of a level outside the
     # change, over those that have that level too
     columns: Mapping[str, float] = field(default_factory=dict)
@@ -140,27 +140,27 @@ class Number(SuiteNumber):
 
     @property
     def beyond(self) -> float | None:
-        """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
+        """For a breaking point beyond the strengths tested, in value or upper end: the strongest of them."""
         return beyond_of(self.outcome)
 
     @property
     def p(self) -> float | None:
-        """Of a mean change or difference: its p value by sign flips of whole clips; None for another number."""
+        """The p value of a mean change or difference, by sign flips of whole clips; else None."""
         totals = getattr(self.outcome, "totals", None)
         return None if totals is None else sign_flips(totals).value
 
     @property
     def differing(self) -> int:
-        """Of such a number the clips that it is not 0 in; 0 for another one."""
+        """For a mean change or difference, the count of clips in which it is not 0; else 0."""
         totals = getattr(self.outcome, "totals", None)
         return 0 if totals is None else int(np.count_nonzero(totals))
 
     def beside(self) -> dict[str, Any]:
-        """The cases behind it; of a breaking point also the strongest strength that was asked, above which it lies."""
+        """The cases behind it; for a breaking point also the strength that it is above."""
         return {"beyond": self.beyond} | {name: getattr(self.counts, name, None) for name in self.COUNTED[1:]}
 
     def signed(self) -> str:
-        """How it was made: its scores, then the statistic."""
+        """The signature of its scores, then of the statistic."""
         if not isinstance(self.outcome, Scored):
             return ""
         scores = {f"score_{name}": value for name, value in self.signature.items() if name != "version"}
@@ -179,7 +179,7 @@ class GridColumns:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """The cases it is of."""
+        """The cases of the split."""
         grid = self.grid
         return tuple(name for name in grid.cases if not self.split or grid.splits.get(name) == self.split)
 
@@ -189,7 +189,7 @@ class GridColumns:
         return (*self.grid.task.metrics, *self.grid.task.means)
 
     def values(self, model: str, condition: str, metric: str) -> ValueMap:
-        """The value of every requested case; one without an answer is failed."""
+        """The value of every requested case; failed for one without an answer."""
         if metric in self.grid.task.means:
             parts = [self.values(model, condition, name) for name in self.grid.task.means[metric]]
             return {case: mean_value([part[case] for part in parts]) for case in parts[0]}
@@ -203,7 +203,7 @@ class GridColumns:
         return both, {case: found[case][1] for case in cases if case in found}
 
     def ratios(self, model: str, condition: str, metric: str) -> RatioColumns:
-        """What a metric is the mean of: each the values of every case, and what they are over."""
+        """The ratios whose mean is a metric: each numerators and denominators by case."""
         if metric == self.grid.task.pooled:
             both, either = self.pixels(model, condition)
             return [(both, dict(either))]
@@ -222,7 +222,7 @@ class GridColumns:
         ]
 
     def _requested(self, model: str, condition: str) -> tuple[str, ...]:
-        """The cases without those whose request is still to be made."""
+        """The cases whose requests were made."""
         waiting = self.grid.waiting.get((model, condition))
         return self.cases if waiting is None else tuple(case for case in self.cases if case not in waiting)
 
@@ -234,7 +234,7 @@ class GridColumns:
         )
 
     def number(self, measure: str, condition: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
-        """A number of a condition, or of all levels of a group; ``more`` are its outcome and other fields."""
+        """A number of a condition, or of all levels of a group; ``more`` has its outcome and other fields."""
         group, level, part = condition.key if isinstance(condition, Condition) else (condition[0], "", condition[1])
         usual = {"level": level, "signature": self.grid.signature(model, metric)}
         return Number(
@@ -242,12 +242,12 @@ class GridColumns:
         )
 
     def drawn(self, within: Range | None = None, *, clusters: Clusters | None = None) -> dict[str, Any]:
-        """How the interval of every number is drawn: by whole clips or ``clusters``, the same ones for every model."""
+        """Arguments for intervals: draws of whole clips or ``clusters``, the same for every model."""
         arguments = {"clusters": self.grid.cases if clusters is None else clusters, "rng": self.rng("levels")}
         return arguments if within is None else {**arguments, "within": within}
 
     def rng(self, *key: str) -> np.random.Generator:
-        """The generator of a number's interval; the same for every model, so that all are drawn by the same clips."""
+        """The generator of a number's interval; the same for every model, so that all use the same draws."""
         return generator(self.seed, self.grid.task.suite, "bootstrap", *key)
 
 
@@ -262,7 +262,7 @@ def _value(value: float | None, *, undefined: bool) -> Value:
 
 
 def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
-    """The mean of a metric under every condition that a model was asked under."""
+    """The mean of a metric under every condition with results of a model."""
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
             outcome = mean_ratio(view.values(model, condition.name, metric), **view.drawn(SHARE))
@@ -270,7 +270,7 @@ def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number
 
 
 def mean_value(values: Sequence[Value]) -> Value:
-    """The mean of one case's values; the first failed, else undefined, one where there is any."""
+    """The mean of one case's values; the first failed one, else the first undefined one, if any."""
     for kind in (Failed, Undefined):
         for value in values:
             if isinstance(value, kind):
@@ -287,7 +287,7 @@ def minus(first: Value, second: Value) -> Value:
 def number_text(
     number: Number | None, *, points: bool = False, interval: bool = False, digits: int = 1, scale: float = 100.0
 ) -> str:
-    """A number in percent, or times ``scale``; a dash where it was not measured, n/a where it does not exist."""
+    """A number in percent, or times ``scale``; a dash if not measured, n/a if undefined."""
     if number is None:
         return "–"
     if number.value is None:
@@ -310,19 +310,19 @@ def significant(numbers: Iterable[Number | None]) -> list[Number]:
 
 
 def averaged(levels: Iterable[str]) -> tuple[str, ...]:
-    """The levels that an average is over: those of the paper, or what there is; mildest first."""
+    """The levels of an average: those of the paper, or all there are; mildest first."""
     ordered = sorted(set(levels), key=strength_of)
     return tuple(level for level in ordered if level in PAPER_LEVELS) or tuple(ordered)
 
 
 def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
-    """The levels of a change in words, where they are not the usual ones: `` (high only)``."""
+    """The levels of a change in words, if they are not the usual ones: `` (high only)``."""
     return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
 
 
 def percent(value: float, *, points: bool = False, digits: int = 1, scale: float = 100.0) -> str:
     """A share in percent; a change in percentage points, with its sign; one that rounds to zero prints as +0.0."""
-    rounded = round(scale * value, digits) + 0.0  # of -0.0 this makes 0.0
+    rounded = round(scale * value, digits) + 0.0  # turns -0.0 into 0.0
     return f"{rounded:{'+' if points else ''}.{digits}f}"
 
 

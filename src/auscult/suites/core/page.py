@@ -1,4 +1,4 @@
-"""From the scores of a run to its numbers, tables, charts and page, and the output files of a run of any suite.
+"""Numbers, tables, charts and page of a run from its scores, and the output files of a run of any suite.
 
 ::
 
@@ -50,7 +50,7 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResults:
-    """Everything computed from the scores of one view."""
+    """All results from the scores of one view."""
 
     view: GridColumns
     numbers: tuple[Number, ...]
@@ -58,8 +58,8 @@ class SuiteResults:
     charts: tuple[Figure, ...]
     ranks: tuple[Ranks, ...]
     uninformative: tuple[str, ...]  # models that do not beat every baseline
-    unscored: tuple[str, ...] = ()  # models without one clean score
-    lead: str = ""  # what came out, in one paragraph; empty for the usual one
+    unscored: tuple[str, ...] = ()  # models without a clean score
+    lead: str = ""  # the results in one paragraph; empty for the usual one
     parts: Sequence[PagePart] = ()  # the sections of the page; empty for the usual ones
 
 
@@ -68,18 +68,18 @@ class TaskWithResults(Protocol):
     """A task of a suite whose numbers are not means over cases."""
 
     def results(self, view: GridColumns) -> SuiteResults:
-        """What follows from the scores."""
+        """The results from the scores."""
         ...
 
 
 def results_of(view: GridColumns) -> SuiteResults:
-    """Everything that follows from the scores."""
+    """All results from the scores."""
     return view.grid.task.results(view) if isinstance(view.grid.task, TaskWithResults) else usual_results(view)
 
 
 def usual_results(view: GridColumns) -> SuiteResults:
-    """What follows from scores that are means over cases."""
-    # Other splits of a source, such as train and test, say nothing of what a model has seen.
+    """The results of a task whose numbers are means over cases."""
+    # Other splits of a source, such as train and test, do not tell what a model has seen.
     splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
@@ -106,7 +106,7 @@ def usual_results(view: GridColumns) -> SuiteResults:
 
 
 def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
-    """The tables of numbers, by file name; empty ones are left out."""
+    """The non-empty tables of numbers, by file name."""
     tables: dict[str, Table | None] = {}
     for mix in index.mixes():
         name = part_name("general", *mix)
@@ -122,11 +122,11 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
 
 
 PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
-"""A section: anchor, title, lead, and how the names of its tables and charts begin."""
+"""A section: anchor, title, lead, and the prefixes of its tables and charts."""
 
 
 def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: str = "") -> tuple[Section, ...]:
-    """The sections of a page; a table goes to the first one whose prefix its name has, after ``before``."""
+    """The sections of a page, after ``before``; a table goes to the first one with a prefix of its name."""
     left_tables, left_charts = dict(tables), list(results.charts)
     sections = []
     for name, title, lead, table_names, chart_names in results.parts or _PARTS:
@@ -160,12 +160,12 @@ class Answers:
     """One model's answers."""
 
     requested: int  # cases times conditions
-    answered: int  # of these
-    failed: int  # of these; the rest was not asked
+    answered: int  # of the requested
+    failed: int  # of the requested; the rest was not sent
     frames: int  # 0 for answers in text
-    # medians over answers, of masks per frame: the model, reading and perturbing, everything else
-    times_ms: tuple[float, ...]  # empty where nothing was answered
-    peak_mb: int | None  # peak memory of a worker with the model; None where the system does not report it
+    # medians over answers (per frame for masks): the model, reading and perturbing, the rest
+    times_ms: tuple[float, ...]  # empty without answers
+    peak_mb: int | None  # of a worker with the model; None if the system does not report it
 
 
 def answers_of(
@@ -255,9 +255,9 @@ def write_results(
     first: Sequence[Section] = (),
     pictures: Sequence[Section] = (),
 ) -> SuiteRun:
-    """Write everything that follows from the scores, with sections that the suite adds, and end the run.
+    """Write all results, with sections of the suite, and finish the run.
 
-    Of these ``first`` stand before the tables and ``pictures`` after them.
+    ``first`` are sections before the tables, ``pictures`` after them.
     """
     run, grid = runner.run, done.grid
     runner.progress.stage("tables and report", 0)
@@ -287,7 +287,7 @@ def write_results(
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
-    """The tables that fit a console."""
+    """The tables for the console."""
     first = [name for name in tables if name.startswith("general") and "__" not in name]
     return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
 
@@ -295,7 +295,7 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
 def summary_of(
     command: str, grid: Grid, answers: Mapping[str, Answers], *, numbers: Iterable[Number], unlisted: int
 ) -> Summary:
-    """Counts are requests: one per model, case and condition; an instance that cannot be made a case fails for each."""
+    """The summary; counts are requests, and an instance that cannot be made a case fails for each of its requests."""
     requested = sum(answer.requested for answer in answers.values())
     failed = sum(answer.failed for answer in answers.values())
     unlisted_requests = unlisted * len(answers)
@@ -315,7 +315,7 @@ _MOST_NAMED: Final = 3
 
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
-    """A sentence for each of the most frequent reasons why answers have no score, with counts of answers and cases."""
+    """Sentences on the most frequent reasons of undefined scores, with counts of answers and cases."""
     reasons = {
         (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
         for row in rows
@@ -338,7 +338,7 @@ def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
 
 
 def lead_of(results: SuiteResults) -> str:
-    """What came out, in one paragraph: clean scores, what perturbations cost, and what costs most."""
+    """The results in one paragraph: clean scores, losses, and the largest loss."""
     grid = results.view.grid
     index = Index(results.numbers, grid.task)
     tested, kinds = index.tested(), index.kinds()
@@ -366,7 +366,7 @@ def lead_of(results: SuiteResults) -> str:
 
 
 def _costliest(index: Index, model: str) -> tuple[float, tuple[str, str]] | None:
-    """The largest loss of a model by a kind alone, and the kind; None where nothing is lost."""
+    """The largest loss of a model by a single kind, and the kind; None without a loss."""
     changes = [(number.value, kind) for kind in index.kinds() if (number := index.get("apc", model, kind))]
     losses = ((change, kind) for change, kind in changes if change is not None and round(change, 3) < 0)
     return min(losses, default=None)
@@ -420,7 +420,7 @@ def write_run(
     summary: Summary,
     remarks: tuple[str, ...] = (),
 ) -> SuiteRun:
-    """Write all files that depend on the results of a run, and finish it; tables and remarks by importance."""
+    """Write all result files of a run, and finish it; tables and remarks are in order of importance."""
     write_tables(run, tables)
     run.write_json("cells.json", [number.row() for number in numbers])
     run.write_text("cells.csv", cells_csv(numbers))
@@ -438,7 +438,7 @@ def write_run(
 
 
 def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
-    """The numbers as CSV, one per line; no text is taken for a formula."""
+    """The numbers as CSV, one per line; texts are protected from use as formulas."""
     file = io.StringIO()
     writer = csv.DictWriter(file, (type(numbers[0]) if numbers else Number).keys(), lineterminator="\n")
     writer.writeheader()
@@ -448,7 +448,7 @@ def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
 
 
 def remove_stale(run: RunFolder, written: Collection[str]) -> None:
-    """Remove tables and figures of earlier commands: only files that the notes list and that lie in the record."""
+    """Remove tables and figures of earlier commands: only files in the notes, inside the record."""
     noted = {str(row.get("name")) for row in read_lines(run.path / NOTES)}
     for name in sorted(noted - set(written)):
         if name.startswith(FOLDERS) and _is_plain(run, name):

@@ -1,4 +1,4 @@
-"""Reads a record of a suite of models, and computes its numbers from its lines alone: no model is asked."""
+"""Reads a record of a suite of models, and computes its numbers from its lines, without asking a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AGAIN: Final = "the file was edited or damaged; run the command of this record 
 
 @runtime_checkable
 class ModelSuite(Suite, Protocol):
-    """A suite of models: what reading its records needs."""
+    """A suite of models, as needed to read its records."""
 
     def task(self, manifest: Mapping[str, Any]) -> Task:
         """The task of a record."""
@@ -45,7 +45,7 @@ def command_of(suite: ModelSuite) -> str:
 
 
 def suite_of(command: str, folder: Path) -> ModelSuite | None:
-    """The suite of models that made a record, by the command; None where it was not one of them."""
+    """The suite of models that made a record, by the command; None if none did."""
     if not command.startswith(_VERB):
         return None
     name = command.removeprefix(_VERB)
@@ -66,11 +66,11 @@ class SuiteRecord:
     """The content of a record."""
 
     path: Path  # the folder
-    label: str  # the folder's name, with its parent's where two are equal
+    label: str  # the folder's name, with its parent's if two are equal
     task: Task
-    seed: int  # the run's seed, from which every perturbation was drawn
+    seed: int  # of the run
     data: str  # the name of its data: the end of the path, or ``scenes``
-    digests: Mapping[str, str]  # case id to the hash of everything that a model sees of it, and that of its true masks
+    digests: Mapping[str, str]  # case id to a hash of all that a model sees, and of the true masks
     revisions: Mapping[str, str]  # model to the hash of its code or weights
     requests: Mapping[str, ResultKey]  # key of every request to model, condition and case
     failed: frozenset[ResultKey]  # the requests that failed
@@ -91,7 +91,7 @@ def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRecord:
-    """Read one record of a suite; a damaged line is named with its file, and the folder's name is its label."""
+    """Read one record of a suite; errors name file and line. Its label is the folder's name."""
     require_record(folder)
     label = label or labels_of([folder])[0]
     manifest, command = read_manifest(folder), command_of(suite)
@@ -149,7 +149,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCase:
-    """A case without its files: a comparison needs its identity alone."""
+    """A case without its files, sufficient for a comparison."""
 
     id: str
     clip: str
@@ -204,7 +204,7 @@ def _is_score(row: Mapping[str, Any], task: Task) -> bool:
 
 
 def _are_sums(classes: object) -> bool:
-    """Whether these are sums of each class over frames, then the frames."""
+    """Whether a value is sums by class over frames, then the count of frames."""
     if not isinstance(classes, Mapping) or len(classes) > _MOST_CLASSES:
         return False
     return all(
@@ -216,7 +216,7 @@ def _are_sums(classes: object) -> bool:
 
 
 def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
-    """Compute the numbers of a record, finished or not, from its scores, as the run itself does; nothing is written."""
+    """Compute the numbers of a record, finished or not, from its scores, as the run does; no file is written."""
     record = read_record(folder, suite)
     answers = answers_of(
         _predictions(folder / PREDICTIONS),
@@ -233,7 +233,7 @@ def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
 
 
 def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
-    """What the table of answers needs of each prediction; masks are not decoded."""
+    """The fields of each prediction for the table of answers; masks are not decoded."""
     numbers = ("seconds", "preparing_s", "overhead_s")
     for number, row in numbered_lines(path):
         times = [row.get(name) for name in numbers]
@@ -256,7 +256,7 @@ def _is_number(value: object) -> bool:
 
 
 def _unlisted(row: Mapping[str, Any]) -> int:
-    """How many cases an error kept from being made; 0 for errors of requests or models, and for remarks."""
+    """The count of cases that an error prevented; 0 for errors of requests or models, and for remarks."""
     if row.get("stage") in (*REMARKS, STAGE, "score") or "questions" in row:
         return 0
     cases = row.get("cases")

@@ -4,9 +4,9 @@
 
     {"command": 1, "model": "mine.colour", "revision": "...", "source": "...", "conditions": [{"name", "group", ...}]}
 
-A request in it without a row in ``scores.jsonl`` was never made: the command was stopped, or the data have changed
-since. A model that could not be loaded is withdrawn by a line ``{"command", "model", "unloaded": why}``: a misspelled
-name would otherwise stay in the folder, with failures that no command can remove.
+A request in it without a row in ``scores.jsonl`` was never made: the command was stopped, or the data have changed. A
+model that could not be loaded is withdrawn by a line ``{"command", "model", "unloaded": why}``: otherwise a misspelled
+name would stay in the folder, with failures that no command can remove.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AGAIN: Final = "the file is missing, edited or damaged; run the command of this
 
 
 class SuiteCase(Protocol):
-    """What the engine needs of a case."""
+    """A case of the engine."""
 
     @property
     def id(self) -> str:
@@ -43,12 +43,12 @@ class SuiteCase(Protocol):
 
     @property
     def clip(self) -> str:
-        """Cases of one clip or photograph are one cluster: intervals draw it as a whole."""
+        """The cluster of intervals: a clip or photograph."""
         ...
 
     @property
     def split(self) -> str:
-        """The source's word for the part of the data that it is of; may be empty."""
+        """The source's name for its part of the data; may be empty."""
         ...
 
     @property
@@ -58,12 +58,12 @@ class SuiteCase(Protocol):
 
     @property
     def digest(self) -> str:
-        """Hash of everything that a model can see of it."""
+        """Hash of all that a model can see of it."""
         ...
 
     @property
     def truth(self) -> str:
-        """Hash of its truth, so that answers are scored anew where it changed."""
+        """Hash of its truth, so that a change scores answers again."""
         ...
 
 
@@ -76,11 +76,11 @@ class CaseList(Generic[CaseKind]):
 
     cases: list[CaseKind] = field(default_factory=list)
     errors: list[ListError] = field(default_factory=list)
-    absent: int = 0  # null expressions, which the task leaves out
+    absent: int = 0  # count of null expressions, which the task leaves out
 
 
 def is_met(case: SuiteCase, condition: Condition) -> bool:
-    """Whether a condition does anything to a case: ``unmet`` in its ``about`` names, by commas, those that do not."""
+    """Whether a condition changes a case: ``unmet`` in its ``about`` lists those that do not, with commas."""
     about: Mapping[str, object] = getattr(case, "about", {})
     return condition.name not in str(about.get("unmet", "")).split(",")
 
@@ -98,7 +98,7 @@ class RequestLog:
     rows: tuple[Mapping[str, Any], ...] = ()  # the lines of the file
 
     def requests(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
-        """The key of every answer that is valid, to (model, condition, case)."""
+        """The key of every valid answer to (model, condition, case)."""
         return {
             key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
             for model, revision in self.models.items()
@@ -108,7 +108,7 @@ class RequestLog:
         }
 
     def was_requested(self, request: ResultKey) -> bool:
-        """Whether a command asked for a request, made or not."""
+        """Whether a command included a request, made or not."""
         return request[1] in self.conditions_by_model.get(request[0], ())
 
     def waiting(self, requests: Mapping[str, ResultKey], done: Collection[str]) -> Iterator[ResultKey]:
@@ -117,7 +117,7 @@ class RequestLog:
 
 
 def unasked_remarks(model: ModelSpec, requests: Iterable[Request]) -> Iterator[dict[str, Any]]:
-    """A remark on files of a folder of predictions that no request reads: a misnamed one looks like a missing one."""
+    """A remark on files of a folder of predictions that no request reads, since they may be misnamed."""
     if model.kind != "predictions":
         return
     extra = FolderOfPredictions(Path(model.target)).unasked(requests)
@@ -146,7 +146,7 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
         if (row["command"], model) in withdrawn:
             continue
         if models.get(model) != row["revision"]:
-            by_model[model] = {}  # requests to the old code do not bind changed code
+            by_model[model] = {}  # requests to old code do not count for changed code
         conditions = [Condition(**entry) for entry in row["conditions"]]
         by_model[model].update(dict.fromkeys(condition.name for condition in conditions))
         by_name |= {condition.name: condition for condition in conditions if condition.name not in by_name}
@@ -163,13 +163,13 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
 
 
 def load_log(folder: Path) -> RequestLog:
-    """The requests of a folder so far; an empty log where it is new."""
+    """The requests of a folder so far; an empty log for a new one."""
     path = folder / FILE
     return log_of(_checked(path)) if path.is_file() else RequestLog()
 
 
 def _checked(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines, each checked: a record may come from a stranger."""
+    """The lines, each checked: a record is untrusted."""
     for number, row in numbered_lines(path):
         try:
             conditions = _conditions(row)
@@ -197,12 +197,12 @@ def _condition(row: Mapping[str, Any]) -> Condition:
     texts = (condition.name, condition.group, condition.level)
     if not all(isinstance(text, str) for text in texts) or condition.part not in PARTS:
         raise ValueError(f"no condition: {row!r:.80}")
-    _ = condition.strength  # raises where the level is none
+    _ = condition.strength  # raises for an invalid level
     return condition
 
 
 def require_log(folder: Path) -> RequestLog:
-    """The requests of a record; an error where it does not list them."""
+    """The requests of a record; an error if it has no list."""
     log = load_log(folder)
     if CLEAN not in [condition.name for condition in log.conditions[:1]]:
         raise RecordError(
@@ -217,7 +217,7 @@ def require_log(folder: Path) -> RequestLog:
 def command_rows(
     log: RequestLog, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
 ) -> list[dict[str, Any]]:
-    """The lines of a command: its models, and the baselines, which are asked about clean input."""
+    """The lines of a command: its models, and the baselines on clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
     pairs = [(model, conditions_for(model, conditions, log)) for model in models] + [
         (spec, (NOTHING,)) for spec in floor
@@ -242,7 +242,7 @@ def withdrawn_rows(log: RequestLog, names: Mapping[str, AuscultError]) -> list[d
 
 def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, seed: int) -> str:
     """The key of an answer: a hash of everything that it depends on."""
-    # The id also where nothing is drawn: one sentence may refer to two objects of a picture.
+    # With the id even without draws: one sentence may refer to two objects of a picture.
     identity = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
     return digest_json([case.digest, identity, model, revision])
 
@@ -250,8 +250,8 @@ def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, 
 def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
     """The models with unique names, the same as in earlier commands.
 
-    A model with the path or the code of an earlier one of its name is that one, changed or not; any other gets a
-    number, ``name~2``.
+    A model with the path or the code of an earlier one of its name is the same model; any other gets a number,
+    ``name~2``.
     """
     specs: list[ModelSpec] = []
     for model in models:
@@ -276,10 +276,10 @@ def base_name(name: str) -> str:
 
 
 def conditions_for(model: ModelSpec, conditions: Sequence[Condition], log: RequestLog) -> tuple[Condition, ...]:
-    """The conditions that a model is asked under by a command.
+    """The conditions of a command for a model.
 
-    Those of the command; of a folder of predictions also all that were requested before: its revision is that of
-    the whole folder, which changes with every file that is added, and to read it again costs little.
+    For a folder of predictions also all earlier ones: its revision is that of the whole folder, which changes with
+    every added file, and to read it again costs little.
     """
     if model.kind != "predictions":
         return tuple(conditions)

@@ -7,8 +7,8 @@
     {"id": case, "metric": null, "value": null, "outcome": "failed", "reason": cause, ..., "error": {...}}
 
 A row without a metric stands for all metrics of its request. Of several rows about one request the last one counts, and
-a score counts before a failure. ``errors.jsonl`` is made from the rows when a run ends: one row there for each cause, a
-file or a model's fault, however many requests failed by it. There are two kinds of failures:
+a score takes precedence over a failure. ``errors.jsonl`` is made from the rows at the end of a run: one row for each
+cause, a file or a fault of a model, with all requests that failed by it. There are two kinds of failures:
 
 - **of the input**: a frame, a sound or a true mask cannot be read, for every model alike. One row names the file, and
   lists the requests that failed by it, by model. It has no ``id``, since one file may be of several cases.
@@ -72,7 +72,7 @@ def standing(
     metrics: Sequence[str],
     truths: Mapping[str, str] = MappingProxyType({}),
 ) -> Standing:
-    """Sort the rows of a record by the outcome of their requests; rows of other data or other truths do not count."""
+    """Sort the rows of a record by the outcome of their requests; rows of other data or truths do not count."""
     by_key: dict[str, set[str]] = {}
     failed: dict[str, Mapping[str, Any]] = {}
     unread: dict[str, Mapping[str, Any]] = {}
@@ -94,7 +94,7 @@ def standing(
 
 
 def is_valid(row: Mapping[str, Any], valid: Mapping[str, ResultKey], truths: Mapping[str, str]) -> bool:
-    """Whether a row is of the current data and true masks; a row without a truth fits any."""
+    """Whether a row is of the current data and truth; a row without a truth always is."""
     request = valid.get(str(row["key"]))
     if request is None:
         return False
@@ -108,7 +108,7 @@ def error_rows(
     conditions_by_model: Mapping[str, Sequence[str]],
     conditions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The rows of ``errors.jsonl`` about failed requests, by model and condition; equal errors are one row."""
+    """The rows of ``errors.jsonl`` about failed requests, one for equal errors."""
     order = {name: index for index, name in enumerate((*conditions_by_model, *conditions))}
     groups: dict[object, tuple[Mapping[str, Any], list[ResultKey]]] = {}
     for request, error in failed.items():
@@ -138,7 +138,7 @@ def _error_row(error: Mapping[str, Any], requests: Sequence[ResultKey]) -> dict[
 
 
 def _cost(requests: Sequence[ResultKey]) -> str:
-    """How many requests, of which models under which conditions, about how many cases."""
+    """The failed requests in words: counts, models, conditions and cases."""
     by_model: dict[str, dict[str, None]] = {}
     for model, condition, _ in requests:
         by_model.setdefault(model, {})[condition] = None
@@ -151,7 +151,7 @@ def _cost(requests: Sequence[ResultKey]) -> str:
 
 
 def few(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the count of the others."""
     text = ", ".join(name[:60] for name in names[:_NAMED])
     return text if len(names) <= _NAMED else f"{text} and {len(names) - _NAMED} more"
 
@@ -169,7 +169,7 @@ def _blocks(requests: Sequence[ResultKey]) -> Iterator[dict[str, Any]]:
 
 
 def unmade_rows(errors: Sequence[ListError]) -> list[dict[str, Any]]:
-    """The rows of what could not be made a case: one for all cases with the same error of the same file."""
+    """The rows of data that could not be made a case, one for equal errors of one file."""
     by_error: dict[ErrorRecord, list[str | None]] = {}
     for name, error in errors:
         by_error.setdefault(error, []).append(name)

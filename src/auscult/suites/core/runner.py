@@ -1,4 +1,4 @@
-"""Asks models and scores their answers; what is done already is not done again.
+"""Asks models and scores their answers, without repeating work.
 
 ::
 
@@ -8,8 +8,8 @@
     DIR/scores.jsonl        every metric of every answer; a failed request is a row like any other
     DIR/errors.jsonl        what failed, each cause once
 
-The same command again computes nothing that is done; a condition or a model that is added computes only what is
-missing. A model that cannot be loaded costs its own rows.
+The same command again repeats no work, and an added condition or model computes only what is missing. A model that
+cannot be loaded fails alone.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ class ToScore(Generic[AskableKind]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The scores and failures of a run, from which everything else is computed."""
+    """The scores and failures of a run, from which all results are computed."""
 
     grid: Grid  # all scores
     requests: Mapping[str, ResultKey]  # key of an answer to model, condition and case
-    failed: tuple[ResultKey, ...]  # the requests that failed, those of models that could not be loaded among them
+    failed: tuple[ResultKey, ...]  # with those of models that could not be loaded
 
 
 def earlier_log(run: RunFolder) -> RequestLog:
-    """The requests of earlier commands; an error where the folder has scores but no list of requests."""
+    """The requests of earlier commands; an error if the folder has scores but no list of requests."""
     has_log = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
     return load_log(run.path) if has_log else require_log(run.path)
 
@@ -94,7 +94,7 @@ def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
 def stored_rows(
     folder: Path, requests: Mapping[str, ResultKey], wanted: Collection[ResultKey]
 ) -> dict[ResultKey, Mapping[str, Any]]:
-    """The stored answers to some requests of a record; of several the first."""
+    """The first stored answer to each of some requests."""
     stored: dict[ResultKey, Mapping[str, Any]] = {}
     for row in read_lines(folder / job.FILE):
         request = requests.get(str(row["key"]))
@@ -135,7 +135,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     stored: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Load what earlier commands stored; a request that fails the same way again gets no second row."""
+        """Load the rows of earlier commands, so that a repeated failure gets no second row."""
         self.stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
         rows = read_lines(self.run.path / SCORES)
         self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
@@ -148,17 +148,17 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         *,
         floor: Sequence[ModelSpec],
     ) -> RequestLog:
-        """Ask models under all conditions and baselines about clean input, and score; returns the extended log."""
+        """Ask models under all conditions and baselines on clean input, and score; returns the extended log."""
         rows = command_rows(log, models, conditions, floor=floor)
         self.run.append_many(REQUESTS, rows)
         extended = log_of((*log.rows, *rows))
         for model in models:
-            self._ask(model, conditions_for(model, conditions, log), how=self.how)
+            self._ask(model, conditions_for(model, conditions, log), options=self.how)
         self.run.append_many(REQUESTS, withdrawn_rows(extended, self.unloaded))
         if models and len(self.unloaded) == len(models):
             raise next(iter(self.unloaded.values()))
         for model in floor:
-            self._ask(model, [NOTHING], how=replace(self.how, kept=self.kept))
+            self._ask(model, [NOTHING], options=replace(self.how, kept=self.kept))
         requests = extended.requests(self.cases, seed=self.seed)
         if self.before_scoring is not None:
             self.before_scoring(requests)
@@ -166,17 +166,17 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         return extended
 
     def unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> list[job.QueuedRequest]:
-        """The requests to a model that have no stored reply."""
+        """The requests to a model without a stored reply."""
         return [request for request in self._requests(model, conditions) if request.key not in self.stored]
 
     def finish(self, log: RequestLog, *, reported: frozenset[str | None] = frozenset()) -> Finished:
-        """Write the failures, except of the files in ``reported``, and collect the scores."""
+        """Write the failures, except those of files in ``reported``, and collect the scores."""
         requests = log.requests(self.cases, seed=self.seed)
         now = self._standing(requests)
         failed = {request: error for request, error in now.failed.items() if log.was_requested(request)}
         names = [condition.name for condition in log.conditions]
         rows = error_rows(failed, conditions_by_model=log.conditions_by_model, conditions=names)
-        # an input file that cannot be written cannot be shown to a model either, which is reported already
+        # an unreadable input is already reported with its request
         unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
         other_errors = [
             error
@@ -202,60 +202,60 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     def drawn(
         self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
     ) -> dict[str, R]:
-        """Pictures for the page, drawn in worker processes; one that cannot be drawn is no failure of the run."""
+        """Pictures for the page, drawn in worker processes, without those that fail."""
         tasks = [PoolTask(name, order) for name, order in orders.items()]
         workers = min(most_workers, self.how.workers)
         results = run_tasks(make, tasks, workers=workers, stage="figure", kept=self.kept)
         outcomes = {result.key: result.outcome for result in results}
         return {name: outcome for name in orders if not isinstance(outcome := outcomes[name], Failed)}
 
-    def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, how: job.PredictOptions) -> None:
+    def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, options: job.PredictOptions) -> None:
         """Make the requests whose answers are not stored yet."""
         requests = self.unasked(model, conditions)
-        replied: set[str] = set()
+        keys: set[str] = set()
         try:
             self.progress.stage(f"ask {model.name}", len(requests))
             self.send(
                 requests,
                 model,
-                options=how,
-                keep=partial(self._answered, replied),
-                fail=partial(self._unanswered, (model.name, replied)),
+                options=options,
+                keep=partial(self._answered, keys),
+                fail=partial(self._unanswered, (model.name, keys)),
                 progress=self.progress,
             )
         except (RecordError, OutputError):
             raise
-        except job.Stopped as error:  # what is left is asked by the same command
+        except job.Stopped as error:  # the same command continues
             self._remark(model, error)
         except AuscultError as error:  # this model cannot be loaded: the others go on
             self._not_loaded(
-                model, error, [request for request in requests if request.key not in replied], known=bool(replied)
+                model, error, [request for request in requests if request.key not in keys], has_replied=bool(keys)
             )
 
     def _not_loaded(
-        self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
+        self, model: ModelSpec, error: AuscultError, requests: Sequence[job.QueuedRequest], *, has_replied: bool
     ) -> None:
-        """Record why a model got no requests, or no more; one that never replied is withdrawn from the folder."""
+        """Record why a model cannot be asked; a model that never replied is withdrawn from the folder."""
         recorded = self._remark(model, error)
-        if not known:
+        if not has_replied:
             self.unloaded[model.name] = error
-            self.lost += [(model.name, request.condition, request.id) for request in left]
+            self.lost += [(model.name, request.condition, request.id) for request in requests]
             return
-        for request in left:
+        for request in requests:
             self._keep_failure(request.key, (model.name, request.condition, request.id), recorded, stage=job.STAGE)
 
     def _remark(self, model: ModelSpec, error: AuscultError) -> ErrorRecord:
-        """Write down an error of a model, and give it."""
+        """Record an error of a model."""
         recorded = ErrorRecord.of(error, job.STAGE)
         self.errors.append(error_to_json(None, replace(recorded, error=f"{model.name}: {recorded.error}")))
         return recorded
 
     def _score(self, requests: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
-        """Score every stored answer that is not scored yet; no model is asked again."""
+        """Score every stored answer without a score."""
         waiting = self.stored & requests.keys() - self._standing(requests).scored
         self.progress.stage("score", len(waiting))
         tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
-        rows: list[dict[str, Any]] = []  # a few rows a write: what a kill loses is scored again
+        rows: list[dict[str, Any]] = []  # written in small batches; rows lost by a kill are scored again
         for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score", kept=self.kept):
             if isinstance(result.outcome, Failed):
                 self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")
@@ -268,7 +268,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         self.run.append_many(SCORES, rows)
 
     def _standing(self, requests: Mapping[str, ResultKey]) -> Standing:
-        """The outcome of every request, by the current truth."""
+        """The outcome of every request, for the current truth."""
         rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
         return standing(rows, requests, metrics=self.task.metrics, truths=truths)
 
@@ -285,25 +285,25 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
                 )
 
     def _to_score(
-        self, waiting: set[str], requests: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
+        self, keys: set[str], requests: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
     ) -> Iterator[PoolTask[ToScore[AskableKind]]]:
-        """The rows to score, one by one: the file may be larger than the memory."""
+        """The rows to score, read one by one, since the file may be large."""
         cases = {case.id: case for case in self.cases}
         for row in read_lines(self.run.path / job.FILE):
             key = str(row["key"])
-            if key in waiting:
-                waiting.discard(key)
+            if key in keys:
+                keys.discard(key)
                 _, condition, case = requests[key]
                 yield PoolTask(key, ToScore(row=row, prepared=self.prepare(cases[case], conditions[condition])))
 
-    def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
-        replied.add(str(row["key"]))
+    def _answered(self, keys: set[str], row: Mapping[str, Any]) -> None:
+        keys.add(str(row["key"]))
         self.run.append(job.FILE, row)
         self.stored.add(str(row["key"]))
 
     def _unanswered(self, origin: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
-        model, replied = origin
-        replied.add(request.key)
+        model, keys = origin
+        keys.add(request.key)
         recorded = replace(error, path=error.path or str(request.source))
         self._keep_failure(request.key, (model, request.condition, request.id), recorded, stage=job.STAGE)
 

@@ -1,4 +1,4 @@
-"""Numbers as tables: the paper's, one row a model, and what the paper has no table for."""
+"""Numbers as tables: those of the paper, one row per model, and further ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from auscult.suites.core.numbers import (
 from auscult.suites.core.results import few
 
 ROOM_WORDS: Final[Mapping[str, str]] = {"vision": "pictures"}
-"""What the kinds of a room perturb, where that is not the room's name."""
+"""What the kinds of a room perturb, if it is not the room's name."""
 _PERCENT: Final = "Scores are percent; changes are percentage points, below 0 is a loss."
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
@@ -45,7 +45,7 @@ class Index:
 
     def __init__(self, numbers: Iterable[Number], task: Task) -> None:
         self.numbers, self.task = tuple(numbers), task
-        self.metric = task.metric_name(task.main)  # the main metric as tables call it
+        self.metric = task.metric_name(task.main)  # the main metric's name in tables
         self._known = {
             (number.measure, number.model, number.metric, number.group, number.level, number.part, number.split): number
             for number in self.numbers
@@ -66,12 +66,12 @@ class Index:
         level: str = "",
         split: str = "",
     ) -> Number | None:
-        """One number, of the main metric where no other is named; None where it was not measured."""
+        """One number, by default of the main metric; None if not measured."""
         level = CLEAN if group == CLEAN_CELL else level
         return self._known.get((measure, model, metric or self.task.main, group[0], level, group[1], split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
-        """All of a measure, in their order, but those that are undefined for lack of levels."""
+        """All numbers of a measure, except those undefined for lack of levels."""
         numbers = (number for number in self.numbers if number.measure == measure)
         return tuple(number for number in numbers if getattr(number.outcome, "reason", "") != NOT_ALL_LEVELS)
 
@@ -80,16 +80,16 @@ class Index:
         return tuple(dict.fromkeys(number.model for number in self.of("level")))
 
     def stressed(self) -> tuple[str, ...]:
-        """The models that have a result under a perturbation."""
+        """The models with results under a perturbation."""
         models = {number.model for number in self.of("level") if number.group != "clean"}
         return tuple(model for model in self.models() if model in models)
 
     def tested(self) -> list[str]:
-        """The models that are no baselines."""
+        """The models without baselines."""
         return [model for model in self.models() if not self.task.is_baseline(model)]
 
     def above_baselines(self) -> dict[str, list[Number | None]]:
-        """Of every model that is none its clean score minus that of each baseline; empty without baselines."""
+        """The clean score of each model minus that of each baseline; empty without baselines."""
         floors = [model for model in self.models() if self.task.is_baseline(model)]
         differences = {
             model: [self.get("difference", f"{model} - {floor}") for floor in floors] for model in self.tested()
@@ -105,14 +105,14 @@ class Index:
         return [group for group in self._groups() if is_mix(group[0])]
 
     def kinds(self) -> list[GridCell]:
-        """The kinds alone with their part."""
+        """The single kinds with their part."""
         return [group for group in self._groups() if is_kind(group[0])]
 
     def _groups(self) -> dict[GridCell, None]:
         return dict.fromkeys(number.grid_cell for number in self.of("level"))
 
     def gaps(self) -> list[tuple[Number, Number | None, Number | None]]:
-        """Every dynamic gap of the main metric with the static and the dynamic change behind it."""
+        """The dynamic gaps of the main metric, each with its static and dynamic change."""
         found = [gap for gap in self.of("dynamic_gap") if gap.metric == self.task.main and not gap.split]
         return [
             (gap, self.get("gap_static", gap.model, gap.grid_cell), self.get("gap_dynamic", gap.model, gap.grid_cell))
@@ -120,21 +120,21 @@ class Index:
         ]
 
     def levels(self, model: str, group: str, part: str, *, measure: str = "level") -> tuple[str, ...]:
-        """The levels behind an average change, mildest first: the paper's, or what there is, of a model or a pair."""
+        """The levels of an average change of a model or pair, mildest first: the paper's, or all there are."""
         return averaged(self._levels.get((measure, model, group, part), ()))
 
     def curve(self, model: str, group: str, part: str) -> tuple[str, ...]:
-        """All strengths that do not change from frame to frame, mildest first."""
+        """All constant strengths, mildest first."""
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
 def percent_note(numbers: Iterable[Number | None]) -> str:
-    """What is percent, and of how many clips the intervals of a table are."""
+    """A note on units, and on the clips behind the intervals of a table."""
     return " ".join(filter(None, (_PERCENT, clips_note(numbers))))
 
 
 def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photographs") -> str:
-    """Of how many clips or photographs, or what else is drawn, intervals are; empty where a table has none."""
+    """A note on the count of clips, photographs or other clusters behind intervals; empty without intervals."""
     counts = sorted({number.clusters for number in numbers if number is not None and number.clusters is not None})
     if not counts:
         return ""
@@ -144,7 +144,7 @@ def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photo
 
 
 def starred_note(numbers: Sequence[Number | None]) -> str:
-    """What a star in a table means; why there can be none, where that is so."""
+    """A note on the meaning of a star, and on why there may be none."""
     tested = [number for number in numbers if number is not None and number.p is not None]
     few = [number for number in tested if number.differing < LEAST_FOR_STAR]
     note = (
@@ -155,7 +155,7 @@ def starred_note(numbers: Sequence[Number | None]) -> str:
 
 
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
-    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked for; perturbed models."""
+    """Tables 3 to 6: clean, levels, average change, and dynamic if requested; perturbed models."""
     selected = [
         number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)
     ]
@@ -190,28 +190,28 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
         title=f"Perturbed: {index.task.group_name(group, part)}" + (f"; {split} cases" if split else ""),
         header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
         rows=tuple(rows),
-        note=f"{_general_note(levels, over, moves=moves, apart=apart)} {percent_note(changes)}",
+        note=f"{_general_note(levels, over, dynamic=moves, unshared=apart)} {percent_note(changes)}",
     )
 
 
-def _column(number: Number | None, alike: Mapping[str, float], level: str) -> str:
-    """A level over the cases of its row; over the level's own cases where the row has none."""
-    if number is None or number.value is None or not alike:
+def _column(number: Number | None, columns: Mapping[str, float], level: str) -> str:
+    """A level over the cases of its row; over its own cases if the row has none."""
+    if number is None or number.value is None or not columns:
         return number_text(number)
-    return percent(alike[level]) if level in alike else "n/a"
+    return percent(columns[level]) if level in columns else "n/a"
 
 
-def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, apart: bool) -> str:
+def _general_note(levels: Sequence[str], over: Sequence[str], *, dynamic: bool, unshared: bool) -> str:
     suffix = ", other strengths of those that have them too" if set(levels) != set(over) else ""
     average = f"APC: mean over {', '.join(over)} of perturbed minus clean" if over else "APC: none without a strength"
     parts = [f"{average}; clean, levels and APC of a row are of the cases that have all of them{suffix}."]
-    parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if moves else []
-    parts += ["Where no case has all, each level is of its own cases."] if apart else []
+    parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if dynamic else []
+    parts += ["Where no case has all, each level is of its own cases."] if unshared else []
     return " ".join(parts)
 
 
 def counts_text(number: Number | None) -> str:
-    """How many cases a number is computed from, and how many are left out."""
+    """The counts of cases behind a number, and of those left out."""
     counts = None if number is None else number.counts
     if counts is None:
         return "–"
@@ -222,7 +222,7 @@ def counts_text(number: Number | None) -> str:
 
 
 def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | None], str] = counts_text) -> str:
-    """The cases of the numbers of a row: one count where all are equal, else each in the order of the columns."""
+    """The counts of cases of a row: one if all are equal, else one per column."""
     texts = [counts(number) for number in numbers if number is not None]
     return ", ".join(texts) if len(set(texts)) > 1 else next(iter(texts), "–")
 
@@ -255,12 +255,12 @@ def difference_table(index: Index) -> Table | None:
 
 
 def starred(text: str, number: Number | None, stars: Sequence[Number]) -> str:
-    """A number's text, with a star where it is among those that differ from 0."""
+    """A number's text, with a star if it is significant."""
     return f"{text} *" if any(number is star for star in stars) else text
 
 
 def signed(number: Number | None, stars: Sequence[Number]) -> str:
-    """A difference, with a star where it is among those that differ from 0."""
+    """A difference, with a star if it is significant."""
     return starred(number_text(number, points=True, interval=True), number, stars)
 
 
@@ -283,7 +283,7 @@ def floor_table(index: Index) -> Table | None:
 
 
 def uninformative(index: Index) -> tuple[str, ...]:
-    """Models that are not shown to beat every baseline: their changes carry no information."""
+    """Models not shown to beat every baseline: their changes carry no information."""
     of_model = index.above_baselines()
     stars = significant(cell for row in of_model.values() for cell in row)
     without = unscored(index)
@@ -304,11 +304,11 @@ def unscored(index: Index) -> tuple[str, ...]:
 
 
 KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
-"""A kind with its change for each model, as numbers and as text."""
+"""A kind with its change for each model, as numbers and text."""
 
 
 def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], list[KindChange]]:
-    """The levels that changes by kind are averaged over, and the kinds; a change over fewer levels names them."""
+    """The levels of the average changes by kind, and the kinds; a change over fewer levels names them."""
     kinds = index.kinds()
     over = averaged(level for model in models for kind in kinds for level in index.levels(model, *kind))
     found: list[KindChange] = []
@@ -324,7 +324,7 @@ def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], 
 
 
 def kinds_table(index: Index) -> Table | None:
-    """Fig. 7 as a table: the change by each kind alone."""
+    """Fig. 7 as a table: the change by each single kind."""
     models = index.stressed()
     over, kinds = kind_changes(index, models)
     if not kinds:
@@ -363,7 +363,7 @@ def _strength(number: Number | None) -> str:
 
 
 def breaking_table(index: Index) -> Table | None:
-    """The breaking point of every model, by what is perturbed; None where there is no mix."""
+    """The breaking point of every model, by mix; None without a mix."""
     mixes = index.mixes()
     if not mixes:
         return None
@@ -380,7 +380,7 @@ def breaking_table(index: Index) -> Table | None:
 
 
 def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
-    """The strengths that breaking points are interpolated between, by column where they differ."""
+    """The strengths between which breaking points are interpolated, by column if they differ."""
     columns: dict[str, list[str]] = {}
     for group in groups:
         for model in index.stressed():
@@ -433,13 +433,13 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
 
 
 def _again(conditions: Iterable[Condition]) -> str:
-    """What to repeat: what was asked as it is, the command."""
+    """The options to repeat, or the command itself."""
     perturbed = [condition for condition in conditions if condition.level not in {CLEAN, REMOVED}]
     return f"it: {words_of(perturbed)}" if perturbed else "the command"
 
 
 def waiting_notes(grid: Grid) -> list[str]:
-    """A sentence for each model with requests that were never made, with the options that repeat them."""
+    """A sentence for each model with requests never made, with the options to make them."""
     notes = []
     for model in grid.models:
         waiting = {
@@ -494,7 +494,7 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
 
 
 def ranked_clips(ranks: Iterable[Ranks]) -> str:
-    """How many clips the rankings are over."""
+    """The count of clips behind the rankings."""
     counts = dict.fromkeys(ranked.ranking.clusters for ranked in ranks if not isinstance(ranked.ranking, Undefined))
     return f"Clips or photographs: {', '.join(map(str, counts))}."
 
@@ -506,7 +506,7 @@ def room_in(name: str) -> str:
 
 
 def strengths_text(views: Iterable[GridColumns], name: str) -> str:
-    """The strengths that what is correlated of a room's kinds is averaged over, as a sentence."""
+    """A sentence on the strengths over which the correlated values are averaged."""
     room = name.removesuffix(f"_{PERFORMANCE}")
     by_levels: dict[str, dict[str, None]] = {}
     for view in views:
@@ -522,7 +522,7 @@ def strengths_text(views: Iterable[GridColumns], name: str) -> str:
 
 
 def correlation_table(name: str, found: Correlation, over: str) -> Table:
-    """One matrix, similar kinds side by side; ``over`` names the strengths that it is averaged over."""
+    """One matrix, similar kinds side by side; ``over`` names the strengths of the averages."""
     indices = [found.kinds.index(name) for name in found.order]
     rows = tuple(
         (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in indices)) for row in indices

@@ -1,15 +1,15 @@
-"""The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and how they are scored.
+"""The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and their scores.
 
 ===========  ==========================================================================
 options      the options of a run, and of making a benchmark
-build        from cases with masks to the benchmark, as an INPUT and as the release lays it out
-building     what a worker does: one instance, from its true masks to candidates
+build        makes the benchmark from cases with masks, as an INPUT and in the layout of the release
+building     worker processes: one instance, from its true masks to candidates
 sample       which instances are sampled
 statistics   tables that describe a benchmark
-rows         candidates, a judge's answer to each, and baselines that never look at the mask
-evaluate     candidates and answers to numbers with intervals; how far a judge can be trusted
-tables       numbers to tables, all of a run, beside the rows that the paper prints
-costs        what a mask costs, and what a cascade of two judges would give
+rows         candidates, a judge's answer to each, and baselines that do not see the mask
+evaluate     numbers with intervals from candidates and answers; reliability of a judge
+tables       all tables of a run, with the printed rows of the paper
+costs        time and money per mask, and the results of a cascade of two judges
 charts       charts, pictures of the best and the worst cases, and of failures
 finish_run   the end of a run, and scores from the record alone
 run          a whole run: benchmark, judges, tables, report

@@ -1,20 +1,19 @@
-"""The building of the benchmark: a source with true masks becomes an INPUT and MQ-RAVSBench's own layout.
+"""Builds the benchmark: a source with true masks becomes an INPUT in MQ-RAVSBench's own layout.
 
-The instances are chosen, their masks opened, and those that cannot be used replaced by others, until all that are
-chosen can be used. Then every instance is made, once per protocol. The same command again goes on where a stopped one
-left off; what could not be read is tried again.
+Instances are chosen and their masks opened; unusable ones are replaced, until all chosen ones can be used. Then every
+instance is made, once per protocol. The same command again resumes; unreadable files are tried again.
 
 ::
 
     items.jsonl masks/ truth/ media/     an INPUT that `auscult audit` takes
-    targets.jsonl survey.jsonl           what was made and not of each instance; what opening its masks showed
+    targets.jsonl survey.jsonl           the results of each instance; the findings from opening its masks
     train_test_meta_files/               MQ-RAVSBench's layout: table of key frames, a document a split and protocol
     tables/ figures/ summary.json        statistics
 
 Source: MQ-RAVSBench, Sec. 3.
 
-A clip's frames are numbered once for all its instances, in order of time, as ``media/<clip>/frames/<n>``; so that a
-model that looks at the whole clip finds it beside the masks, as in MQ-RAVSBench.
+A clip's frames are numbered once for all its instances, in order of time, as ``media/<clip>/frames/<n>``, so that a
+model finds the whole clip beside the masks, as in MQ-RAVSBench.
 
 The file of splits is a JSON object of split to list of names, or of groups of those; other keys are for people::
 
@@ -94,7 +93,7 @@ _FID: Final = re.compile(r"fid_([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class ClipFiles:
-    """Where a clip's files go."""
+    """The files of a clip in the output folder."""
 
     frames: Mapping[Path, tuple[int, str]]  # source to number and name in the output folder, in order of time
     sound: tuple[Path, str] | None  # source and name there
@@ -121,7 +120,7 @@ def media_of(instances: Sequence[Instance]) -> dict[str, ClipFiles]:
 
 
 def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
-    """Moments of the image protocol: the key frame, or each n-th of those that show the target."""
+    """Moments of the image protocol: the key frame, or every n-th that shows the target."""
     if not options.step:
         return () if looked.frame is None else (looked.frame,)
     showing = [index for index, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
@@ -135,7 +134,7 @@ def orders_of(
     options: BuildOptions,
     media: Mapping[str, ClipFiles],
 ) -> list[Order]:
-    """What is to be made: the image protocol first, each in the order of the sample."""
+    """The orders: the image protocol first, each in the order of the sample."""
 
     def order(instance: Instance, protocol: MqaProtocol, moments: Sequence[int]) -> Order:
         clip = media[instance.clip]
@@ -165,11 +164,11 @@ def _when(moment: Moment) -> tuple[float, object]:
 
 
 SOUND_REMARK = "frames"
-"""Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
+"""Stage of a clip's missing sound, which is in ``errors.jsonl`` and affects no mask."""
 
 
 def _copied(writer: ResultWriter, instance: Instance, media: ClipFiles) -> bool:
-    """Copy the missing files of an instance's clip; False, and an error row, where a frame cannot be read."""
+    """Copy the missing files of an instance's clip; False, with an error row, if a frame cannot be read."""
     try:
         for source, (_, name) in media.frames.items():
             _copy(writer.run, source, name)
@@ -212,7 +211,7 @@ def splits_digest(path: Path | None) -> str | None:
 
 
 def with_parts(instances: Sequence[Instance], parts: Mapping[str, str]) -> tuple[Instance, ...]:
-    """The instances with the split that a file gives them; what it does not name is in ``UNLISTED``."""
+    """The instances with the splits of a file; those not in the file are in ``UNLISTED``."""
     splits = sorted({instance.split for instance in instances if instance.split})
     if splits:
         raise UsageError(
@@ -246,14 +245,14 @@ def _named(value: Any, path: Path, *, depth: int = 0) -> Iterator[tuple[str, str
 
 _SHORT = 12
 
-# The sample follows from the whole listing: a source that has gained an instance would give another benchmark.
+# The sample depends on the whole listing: a new instance in the source would give another benchmark.
 _SAME_BENCHMARK = (SAME_RESULT - {"items", "listed"}) | {"base_url"}
 
 
 def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
     """Build the benchmark from a source with true masks; returns its summary and tables."""
     options.check()
-    make_finder(options.key_frame)  # raises on an unknown name, before anything is written
+    make_finder(options.key_frame)  # raises on an unknown name before anything is written
     check_negatives(options.negatives, endpoint=options.endpoint)
     parts = None if options.splits_file is None else read_parts(options.splits_file)
     listing = list_instances(options.source, options.listing)
@@ -261,11 +260,11 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
     instances = with_photographs(listing.instances) if loose else listing.instances
     if parts is not None:
         instances = with_parts(instances, parts)
-    _refuse_nothing(instances, options, broken=bool(listing.errors))
+    _refuse_nothing(instances, options, has_errors=bool(listing.errors))
     with open_run(
         options.out, _manifest(options, listing, instances), overwrite=options.overwrite, ignore=_SAME_BENCHMARK
     ) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
+        run.remove("errors.jsonl")  # failed work is tried again
         writer = ResultWriter(run, progress or Silent())
         writer.errors.keep(error_to_json(name, error) for name, error in listing.errors)
         sample, looked = _sample(writer, instances, options)
@@ -277,13 +276,13 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
         return finish(run, orders, sample=sample, options=options, remarks=remarks)
 
 
-def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
-    """Raise where a source gives no instance, before anything is written."""
+def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, has_errors: bool) -> None:
+    """Raise if a source gives no instance, before anything is written."""
     splits = splits_in(instances, [split_of(instance) for instance in instances])
     if instances:
         refuse_unknown_splits(options.splits, splits)
     sample = choose(instances, options, rejected={})
-    if sample.instances or broken:
+    if sample.instances or has_errors:
         return
     reasons = sum(map(Counter, sample.left_out.values()), Counter[str]())
     text = "; left out: " + ", ".join(
@@ -299,7 +298,7 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, bro
 def _sample(
     writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions
 ) -> tuple[SampledInstances, dict[str, Looked]]:
-    """Choose instances and open their masks, until all that are chosen can be used."""
+    """Choose instances and open their masks, until all chosen ones can be used."""
     rows = [row for row in writer.run.lines(SURVEY) if row["reason"] != UNREADABLE]
     path = writer.run.path / SURVEY
     looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
@@ -330,7 +329,7 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
 def _make(
     writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, ClipFiles], options: BuildOptions
 ) -> None:
-    """Make the orders that are not made yet."""
+    """Make the missing orders."""
     done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
     for order in orders:
         if order.key in done:
@@ -365,7 +364,7 @@ def _is_same(order: Order, before: str) -> bool:
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
     arguments = arguments_of(options)
-    arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest hides values whose name contains key
+    arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest hides values of names with ``key``
     division = splits_digest(options.splits_file)
     arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
@@ -387,7 +386,7 @@ def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequen
 
 
 def _name_of(value: object) -> str:
-    """The manifest's name of a proposer or detector: a string as it is, an object by its own name."""
+    """The name of a proposer or detector for the manifest."""
     if isinstance(value, str):
         return value
     name = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
@@ -419,7 +418,7 @@ def layout_files(run: RunFolder, items: Sequence[JsonRow], orders: Sequence[Orde
 
 
 def object_number(instance: Instance) -> int:
-    """The target's number in its clip: of Ref-AVSBench's mask folder or a mask of several objects; 0 if it has none."""
+    """The target's number in its clip, from Ref-AVSBench's mask folder or a mask of several objects; else 0."""
     for moment in instance.moments:
         if moment.target is not None and moment.target.index is not None:
             return moment.target.index
@@ -444,7 +443,7 @@ def finish(
     note = "; ".join([counted.note, *remarks, *_without_video(sample, options)])
     tables = {"sample": replace(counted, note=note), **statistics(items, targets)}
     run.write_text(FIGURE, iou_figure(items))
-    if not options.step:  # the release has one frame an instance in its image protocol
+    if not options.step:  # the release has one frame per instance in its image protocol
         for file, data in layout_files(run, items, orders).items():
             run.write_bytes(file, data, durable=False)
     undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
@@ -463,10 +462,9 @@ def finish(
 
 
 def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Items and targets in the order of the orders, so that the folder does not tell which worker was faster.
+    """Items and targets in the order of the orders, whatever the timing of workers.
 
-    A file that could not be read and has been repaired since may have changed the sample: the masks of instances that
-    are no longer in it are removed.
+    A repaired file may have changed the sample: masks of instances that are no longer in it are removed.
     """
     positions = {order.key: position for position, order in enumerate(orders)}
     rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
@@ -474,7 +472,7 @@ def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, An
     for row in rows:
         if _key_of(row) not in positions:
             run.remove(row["mask"])
-    items.sort(key=lambda row: positions[_key_of(row)])  # stable: one instance's rows were written in order
+    items.sort(key=lambda row: positions[_key_of(row)])  # stable: the rows of an instance are in order
     targets = [row for row in run.lines("targets.jsonl") if row["id"] in positions]
     targets.sort(key=lambda row: positions[row["id"]])
     survey = sorted({row["id"]: row for row in run.lines(SURVEY)}.values(), key=lambda row: str(row["id"]))
@@ -485,12 +483,12 @@ def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, An
 
 
 def _key_of(row: Mapping[str, Any]) -> str:
-    """The order of a row: its id without the mask's name and, in the video protocol, the frame's number."""
+    """The key of a row's order: its id without the name of the mask and, for video, the frame number."""
     return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
 
 
 def _without_video(sample: SampledInstances, options: BuildOptions) -> list[str]:
-    """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
+    """Splits without video protocol, since the source has photographs, or one annotated frame per clip."""
     if "video" not in options.protocols:
         return []
     return [

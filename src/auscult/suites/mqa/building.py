@@ -1,7 +1,7 @@
-"""A worker process of the benchmark: one instance of one protocol, from its true masks to its candidates.
+"""Worker processes of the benchmark: one instance of one protocol, from its true masks to its candidates.
 
-Source: MQ-RAVSBench, Sec. 3.3: the richest frame gives the hardest negatives. The paper counts the detections of a
-detector; counting annotated objects needs none.
+Source: MQ-RAVSBench, Sec. 3.3: the frame with most objects gives the hardest negatives. The paper counts the detections
+of a detector; counting annotated objects needs no model.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from auscult.suites.mqa.sample import split_of
 from auscult.types import Frame, Instance, Mask, MaskRef, Moment, StressedMask
 
 HF: Final = "hf:"
-"""Before the folder of a detector's weights."""
+"""Prefix of a folder of detector weights."""
 
 REMARK = "truth"
-"""Stage of another object's broken mask: it is named in ``errors.jsonl`` and costs no instance."""
+"""Stage of another object's unreadable mask, which is in ``errors.jsonl`` and affects no instance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenedMoment:
     """The masks of one annotated frame."""
 
-    target: Mask | None  # bool (H, W), may be empty; None where the data set has none for this frame
-    others: tuple[Mask | None, ...]  # each bool (H, W); None where there is none or it cannot be read
+    target: Mask | None  # bool (H, W), may be empty; None without annotation in this frame
+    others: tuple[Mask | None, ...]  # each bool (H, W); None if missing or unreadable
     remarks: tuple[ErrorRecord, ...] = ()  # why another object's mask could not be read
 
     @property
@@ -53,7 +53,7 @@ class OpenedMoment:
 
     @property
     def objects(self) -> int:
-        """How many objects have a pixel in this frame, the target among them."""
+        """The count of visible objects in this frame, with the target."""
         return sum(mask is not None and bool(mask.any()) for mask in (self.target, *self.others))
 
 
@@ -73,7 +73,7 @@ def open_moment(moment: Moment) -> OpenedMoment:
 
 
 def digest_of(instance: Instance, moments: Sequence[int]) -> str:
-    """Hash of what the masks are made from: the expression, and the frame and masks of each moment."""
+    """Hash of the sources of the masks: the expression, and the frame and masks of each moment."""
     content: list[object] = [instance.query.text, instance.category, instance.template]
     for index in moments:
         moment = instance.moments[index]
@@ -93,13 +93,13 @@ def _digest_or_nothing(ref: MaskRef | None) -> object:
 UNREADABLE: Final = "unreadable"
 
 Detector: TypeAlias = Callable[[Frame], int]
-"""Counts the objects of a frame, uint8 RGB (H, W, 3): 0 or more. Picklable, since it runs in worker processes."""
+"""Counts the objects of a frame, uint8 RGB (H, W, 3). Picklable, since it runs in worker processes."""
 
 
 def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
-    """Index of the frame with most objects that shows the target, then the larger target, then the earlier; or None.
+    """Index of the frame that shows the target and has most objects; ties: larger target, then earlier; or None.
 
-    Both are per frame: objects counted, and the target's pixels; 0 where it is not in the picture or not annotated.
+    Both lists are per frame: the count of objects, and the target's pixels, 0 if it is absent or not annotated.
 
     Example:
         >>> key_frame([2, 4, 4, 5], [90, 40, 50, 0])
@@ -119,10 +119,10 @@ class Looked:
     """The findings from opening an instance's masks."""
 
     id: str
-    frame: int | None  # index of its key frame among its moments; None when it cannot be used
-    objects: tuple[int, ...] = ()  # per moment, as counted
+    frame: int | None  # index of its key frame among its moments; None if unusable
+    objects: tuple[int, ...] = ()  # counts per moment
     areas: tuple[int, ...] = ()  # the target's pixels per moment
-    reason: str = ""  # why it cannot be used
+    reason: str = ""  # why it is unusable
     errors: tuple[Mapping[str, Any], ...] = ()  # rows of errors.jsonl
 
 
@@ -130,11 +130,11 @@ class Looked:
 class Finder:
     """Finds the key frame of an instance; made once in each worker process."""
 
-    detector: Detector | None = None  # None to count the annotated objects
-    least_px: int = 0  # a target with fewer pixels does not show
+    detector: Detector | None = None  # None counts annotated objects
+    least_px: int = 0  # least pixels of a visible target
 
     def __call__(self, instance: Instance) -> Looked:
-        """Open every moment of an instance; if one cannot be opened, the instance is left out."""
+        """Open every moment of an instance; an instance with an unreadable moment is left out."""
         objects: list[int] = []
         areas: list[int] = []
         remarks: list[Mapping[str, Any]] = []
@@ -157,9 +157,9 @@ class Finder:
             errors=tuple(remarks),
         )
 
-    def _count(self, moment: Moment, opened: OpenedMoment) -> int:
-        if self.detector is None or not opened.area:
-            return opened.objects
+    def _count(self, moment: Moment, masks: OpenedMoment) -> int:
+        if self.detector is None or not masks.area:
+            return masks.objects
         return self.detector(read_frame(moment.frame))
 
 
@@ -188,7 +188,7 @@ def load_proposer(name: str) -> MaskProposer:
 
 NUMBERED = frozenset({"merge", "full_neg"})
 NO_TRACKS = "proposer_has_no_tracks"
-"""Reason: a proposer's regions of two frames are not known to be one object."""
+"""Reason: a proposer's regions in two frames cannot be matched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,15 +197,15 @@ class Order(Indivisible):
 
     instance: Instance
     protocol: MqaProtocol
-    moments: tuple[int, ...]  # the key frame, or all that have a mask of the target
-    numbers: tuple[int, ...]  # of each of those frames in its clip
-    frames: tuple[str, ...]  # their names in the output folder
-    sound: str | None = None  # the name of the clip's sound there
-    several: bool = False  # one of several frames of an instance, each an order of its own
+    moments: tuple[int, ...]  # the key frame, or all with a mask of the target
+    numbers: tuple[int, ...]  # frame numbers in the clip
+    frames: tuple[str, ...]  # frame names in the output folder
+    sound: str | None = None  # name of the clip's sound there
+    several: bool = False  # whether it is one of several orders of the instance, one per frame
 
     @property
     def made_for(self) -> str:
-        """The key of the masks' random draws: another frame has other masks."""
+        """The key of the masks' random draws, different for each frame."""
         return f"{self.instance.id}/{self.numbers[0]:05d}" if self.several else self.instance.id
 
     @property
@@ -216,12 +216,12 @@ class Order(Indivisible):
 
 @dataclass(frozen=True, slots=True)
 class MadeMask:
-    """A mask that was made."""
+    """A made mask."""
 
     name: str  # unique within the instance and moment: erode_hard, merge_1
     kind: str  # the stressor's bare name; the defect, of the standard generator
     rank: int  # 1 is the hardest of its kind
-    index: int  # of its moment among those of the order
+    index: int  # index of its moment in the order
     made: StressedMask
 
 
@@ -230,13 +230,13 @@ class Builder:
     """Makes the candidates of an order; made once in each worker process."""
 
     seed: int
-    proposer: MaskProposer | None = None  # where other objects come from; None for the data set's own
-    named: NamedProposer | None = None  # the same, of models that name what they find
+    proposer: MaskProposer | None = None  # source of other objects; None for the data set's own
+    named: NamedProposer | None = None  # the same, by models that name the objects
     generator: str = STANDARD  # a key of GENERATORS
-    making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
+    making: Mapping[str, str] = field(default_factory=dict)  # for every line
 
     def __call__(self, order: Order) -> Result:
-        """Make an order; an instance that cannot be read is an error row."""
+        """Make an order; an unreadable instance gives an error row."""
         try:
             opened = [open_moment(order.instance.moments[index]) for index in order.moments]
             digest = digest_of(order.instance, order.moments)
@@ -266,19 +266,19 @@ class Builder:
         }
         return Result(id=order.key, files=files, rows={ITEMS: items, TARGETS: [target]})
 
-    def _found(self, order: Order, opened: OpenedMoment) -> Sequence[NamedObject]:
-        """What models found in the key frame that could be taken for the target; a clip has no tracks of it."""
+    def _found(self, order: Order, masks: OpenedMoment) -> Sequence[NamedObject]:
+        """Objects that models find in the key frame and that resemble the target; none for a clip."""
         if self.named is None or order.protocol == "video":
             return ()
         instance = order.instance
         frame, meant = read_frame(instance.moments[order.moments[0]].frame), instance.category or instance.query.text
-        return self.named.named(frame, target=_target(opened), meant=meant or "the thing that is meant")
+        return self.named.named(frame, target=_target(masks), meant=meant or "the thing that is meant")
 
     def _image(
-        self, order: Order, opened: OpenedMoment, named: Sequence[Mask]
+        self, order: Order, opened: OpenedMoment, proposed: Sequence[Mask]
     ) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
-        others = named if self.named is not None else self._others(order, opened)
+        others = proposed if self.named is not None else self._others(order, opened)
         target = tracks.target_of(_target(opened), others)
         candidates, undefined = [], []
         outcomes = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
@@ -297,11 +297,11 @@ class Builder:
                 undefined.append({"kind": bare, "difficulty": difficulty, "reason": outcome.reason})
         return candidates, undefined
 
-    def _others(self, order: Order, opened: OpenedMoment) -> Sequence[Mask | None]:
+    def _others(self, order: Order, masks: OpenedMoment) -> Sequence[Mask | None]:
         if self.proposer is None:
-            return opened.others
+            return masks.others
         frame = read_frame(order.instance.moments[order.moments[0]].frame)
-        return self.proposer(frame, target=_target(opened))
+        return self.proposer(frame, target=_target(masks))
 
     def _video(self, order: Order, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of tracks through the clip."""
@@ -354,7 +354,7 @@ class Builder:
         }
         other, names = candidate.made.params.get("other"), instance.others if self._own else phrases
         if isinstance(other, int) and other < len(names) and names[other]:
-            row[KEY]["negative"] = names[other]  # the data set's word or a model's phrase; a proposed region has none
+            row[KEY]["negative"] = names[other]  # the data set's word or a model's phrase
         if self.generator != STANDARD:
             row[KEY]["generator"] = self.generator
         row[KEY] |= self.making
@@ -362,7 +362,7 @@ class Builder:
 
 
 def check_negatives(negatives: str | MaskProposer | NamedProposer, *, endpoint: EndpointChoice) -> None:
-    """Raise where what finds the negatives is not there; weights of models are loaded later, where they are used."""
+    """Raise for an unknown source of negatives; weights of models are loaded later."""
     if isinstance(negatives, str) and negatives.startswith(VLM):
         negative_objects(negatives, endpoint=endpoint)
     else:
@@ -387,10 +387,10 @@ def make_builder(
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})
 
 
-def _target(opened: OpenedMoment) -> Mask:
-    if opened.target is None:
+def _target(masks: OpenedMoment) -> Mask:
+    if masks.target is None:
         raise UsageError("a moment without a mask of the target was ordered", expected="moments that have one")
-    return opened.target
+    return masks.target
 
 
 def _truth_name(order: Order, index: int) -> str:

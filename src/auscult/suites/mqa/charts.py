@@ -27,7 +27,7 @@ from auscult.suites.mqa.tables import BlockResults
 from auscult.types import DEFECTS, Box, ErrorMap, Frame, Item, Mask
 
 SeriesPoints: TypeAlias = tuple[tuple[float, float, str], ...]
-"""Points of a line, x and y with their words."""
+"""Points of a line, x and y with labels."""
 
 _BINS = 20
 
@@ -56,7 +56,7 @@ def _true_ious(block: Block, name: str) -> Figure:
 
 
 def _reliability(results: BlockResults, name: str) -> Figure:
-    """Rows with one constant answer have one point and no line."""
+    """Reliability curves; a constant answer has one point and no line."""
     curves = {
         judge: _points(curve) for judge, curve in results.curves.items() if judge not in BASELINES or judge == RANDOM
     }
@@ -85,7 +85,7 @@ def _points(curve: Sequence[Bin]) -> SeriesPoints:
 
 
 def _lines(results: BlockResults, points: Mapping[str, SeriesPoints]) -> list[Series]:
-    """A line for each row that has points, with one mark and shade in every chart of the page."""
+    """A line for each row with points, in the same mark and shade on all charts of the page."""
     return [
         Series(name=judge, points=points[judge], style=number, quiet=judge in BASELINES)
         for number, judge in enumerate(results.cells)
@@ -146,9 +146,9 @@ def picks(candidates: Sequence[Candidate], answers: AnswersById) -> list[Pick]:
 
 
 def failures(judges: Mapping[str, AnswersById], candidates: Sequence[Candidate], shown: Collection[str]) -> list[Pick]:
-    """The worst failure of each judge and kind, as in Fig. 13, without masks that are ``shown`` already.
+    """The worst failure of each judge and kind, as in Fig. 13, without masks already ``shown``.
 
-    A wrong mask that is called perfect, and an object that is named as meant where none of its words is the category's.
+    Kinds: a wrong mask called perfect, and a named target without any word of the true category.
     """
     chosen: dict[str, Candidate] = {}
     for judge, answers in judges.items():
@@ -186,7 +186,7 @@ def draw_examples(
     judges: Mapping[str, AnswersById],
     error_maps: Mapping[str, Mapping[str, ErrorMap]],
 ) -> list[Example]:
-    """Draw the picked examples into the record, all judges side by side; one that cannot be read is left out."""
+    """Draw the examples into the record, all judges side by side; unreadable ones are left out."""
     examples = []
     for title, candidate in chosen:
         item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
@@ -208,7 +208,7 @@ def draw_examples(
 def _drawn(
     item: Item, true_iou: float | None, *, answer_texts: Mapping[str, str], maps: Mapping[str, ErrorMap | None]
 ) -> bytes:
-    """A candidate with the true outline, and beside it what each judge takes to be wrong, as JPEG."""
+    """A candidate with the true outline, and beside it the error map of each judge, as JPEG."""
     frame = read_frame(item.frame)
     size = (frame.shape[0], frame.shape[1])
     truth = None if item.truth is None or item.truth.mask is None else read_mask(item.truth.mask, size=size).mask
@@ -224,17 +224,17 @@ def _drawn(
     return encode_jpeg(strip([StripRow(name="", cells=tuple(cells))], width_px=_CELL_PX * len(cells)), quality=80)
 
 
-def _marked(frame: Frame, mask: Mask, found: ErrorMap | None, *, view: Box) -> Frame:
-    """A candidate's tint on a part of its frame, and the errors that a judge takes it to have."""
+def _marked(frame: Frame, mask: Mask, errors: ErrorMap | None, *, view: Box) -> Frame:
+    """A part of a frame with the candidate tinted and a judge's error map drawn."""
     picture = overlay(frame, mask)
-    if found is not None:
-        missing, extra = parts(found, mask, view)
+    if errors is not None:
+        missing, extra = parts(errors, mask, view)
         draw(picture, missing, extra, period_px=max(4, round(max(mask.shape) / 40)))
     return picture
 
 
 def _view(mask: Mask, truth: Mask | None) -> Box:
-    """The part of the frame around candidate and truth, with a margin of half their size."""
+    """The box around candidate and truth, with a margin of half their size."""
     box = union_box(box_of(mask), None if truth is None else box_of(truth))
     if box is None:
         return 0, 0, mask.shape[1], mask.shape[0]
@@ -246,11 +246,11 @@ def _facts(candidate: Candidate, judges: Mapping[str, AnswersById]) -> list[tupl
     grade = f", {candidate.difficulty}" if candidate.difficulty else ""
     action = ACTION_WORDS.get(candidate.action or "", DASH)
     facts = [("truth", f"IoU {number(candidate.iou)}, {candidate.defect}{grade}, {action}")]
-    return facts + [(judge, _told(answers.get(candidate.id))) for judge, answers in judges.items()]
+    return facts + [(judge, _answer_with_reason(answers.get(candidate.id))) for judge, answers in judges.items()]
 
 
-def _told(answer: JudgeAnswer | None) -> str:
-    """A judge's answer with its words."""
+def _answer_with_reason(answer: JudgeAnswer | None) -> str:
+    """A judge's answer with its reasons."""
     if answer is None or not answer.words:
         return _answer_text(answer)
     words = answer.words if len(answer.words) <= _MOST_WORDS else f"{answer.words[:_MOST_WORDS]} ..."

@@ -1,13 +1,13 @@
-"""What judges cost, in the form of the paper's Table 11, and what a cascade of two of them would give.
+"""Costs of judges, in the form of the paper's Table 11, and the results of a cascade of two judges.
 
-Latency is the mean time of a verdict, and with a batch its share of it. Throughput is masks over the time in which the
-command judged, loading and all workers included. Peak memory is that of the largest process that judged, and of its
-GPU. Money is what the requests have cost.
+Latency is the mean time of a verdict, in a batch its share of the time. Throughput is masks over the time of the whole
+command, with loading and all workers. Peak memory is that of the largest process, and of its GPU. Money is the cost of
+the requests.
 
-A cascade asks a dear judge about the masks whose verdict by the cheap one leaves open what to do; how many that are is
-the policy's matter. The curve asks about 0 to 100 % of the masks: first what is open, the widest interval first, then
-the rest. It is made of two records, so that nobody is asked again. Beside it masks are drawn at random: what the order
-is worth is the difference.
+A cascade asks an expensive judge about the masks for which the verdict of the cheap one leaves the action open, by the
+policy. The curve asks about 0 to 100 % of the masks: first the open ones, widest interval first, then the rest. It is
+computed from two records, without new requests. Random choices of masks are shown beside it, as the baseline of the
+order.
 
 Source: MQA-RefAVS, Table 11 and App. D.
 """
@@ -38,14 +38,14 @@ from auscult.types import Verdict
 
 TIMING: Final = "timing.jsonl"
 SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the masks that the dear judge is asked about."""
+"""Shares of the masks for the expensive judge."""
 _MOST_PAIRS: Final = 3
 _DASH: Final = "–"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """A line of ``timing.jsonl``: what one command judged."""
+    """A line of ``timing.jsonl``: masks and time of one command."""
 
     judge: Word
     masks: Count
@@ -54,7 +54,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCost:
-    """What one judge costs, a mask; None where it is not known."""
+    """The cost of one judge per mask; None if unknown."""
 
     latency_s: float | None
     throughput: float | None  # masks a second
@@ -63,7 +63,7 @@ class JudgeCost:
     usd: float | None = None  # for 1,000 masks
 
     def against(self, other: JudgeCost) -> str:
-        """How much faster than another judge, how much lower its latency and peak memory, in words."""
+        """Ratios of throughput, latency and peak memory to another judge, in words."""
         words = []
         if self.throughput and other.throughput:
             words.append(f"{self.throughput / other.throughput:.2f}x")
@@ -91,7 +91,7 @@ def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
 
 
 def spent_usd(folder: Path) -> float | None:
-    """What the requests of a judge's record have cost; None where none has a price."""
+    """The cost of a judge's requests; None without a price."""
     usages = (row.get("usage") for row in read_lines(folder / REPLY_CACHE))
     costs = [usage.get("cost") for usage in usages if isinstance(usage, dict)]
     numbers = [float(cost) for cost in costs if isinstance(cost, int | float)]
@@ -99,7 +99,7 @@ def spent_usd(folder: Path) -> float | None:
 
 
 def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
-    """Table 11's form for every judge; compared with the first."""
+    """Every judge in the form of Table 11, compared with the first."""
     first = next(iter(costs), "")
     on_gpu, priced = (any(getattr(cost, name) is not None for cost in costs.values()) for name in ("gpu_gb", "usd"))
     rows = []
@@ -143,29 +143,29 @@ def _digits(value: float | None, digits: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurvePoint:
-    """A cascade of two judges that asks the dear one about a share of the masks."""
+    """A cascade of two judges, with one share of the masks for the expensive one."""
 
     pair: str
-    share: float  # asked about, 0..1
-    rule: bool  # whether that is what the policy leaves open
+    share: float  # for the expensive judge, 0..1
+    rule: bool  # whether it is the share that the policy leaves open
     seconds: float  # a mask
-    usd: float | None  # for 1,000 masks; None where the dear judge has no price
-    cells: tuple[TableNumber, ...]  # RMSE and F2-A with the masks that need it most asked, then both of a random choice
+    usd: float | None  # for 1,000 masks; None without a price
+    cells: tuple[TableNumber, ...]  # RMSE and F2-A by need, then by a random choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgePair:
-    """A cheap and a dear judge of the same masks."""
+    """A cheap and an expensive judge of the same masks."""
 
     name: str
     cheap: Mapping[str, Verdict]
     dear: Mapping[str, Verdict]
-    usd: float | None  # a mask of the dear one on average
-    order: tuple[str, ...]  # what the cheap one judged, the most in need of the other first
-    opened: int  # how many of them the policy leaves open
+    usd: float | None  # mean cost per mask of the expensive one
+    order: tuple[str, ...]  # ids judged by the cheap one, in order of need
+    opened: int  # count of those that the policy leaves open
 
     def points(self, block: Block) -> list[CurvePoint]:
-        """The points of the curve in one block; none where the cheap judge judged nothing of it."""
+        """The points of the curve in one block; none without verdicts of the cheap judge."""
         inside = {candidate.id for candidate in block.candidates}
         order = [name for name in self.order if name in inside]
         opened = sum(name in inside for name in self.order[: self.opened])
@@ -176,7 +176,9 @@ class JudgePair:
             for count in sorted(counts)
         ]
 
-    def _point(self, block: Block, order: Sequence[str], drawn: Sequence[str], *, count: int, rule: bool) -> CurvePoint:
+    def _point(
+        self, block: Block, order: Sequence[str], shuffled: Sequence[str], *, count: int, rule: bool
+    ) -> CurvePoint:
         asked, n = order[:count], len(order)
         paid = [self.dear[name].seconds for name in asked if name in self.dear]
         return CurvePoint(
@@ -187,14 +189,14 @@ class JudgePair:
             usd=None if self.usd is None else 1000 * self.usd * len(paid) / n,
             cells=(
                 *self._cells(block, order, asked, column=f"{count} of {n} by need"),
-                *self._cells(block, order, drawn, column=f"{count} of {n} at random"),
+                *self._cells(block, order, shuffled, column=f"{count} of {n} at random"),
             ),
         )
 
     def _cells(
-        self, block: Block, order: Sequence[str], asked: Sequence[str], *, column: str
+        self, block: Block, order: Sequence[str], dear_ids: Sequence[str], *, column: str
     ) -> tuple[TableNumber, TableNumber]:
-        chosen = dict.fromkeys(order, self.cheap) | dict.fromkeys(asked, self.dear)
+        chosen = dict.fromkeys(order, self.cheap) | dict.fromkeys(dear_ids, self.dear)
         answers = answers_of(judge[name] for name, judge in chosen.items() if name in judge)
         judged = JudgedBlock(block=block, judge=self.name, answers=answers)
         members = [candidate for candidate in block.candidates if candidate.id in chosen]
@@ -207,7 +209,7 @@ class JudgePair:
 
 
 def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
-    """The judge that takes least a mask with each dearer one that is no cascade itself, three at most."""
+    """The cheapest judge paired with each other one that is not a cascade, at most three pairs."""
     answers = {
         name: {verdict.id: verdict for verdict, _ in run.verdicts}
         for name, run in runs.items()
@@ -232,7 +234,7 @@ def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
 
 
 def asking_order(run: Run, policy: Policy) -> tuple[tuple[str, ...], int]:
-    """The ids of what a judge judged, the most in need of another judge first; and how many are left open."""
+    """The ids that a judge judged, in order of need of another judge; and how many are left open."""
     needs = []
     for verdict, row in run.verdicts:
         opened = len(possible_actions(verdict, policy, named=bool(row.get("text")))) > 1
@@ -266,7 +268,7 @@ def curve_table(block: Block, points: Sequence[CurvePoint]) -> Table:
 
 
 def curve_figure(block: Block, points: Sequence[CurvePoint]) -> Figure:
-    """RMSE over cost: in order of need, and as many at random."""
+    """RMSE over cost: in order of need, and at random."""
     money = any(point.usd is not None for point in points)
     pairs = list(dict.fromkeys(point.pair for point in points))
     lines = [

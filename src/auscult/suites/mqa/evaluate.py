@@ -1,7 +1,7 @@
-"""Candidates and answers to cells: every number of the tables, with its interval and its counts.
+"""Computes the numbers of the tables from candidates and answers, with interval and counts.
 
-Intervals are percentile bootstrap over clips or photographs. All cells and averages of a block are drawn with the same
-weights, so that an average is drawn as the average of its columns.
+Intervals are percentile bootstrap over clips or photographs. All cells and averages of a block use the same draws, so
+that a draw of an average is the average of its columns.
 
 ========  ===============================================================  ==============================
 form      columns                                                          average
@@ -12,11 +12,11 @@ Table 3   the same; of Merge and Full_neg the masks of rank 1 only          plai
 Table 4   the six types over seen and unseen; H and M are averaged first    plain mean of the twelve
 ========  ===============================================================  ==============================
 
-A column without a mask is Undefined: it is left out of the mean, and the mean says so.
+A column without masks is Undefined and left out of the mean, whose signature says so.
 
 Source: MQA-RefAVS, Tables 2 to 6, 9 and 10.
 
-The numbers themselves are those of ``score.judges``. How far a judge can be trusted: RMSE by the object's share of the
+The scores are those of ``score.judges``. Further, on the reliability of a judge: RMSE by the object's share of the
 frame (``SIZES``), Spearman's correlation of estimated and true IoU, coverage of the judge's own 90 % intervals, and
 reliability: mean estimated beside mean true IoU in ten even bins of the *estimate*. Their absolute differences,
 weighted by the masks in the bins, are the ``calibration_error``, 0..1, lower is better.
@@ -68,7 +68,7 @@ NO_ITEMS = "no masks of this column"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: the masks of one true type, and of one difficulty or rank where it has one."""
+    """One column: the masks of one true type, perhaps of one difficulty or rank."""
 
     key: str  # in files
     title: str
@@ -107,14 +107,14 @@ TABLE_3 = _columns(1)
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = tuple(
     (defect, tuple(column.key for column in TABLE_2 if column.defect == defect)) for defect in DEFECTS
 )
-"""The six columns of the ablation form: a type, and the columns that are averaged into it."""
+"""The six columns of the ablation form: a type, and the columns averaged in it."""
 
 COLUMNS: Final[Mapping[MqaProtocol, tuple[Column, ...]]] = {"image": TABLE_2, "video": TABLE_3}
 """The nine columns of a protocol."""
 
 
 def plain_mean(values: Sequence[Scored[float] | Undefined]) -> Scored[float] | Undefined:
-    """Mean of the columns that are defined; its signature says over how many of how many."""
+    """Mean of the defined columns; its signature has their count."""
     defined = [value.value for value in values if isinstance(value, Scored)]
     if not defined:
         return Undefined("no column has a mask")
@@ -155,14 +155,14 @@ METRICS: Final = ("rmse", "f2_m", "f2_a")
 """The three metrics of the paper's tables, per column."""
 
 OWN_ACTION: Final = "f2_own_a"
-"""F2-A of the judge's own action, where it names any; ``f2_a`` is that of the policy's."""
+"""F2-A of the judge's own action, if it names any; ``f2_a`` is that of the policy's."""
 
 OVERALL: Final = ("rmse", "f2_confusion_m", "f2_confusion_a", "coverage")
-"""What is measured over all masks of a block at once."""
+"""The metrics over all masks of a block."""
 
 
 def _f2_of_actions(predicted: JudgeColumns, true: TruthColumns, *, unparsed: Unparsed) -> Measured:
-    """Macro over the actions that are right somewhere."""
+    """Macro mean over the actions that occur in the truth."""
     return measures.f2_tables(predicted, true, label="action", columns=["all"] * len(true), unparsed=unparsed)
 
 
@@ -189,7 +189,7 @@ MEASURES: Final[Mapping[MqaProtocol, Mapping[str, Callable[..., Measured]]]] = {
         "f2_a": partial(measures.f2_tracks, label="action"),
     },
 }
-"""Metric to how it is measured. F2-confusion and coverage count the frames of a video one by one."""
+"""Metric to its function. F2-confusion and coverage count the frames of a video one by one."""
 
 
 def measured_by(
@@ -211,7 +211,7 @@ def compared_part(metric: str) -> str:
 
 
 def is_defined(candidate: Candidate, metric: str) -> bool:
-    """Whether the quantity that the metric compares with exists for a candidate."""
+    """Whether a candidate has the true quantity of a metric."""
     return candidate.defect != "empty" and getattr(candidate, compared_part(metric)) is not None
 
 
@@ -223,12 +223,12 @@ TRAIN = "train"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """The candidates of one protocol and one part of the benchmark, which one table is about."""
+    """The candidates of one protocol and one part of the benchmark: one table."""
 
     protocol: MqaProtocol
-    part: str  # ``seen``, ``unseen``, or ``all`` where the source has no such splits
-    candidates: tuple[Candidate, ...]  # what is judged
-    draws: ClusterDraws  # draws of its clips, the same for all its cells
+    part: str  # ``seen``, ``unseen``, or ``all`` if the source has no such splits
+    candidates: tuple[Candidate, ...]
+    draws: ClusterDraws  # of its clips, the same for all its cells
 
     @property
     def name(self) -> str:
@@ -237,7 +237,7 @@ class Block:
 
     @property
     def clips_text(self) -> str:
-        """How many clips or photographs its intervals draw from, in words."""
+        """The count of clips or photographs behind its intervals, in words."""
         return f"{len(self.draws.index_of)} clips or photographs"
 
     @property
@@ -259,20 +259,20 @@ class TableNumber(SuiteNumber):
     protocol: MqaProtocol
     part: str
     judge: str
-    metric: str  # of ``METRICS`` or ``OVERALL``, or a measure of how far a judge can be trusted
+    metric: str  # of ``METRICS`` or ``OVERALL``, or a measure of reliability
     column: str  # key of the column, ``avg`` for their mean, ``all`` for all masks at once
-    outcome: Scored[float] | Undefined  # the number; with interval where there are two clusters or more
-    n: int  # items, or tracks, that it is over; of an average the columns
-    failed: int = 0  # candidates of the column that the judge failed on
-    undefined: int = 0  # candidates of the column that have no such quantity
+    outcome: Scored[float] | Undefined  # with interval for two clusters or more
+    n: int  # count of items or tracks; for an average, of columns
+    failed: int = 0  # candidates of the column without verdict
+    undefined: int = 0  # candidates of the column without the true quantity
     unparsed: int = 0  # replies without this answer
     draws: Doubles = field(default_factory=lambda: np.empty(0))  # NaN where undefined; empty for one cluster
-    drawn_from: int = 0  # clusters behind it; of a mean of columns the fewest behind one
-    exact: tuple[float, float] = _NO_ENDS  # from the number to the ends of an exact interval; mean over columns
+    drawn_from: int = 0  # clusters behind it; for a mean of columns the fewest behind one
+    exact: tuple[float, float] = _NO_ENDS  # distances to the ends of an exact interval; mean over columns
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
-    """Split candidates by protocol, and into seen and unseen where the source does; else all but the training part."""
+    """Blocks by protocol and by seen and unseen; without these splits, all except the training part."""
     blocks = []
     for protocol in PROTOCOLS:
         pool = [candidate for candidate in candidates if candidate.protocol == protocol]
@@ -308,9 +308,9 @@ class JudgedBlock:
     answers: AnswersById
 
     def pairs(self, metric: str, members: Sequence[Candidate] | None = None) -> list[AnsweredCandidate]:
-        """The candidates, all or some, that were answered and have the quantity that a metric compares with.
+        """The answered candidates, of all or some, that have the true quantity of a metric.
 
-        Those that the judge could not judge are in no number of the IoU, and misses in those of types and actions.
+        Unjudged ones are in no number of the IoU, and count as misses in those of types and actions.
         """
         candidates = [
             candidate
@@ -323,7 +323,7 @@ class JudgedBlock:
         return [(candidate, answer) for candidate, answer in pairs if answer.action != "unjudged"]
 
     def unanswered(self) -> tuple[int, int, int]:
-        """How many replies about masks that are not empty hold no IoU, no type and no action."""
+        """Counts of replies about non-empty masks without IoU, without type and without action."""
         candidates = [candidate for candidate in self.block.candidates if candidate.defect != "empty"]
         answers = [self.answers[candidate.id] for candidate in candidates if candidate.id in self.answers]
         parts = ("iou", "defect", "action")
@@ -339,7 +339,7 @@ class JudgedBlock:
         members: Sequence[Candidate] | None = None,
         draws: ClusterDraws | None = None,
     ) -> TableNumber:
-        """A quantity of all candidates or of some as a cell; its interval is by the draws of the block or by others."""
+        """A cell of all or some candidates; its interval is by the draws of the block or by others."""
         candidates = self.block.candidates if members is None else members
         values = (draws or self.block.draws).values(measured)
         outcome = with_interval(
@@ -367,7 +367,7 @@ class JudgedBlock:
 
 
 def block_cells(judged: JudgedBlock, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
-    """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks."""
+    """All cells of one judge in one block: nine columns and their mean per metric, and those over all masks."""
     measure = partial(measured_by, protocol=judged.block.protocol, unparsed=unparsed)
     cells = [cell for metric in METRICS for cell in column_cells(judged, metric, unparsed=unparsed)]
     if any(answer.own_action for answer in judged.answers.values()):
@@ -389,7 +389,7 @@ def column_cells(judged: JudgedBlock, metric: str, *, unparsed: Unparsed = "wron
 
 
 def own_action_cells(judged: JudgedBlock, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
-    """F2-A of the actions that a judge names itself, which the policy does not look at."""
+    """F2-A of the actions that a judge names itself, independent of the policy."""
     answers = {
         name: replace(answer, action="unjudged" if answer.action == "unjudged" else answer.own_action)
         for name, answer in judged.answers.items()
@@ -411,7 +411,7 @@ def ablation_cells(*parts: Sequence[TableNumber]) -> list[TableNumber]:
 
 
 def _average(cells: Sequence[TableNumber]) -> TableNumber:
-    """The mean of columns; those with an exact interval do not differ in the draws, so that their ends are added."""
+    """The mean of columns; exact intervals do not vary over draws, so their ends are added."""
     joined = _joined(cells, column="avg", outcome=plain_mean([cell.outcome for cell in cells]))
     average = with_interval(joined.outcome, joined.draws, clusters=joined.drawn_from, drawn="clips")
     if any(joined.exact) and isinstance(average, Scored):
@@ -429,10 +429,10 @@ def _average(cells: Sequence[TableNumber]) -> TableNumber:
 
 
 def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float] | Undefined) -> TableNumber:
-    """Several cells as one, with the counts of all and draw by draw their mean, undefined where one of them is."""
+    """The mean of several cells, draw by draw, with summed counts; undefined if one of them is."""
     counts = {name: sum(getattr(cell, name) for cell in cells) for name in TableNumber.COUNTED}
     parts = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
-    complete = parts and all(draws.size for draws in parts)  # a part with one clip has no draws, nor has a mean over it
+    complete = parts and all(draws.size for draws in parts)  # a part with one clip has no draws
     draws = np.stack(parts).mean(axis=0) if complete else np.empty(0)
     scored = [cell for cell in cells if isinstance(cell.outcome, Scored)]
     low, high = (fmean(cell.exact[end] for cell in scored) if scored else 0.0 for end in (0, 1))
@@ -443,7 +443,7 @@ def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float]
 
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
-"""Bins of the object's share of the frame: low end included, high end not (but for the last)."""
+"""Bins of the object's share of the frame: low end included, high end only in the last."""
 
 BINS = 10
 RANK_DRAWS = 200
@@ -454,7 +454,7 @@ class Bin:
     """One bin of the reliability curve."""
 
     low: float  # of the estimated IoU, included
-    high: float  # not included but for the last bin
+    high: float  # included only in the last bin
     n: int  # masks in it
     estimated: float | None  # mean estimated IoU
     true: float | None  # mean true IoU
@@ -469,7 +469,7 @@ def size_name(bounds: tuple[float, float]) -> str:
 
 
 def size_cells(judged: JudgedBlock) -> list[TableNumber]:
-    """RMSE by size of the object, one cell per bin; Undefined where a bin holds no mask or no size is known."""
+    """RMSE by size of the object, one cell per bin; Undefined for a bin without masks or unknown sizes."""
     cells = []
     for bounds in SIZES:
         members = of_size(judged.block, bounds)
@@ -479,7 +479,7 @@ def size_cells(judged: JudgedBlock) -> list[TableNumber]:
 
 
 def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
-    """The candidates whose object has such a share of the frame; in video frame by frame."""
+    """The candidates whose object has this share of the frame; in video frame by frame."""
     low, high = bounds
     return [
         candidate
@@ -498,7 +498,7 @@ def rank_cell(judged: JudgedBlock) -> TableNumber:
 
 
 def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
-    """``BINS`` even bins of the estimated IoU over 0..1, from low to high, without masks that lack one of the two."""
+    """``BINS`` even bins of the estimated IoU over 0..1, low to high, of masks with estimated and true IoU."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(BINS)]
     for candidate, answer in pairs:
         if answer.iou is not None and candidate.iou is not None:
@@ -525,7 +525,7 @@ def calibration_error(bins: Sequence[Bin]) -> Scored[float] | Undefined:
 
 
 def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) -> dict[str, float | None]:
-    """The four quantities of a track, its frames in any order; None where it has no steps, or no answers."""
+    """The four quantities of a track, its frames in any order; None without steps or answers."""
     in_order = sorted(frames, key=lambda pair: pair[0].frame)
     ordered = [(candidate, answer) for candidate, answer in in_order if answer is not None]
     steps = [
@@ -546,7 +546,7 @@ def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) ->
 
 
 def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, float] | None:
-    """Change of the estimated and of the true IoU; None where one of the four is missing."""
+    """Change of the estimated and of the true IoU; None if one of the four is missing."""
     estimated, true = (before[1].iou, after[1].iou), (before[0].iou, after[0].iou)
     if estimated[0] is None or estimated[1] is None or true[0] is None or true[1] is None:
         return None
@@ -554,7 +554,7 @@ def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, f
 
 
 def consistency_cells(judged: JudgedBlock) -> list[TableNumber]:
-    """The four quantities over the tracks of a video block; ``n`` counts tracks, what is left out counts frames."""
+    """The four quantities over the tracks of a video block; ``n`` counts tracks, the other counts are frames."""
     tracks: dict[str, list[tuple[Candidate, JudgeAnswer | None]]] = {}
     for candidate in judged.block.candidates:
         if candidate.defect != "empty":

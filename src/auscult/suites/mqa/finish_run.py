@@ -3,10 +3,10 @@
 ::
 
     DIR/candidates.jsonl           every judged mask: its protocol, split and frame, its true IoU and defect
-    DIR/basis.json                 judges in their order, the constant row's answer, how many masks are not listed
+    DIR/basis.json                 judges in order, the answer of the constant row, the count of unlisted masks
     DIR/judges/<judge>/            the record of each judge
 
-The tables are computed from these alone: no mask and no data set is opened.
+The tables are computed from these alone, without masks and data set.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ _AGAIN: Final = "repeat the `auscult run` command that made the record: it judge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What the tables need besides the candidates."""
+    """The data of the tables besides the candidates."""
 
     judges: tuple[Annotated[str, Meta(pattern=r"\S")], ...]  # in the order of the tables
     constant: Constant  # the constant row's answer
-    unlisted: Count  # candidates that could not be listed; each counts as failed for every judge
+    unlisted: Count  # candidates not listed; each counts as failed for every judge
 
 
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
@@ -122,9 +122,9 @@ class RunOutcome:
     candidates: tuple[Candidate, ...]  # with true IoUs
     judges: Mapping[str, AnswersById]
     basis: Basis
-    by_action: Mapping[str, int]  # verdicts of all judges
+    by_action: Mapping[str, int]  # counts over all judges
     by_defect: Mapping[str, int]
-    results: MqaResults  # of the judges and the baselines, in the order of the tables
+    results: MqaResults  # of judges and baselines, in the order of the tables
     # what each judge takes to be wrong with a mask, by judge and id, where it says so
     error_maps: Mapping[str, Mapping[str, ErrorMap]] = field(default_factory=dict)
     costs: Mapping[str, JudgeCost] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class RunOutcome:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Every table by file name: the results', then what masks cost."""
+        """Every table by file name: results, then costs."""
         found = {**self.results.tables}
         if self.costs:
             found |= {"costs": costs_table(self.costs), "costs_printed": printed_costs()}
@@ -170,7 +170,7 @@ def outcome_of(
     policy: Policy,
     timings: Sequence[Timing] = (),
 ) -> RunOutcome:
-    """The results of the judges and the baselines; for a judge without a record every candidate failed."""
+    """The results of judges and baselines; a judge without a record fails on every candidate."""
     ids = {candidate.id for candidate in candidates}
     by_judge = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
     judges = {name: answers_of(verdict for verdict in group if verdict.id in ids) for name, group in by_judge.items()}
@@ -203,7 +203,7 @@ def outcome_of(
 
 
 def read_timings(folder: Path) -> list[Timing]:
-    """What the commands of a record judged, and in what time."""
+    """Masks and time of each command of a record."""
     path = folder / TIMING
     return [from_json(Timing, row, path=path, line=number, hint=_AGAIN) for number, row in numbered_lines(path)]
 
@@ -259,7 +259,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
 
 
 def _costs(outcome: RunOutcome) -> list[Section]:
-    """What masks cost, and what cascades of two judges would give for it."""
+    """Costs of masks, and results of cascades of two judges."""
     tables = [table for name, table in outcome.tables.items() if name.startswith("costs") or name.endswith("_cascade")]
     figures = tuple(curve_figure(block, points) for block, points in outcome.cascades)
     section = Section(name="costs", title="Cost and quality", figures=figures, tables=tuple(tables))
@@ -267,7 +267,7 @@ def _costs(outcome: RunOutcome) -> list[Section]:
 
 
 def _lead(outcome: RunOutcome) -> str:
-    """What came out, in one paragraph."""
+    """The results in one paragraph."""
     judges, clips = list(outcome.judges), len({candidate.clip for candidate in outcome.candidates})
     defects = ", ".join(sorted({candidate.defect for candidate in outcome.candidates}, key=(*DEFECTS, "empty").index))
     opening = (
@@ -288,7 +288,7 @@ def _lead(outcome: RunOutcome) -> str:
 
 
 def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
-    """Best and worst cases of the first judge that has answers, and the failures of all; nothing without answers."""
+    """Best and worst cases of the first judge with answers, and the failures of all."""
     chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
     judge = next((name for name, selection in chosen.items() if selection), "")
     best = chosen.get(judge, [])
@@ -312,7 +312,7 @@ def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> li
 
 
 def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
-    """How many cases each judge failed on, and the file that says why."""
+    """Failed cases of each judge, with the file of reasons."""
     notes = []
     for judge, answers in outcome.judges.items():
         count = sum(candidate.id not in answers for candidate in outcome.candidates)
@@ -328,7 +328,7 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
 
 
 def score_mqa(folder: Path) -> SuiteRun:
-    """Compute the tables of a record from its candidates and verdicts, as the run itself does; nothing is written."""
+    """Compute the tables of a record from its candidates and verdicts, as the run does; no file is written."""
     require_record(folder)
     manifest = read_manifest(folder)
     if manifest["command"] != COMMAND:
@@ -342,7 +342,7 @@ def score_mqa(folder: Path) -> SuiteRun:
 
 
 def _run(folder: Path, name: str) -> Run | None:
-    """The record of a judge; None where it has none, as with one that could not be loaded."""
+    """The record of a judge; None if it has none, such as one that could not be loaded."""
     try:
         home = inside(folder, f"{JUDGES}/{name}")
     except InputError as error:
@@ -351,7 +351,7 @@ def _run(folder: Path, name: str) -> Run | None:
 
 
 def _policy(payload: object, folder: Path) -> Policy:
-    """The policy as the manifest has it."""
+    """The policy in the manifest."""
     try:
         return from_json(Policy, payload, error=InputError)
     except InputError as error:

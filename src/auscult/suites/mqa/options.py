@@ -21,13 +21,13 @@ PROTOCOLS: Final[tuple[MqaProtocol, ...]] = ("image", "video")
 OWN: Final = "own"
 ANNOTATED: Final = "annotated"
 WITHOUT_SPLITS: Final = "test"
-"""The split of instances whose source has none."""
+"""The split of instances from a source without splits."""
 
 UNLISTED: Final = "in no split"
-"""The split of instances that a file of splits does not name."""
+"""The split of instances not in a file of splits."""
 
 LEFT_OUT: Final = frozenset({"val", "test_n", UNLISTED})
-"""Splits that are used only when named: for model selection, null expressions, and unlisted instances."""
+"""Splits used only if named: for model selection, null expressions, and unlisted instances."""
 
 STANDARD: Final = "standard"
 FREEHAND: Final = "freehand"
@@ -47,12 +47,12 @@ _MOST: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """How much of a split is wanted; of a smaller source, all."""
+    """The size of a split; a smaller source gives all it has."""
 
     clips: int  # videos or photographs
     instances: int  # referring expressions
-    doubled: bool = True  # whether a clip may give a second one where one per clip is not enough
-    videos: int = 0  # clips of the video protocol, one expression each
+    doubled: bool = True  # whether a clip may give a second instance if one per clip is not enough
+    videos: int = 0  # clips of the video protocol, with one expression each
 
     def at_most(self, count: int | None) -> Target:
         """The same, with no number above ``count``."""
@@ -67,7 +67,7 @@ class Target:
 
 
 ALL_THERE: Final = Target(clips=_MOST, instances=_MOST, videos=_MOST)
-"""Whatever the source has."""
+"""All of the source."""
 
 
 TARGETS: Final[Mapping[str, Target]] = {
@@ -111,7 +111,7 @@ class Making:
     splits_file: Annotated[Path | None, Flag(read=input_path)] = None
 
     def check_protocols(self) -> None:
-        """Refuse a protocol that is unknown, and none."""
+        """Refuse unknown protocols, and no protocol."""
         refuse_unknown(self.protocols, PROTOCOLS, "protocol")
         if not self.protocols:
             raise UsageError("no protocol was chosen", expected="image, video, or both")
@@ -166,17 +166,17 @@ class BuildOptions(InputOptions, Making):
 
     @property
     def making(self) -> dict[str, str]:
-        """Choices of instances and frames that differ from the paper's."""
+        """The choices of instances and frames that differ from the paper's."""
         plain = {"take": KEY, "objects": SAMPLE, "least_px": 0}
         return {name: str(getattr(self, name)) for name, value in plain.items() if getattr(self, name) != value}
 
     def target(self, split: str) -> Target:
-        """How much of a split is wanted."""
+        """The size of a split."""
         amount = ALL_THERE if self.objects == EVERYTHING else TARGETS.get(split, OTHER_TARGET)
         return amount.at_most(self.count)
 
     def check(self) -> None:
-        """Refuse what cannot be built."""
+        """Refuse options that cannot be built."""
         self.check_protocols()
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} instances are nothing", expected="a count of 1 or more")

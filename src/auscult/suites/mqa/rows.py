@@ -3,7 +3,7 @@
 A candidate is an item whose truth names a defect; the key ``mqa`` of its line has its position in the benchmark.
 Lines without that key, as ``auscult stress masks`` writes them, are candidates of the image protocol without split.
 
-Baselines, which a judge must beat, stand in every table and never look at the mask; none gives an interval of its own.
+Baselines, which a judge must beat, are in every table and do not see the mask; none gives an interval of its own.
 
 - ``always perfect``: IoU 1, perfect, accept.
 - ``constant IoU``: one IoU and one type for all. With a training part they are its mean true IoU and its most frequent
@@ -58,15 +58,15 @@ class Candidate:
     protocol: MqaProtocol = "image"
     frame: FrameCount = 0  # number of the frame in its clip
     rank: FrameCount | None = None  # 1 is the hardest of its type (highest IoU); None where there is no order
-    track: str = ""  # the mask over the frames of a clip that this one belongs to
+    track: str = ""  # its track: one kind of mask over the frames of a clip
     category: str = ""  # the target's category; empty where not known
-    area: Share | None = None  # share of the frame that the target covers, 0..1; None where not known
-    iou: Share | None = None  # true IoU, 0..1; None where it is unknown
-    defect: Defect = "perfect"  # true defect; ``empty`` where nothing is segmented, which is in no score
+    area: Share | None = None  # the target's share of the frame, 0..1; None if unknown
+    iou: Share | None = None  # true IoU, 0..1; None if unknown
+    defect: Defect = "perfect"  # true defect; ``empty`` for an empty mask, which is in no score
     difficulty: Difficulty | None = None  # how visible the defect is
     action: Action | None = None  # the right action
-    generator: str = ""  # generator of the mask; empty for the standard one, and where it is unknown
-    making: tuple[tuple[MakingName, str], ...] = ()  # how it was chosen, where not as in the paper: of ``MAKING``
+    generator: str = ""  # generator of the mask; empty for the standard one, or unknown
+    making: tuple[tuple[MakingName, str], ...] = ()  # how it was chosen, if not as in the paper: of ``MAKING``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +95,15 @@ _SAME = ("split", "protocol", "frame", "rank", "category", "area", "generator")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """A judge's answer to a candidate; a field is None where the reply did not have it."""
+    """A judge's answer to a candidate; a missing field is None."""
 
     iou: float | None = None  # estimated IoU, 0..1
     low: float | None = None  # lower end of its 90 % interval
     high: float | None = None  # upper end
-    defect: str | None = None  # one of the six; None also for ``empty``, which no mask in the scores is
+    defect: str | None = None  # one of the six; None also for ``empty``
     action: str | None = None  # the policy's decision
-    own_action: str | None = None  # the judge's own, where it names one
-    target: str = ""  # what was meant, by the judge; empty where it does not say
+    own_action: str | None = None  # the judge's own, if it names one
+    target: str = ""  # the target as the judge names it; may be empty
     words: str = ""  # its reasons
 
 
@@ -179,19 +179,19 @@ def bin_of(iou: float, bins: int) -> int:
     return min(bins - 1, max(0, int(iou * bins + 1e-9)))
 
 
-def _unplaced(item: Item, known: Candidate) -> Candidate:
+def _unplaced(item: Item, candidate: Candidate) -> Candidate:
     stress = item.extra.get("stress")
     target = stress.get("target") if isinstance(stress, Mapping) else None
-    uid = target if isinstance(target, str) else known.uid
+    uid = target if isinstance(target, str) else candidate.uid
     numbered = _NUMBERED.search(item.id)
-    rank = RANKS.get(known.difficulty or "")
-    if known.defect in {"merge", "full_neg"}:
+    rank = RANKS.get(candidate.difficulty or "")
+    if candidate.defect in {"merge", "full_neg"}:
         rank = int(numbered[1]) if numbered else None
-    return replace(known, uid=uid, rank=rank, track=f"{uid}/{_track_name(known, rank)}")
+    return replace(candidate, uid=uid, rank=rank, track=f"{uid}/{_track_name(candidate, rank)}")
 
 
-def _track_name(known: Candidate, rank: int | None) -> str:
-    return f"{known.defect}_{rank or 0}"
+def _track_name(candidate: Candidate, rank: int | None) -> str:
+    return f"{candidate.defect}_{rank or 0}"
 
 
 def _wrong(item: Item, message: str, *, expected: str) -> InputError:
@@ -212,10 +212,10 @@ class Constant:
 
     iou: Share
     defect: Defect
-    trained: Count  # candidates of a training part that it comes from; 0 where there is none
+    trained: Count  # count of training candidates behind it; may be 0
 
     def __post_init__(self) -> None:
-        """Refuse a type that is not in the taxonomy."""
+        """Refuse an unknown type."""
         if self.defect not in DEFECTS:
             raise ValueError(f"{self.defect} is no type of the taxonomy")
 
@@ -236,7 +236,7 @@ def constant_of(training: Sequence[Candidate]) -> Constant:
     if not pairs:
         return Constant(iou=_NO_TRAINING[0], defect=_NO_TRAINING[1], trained=0)
     counts: Counter[Defect] = Counter(defect for _, defect in pairs)
-    defect = max(DEFECTS, key=lambda name: counts[name])  # of equally frequent ones the first
+    defect = max(DEFECTS, key=lambda name: counts[name])  # on a tie the first
     return Constant(iou=fmean(iou for iou, _ in pairs), defect=defect, trained=len(pairs))
 
 

@@ -10,8 +10,8 @@ Besides the files of ``core.page``::
     DIR/pictures/          the examples
     DIR/errors.jsonl       what failed
 
-The same command again repeats no work. Another judge is added to those of the folder; a judge that cannot be loaded,
-or that crashes, fails alone.
+The same command again repeats no work. Further judges are added to those of the folder; a judge that cannot be loaded
+or crashes fails alone.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ class Benchmark:
 
     source: Path
     listing: Listing
-    made: bool  # whether it was built here
-    lost: int = 0  # instances that should be in it and could not be built; input/errors.jsonl says why
+    made: bool  # whether this run built it
+    lost: int = 0  # count of instances that could not be built; see input/errors.jsonl
 
 
 def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
     """Find the benchmark, or build it into ``input/`` of the output folder.
 
-    A source whose items already have a position in a benchmark is used as it is: an INPUT of
-    ``auscult stress masks --suite mqa``, or a released MQ-RAVSBench folder. So is what plain ``auscult stress masks``
-    made, whose truths name defects. Anything else with true masks is what a benchmark is built from.
+    A source whose items have a position in a benchmark is used as it is: an INPUT of ``auscult stress masks --suite
+    mqa``, or a released MQ-RAVSBench folder; also an INPUT of plain ``auscult stress masks``, whose truths name
+    defects. From any other source with true masks a benchmark is built.
     """
     if options.data == SCENES:
         refuse_unknown_splits(options.splits, SPLITS)
@@ -89,7 +89,7 @@ def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
 
 
 def _refuse_making(options: MqaOptions, source: Path) -> None:
-    """Refuse options of making masks where the masks are made already."""
+    """Refuse options of making masks for a source that has them."""
     for name in ("generator", *MAKING):
         if getattr(options, name) != getattr(Making, name):
             raise UsageError(
@@ -101,7 +101,7 @@ def _refuse_making(options: MqaOptions, source: Path) -> None:
 
 
 def _listed(source: Path, options: MqaOptions) -> Listing | None:
-    """The items of a source; None where it has no layout of items (the builder knows further layouts)."""
+    """The items of a source; None without a layout of items (the builder reads further layouts)."""
     try:
         return list_items(source, ListOptions(images=options.images))
     except (NothingToDo, UsageError):
@@ -138,7 +138,7 @@ def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:
 def with_measured(
     candidates: Sequence[Candidate], items: Mapping[str, Item], ious: Mapping[str, float]
 ) -> list[Candidate]:
-    """Candidates with the IoU of their masks and their object's share of the frame; None where it is unknown."""
+    """Candidates with the IoU of their masks and the object's share of the frame; None if unknown."""
     areas: dict[tuple[str, int | None], float | None] = {}
 
     def area_of(candidate: Candidate) -> float | None:
@@ -164,7 +164,7 @@ def _share(ref: MaskRef) -> float | None:
 
 
 def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
-    """The folder around the record and every file it names; None where all lie in the record."""
+    """The common folder of the record and all its files; None if all are in the record."""
     home = folder.resolve()
     parents = {home, *(path.resolve().parent for item in items for path in _paths(item))}
     try:
@@ -177,7 +177,7 @@ def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
 
 
 def line_of(item: Item, folder: Path) -> dict[str, Any]:
-    """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
+    """An item as a line of ``items.jsonl`` in a folder; unknown keys are kept."""
     home = folder.resolve()
 
     def name(path: Path) -> str:
@@ -202,7 +202,7 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
     extra = {key: value for key, value in item.extra.items() if key not in row}
     video = extra.get("video")
     if isinstance(video, str) and item.source is not None and "\0" not in video:
-        extra["video"] = name(item.source.parent / video)  # as the new folder has it
+        extra["video"] = name(item.source.parent / video)  # relative to the new folder
     return row | extra
 
 
@@ -216,7 +216,7 @@ def _paths(item: Item) -> list[Path]:
 
 
 def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
-    """Run the benchmark; masks that were judged before are not judged again."""
+    """Run the benchmark; earlier verdicts are kept."""
     listener = progress or Silent()
     judges = _judges(options)
     refuse_idle(options, {})
@@ -225,7 +225,7 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
     with open_run(
         options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT | {"judge", "judge_from"}
     ) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
+        run.remove("errors.jsonl")  # failed work is tried again
         errors = ErrorLog(run)
         benchmark = benchmark_of(options, listener)
         errors.keep(error_to_json(name, error) for name, error in benchmark.listing.errors)
@@ -277,7 +277,7 @@ def _manifest(options: MqaOptions, judges: Mapping[str, JudgeSpec], policy: Poli
 
 
 def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Benchmark) -> list[Candidate]:
-    """The candidates of the wanted protocols that are evaluated."""
+    """The evaluated candidates of the protocols and splits in the options."""
     selected = [candidate for candidate in candidates if candidate.protocol in options.protocols]
     if options.splits and not benchmark.made:
         selected = [candidate for candidate in selected if candidate.split in options.splits]
@@ -292,10 +292,10 @@ def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Ben
     return tested
 
 
-def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidate]) -> dict[str, Item]:
+def _write_items(run: RunFolder, benchmark: Benchmark, candidates: Sequence[Candidate]) -> dict[str, Item]:
     """Write the INPUT of the judges; returns its items by id."""
     by_id = {item.id: item for item in benchmark.listing.items}
-    chosen = {candidate.id: by_id[candidate.id] for candidate in tested}
+    chosen = {candidate.id: by_id[candidate.id] for candidate in candidates}
     run.write_lines(FILE, (line_of(item, run.path) for item in chosen.values()))
     return chosen
 
@@ -343,19 +343,19 @@ def _judge_all(
 
 
 class _Timed:
-    """Passes progress on; counts and times the masks that are judged, those of earlier commands included."""
+    """Passes progress on; counts and times the judged masks, with those of earlier commands."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._begun = progress, -1.0
         self.masks, self.seconds = 0, 0.0
 
     def stage(self, name: str, total: int) -> None:
-        """A stage begins."""
+        """Begin a stage."""
         self._begun = time.perf_counter() if name == Audit.doing else -1.0
         self._progress.stage(name, total)
 
     def step(self, count: int = 1) -> None:
-        """More steps of it are done."""
+        """Count finished steps."""
         if self._begun >= 0:
             self.masks, self.seconds = self.masks + count, time.perf_counter() - self._begun
         self._progress.step(count)
@@ -364,7 +364,7 @@ class _Timed:
 def _runs(
     folder: Path, names: Iterable[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool
 ) -> dict[str, Run | None]:
-    """The records of the judges asked for (None: failed as a whole), and of those that judged the same masks before."""
+    """The records of this command's judges (None for a failed one), and of earlier judges of the same masks."""
     existing = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).exists()) if folder.is_dir() else []
     runs = {name: read_run(folder / name) if name in existing else None for name in names}
     for name in existing:
@@ -380,6 +380,6 @@ def _runs(
 
 
 def _true_ious(runs: Iterable[Run | None]) -> dict[str, float]:
-    """Item id to true IoU, as computed from the masks."""
+    """Item id to true IoU, computed from the masks."""
     truths = (row for run in runs if run is not None for row in run.truths())
     return {row["id"]: float(row["iou"]) for row in truths if row.get("iou") is not None}

@@ -1,12 +1,11 @@
 """The sample of a benchmark: few expressions per clip, balanced over clips, templates and categories.
 
-A training clip gives one expression. A test clip gives one, and a second one for as many clips as it takes to reach the
-target, of another object where the clip has one. At each step the expression comes next whose category and template
-have been taken least so far; ties are broken by a random draw per expression, so that the order of the listing has no
-effect.
+A training clip gives one expression. A test clip gives one, and some clips a second one until the target is reached,
+preferably of another object. Each step takes the expression whose category and template have been taken least so far;
+ties are broken by a random draw per expression, so that the order of the listing has no effect.
 
-Source: MQ-RAVSBench, Sec. 3.1 and 3.3, Table 1. The paper says that clips, templates and categories are balanced and
-not how; the rule above is ours.
+Source: MQ-RAVSBench, Sec. 3.1 and 3.3, Table 1. The paper does not say how clips, templates and categories are
+balanced; the rule above is ours.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from auscult.suites.mqa.options import EVERYTHING, LEFT_OUT, TARGETS, WITHOUT_SP
 from auscult.types import Instance
 
 TemplateCell: TypeAlias = tuple[str, str]
-"""What is balanced over: category and template."""
+"""Category and template, which are balanced."""
 
 LEAST_MOMENTS = 2
 """A clip with fewer annotated frames is a photograph."""
@@ -33,22 +32,22 @@ class SampledInstances:
     """The sampled instances."""
 
     image: Mapping[str, tuple[Instance, ...]]  # split to its instances, in the order of the listing
-    video: Mapping[str, tuple[Instance, ...]]  # a part of them; no key for a split that has no video target
-    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # split to reason to number
+    video: Mapping[str, tuple[Instance, ...]]  # a subset; without splits that have no video target
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts by split and reason
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """All that were chosen, split by split."""
+        """All chosen ones, split by split."""
         return tuple(instance for chosen in self.image.values() for instance in chosen)
 
 
 def split_of(instance: Instance) -> str:
-    """The split an instance belongs to; ``test`` where its source has none."""
+    """The split of an instance; ``test`` if its source has none."""
     return instance.split or WITHOUT_SPLITS
 
 
 def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tuple[str, ...]:
-    """The splits to take, training first: those wanted, else all that occur but ``val`` and ``test_n``."""
+    """The splits to take, training first: the named ones, else all except ``val`` and ``test_n``."""
     splits = {split_of(instance) for instance in instances}
     chosen = splits & set(wanted) if wanted else splits - LEFT_OUT
     order = tuple(TARGETS)
@@ -56,7 +55,7 @@ def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tupl
 
 
 def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> SampledInstances:
-    """Choose the instances, whatever their order, but the rejected (id to reason); the same for the same options."""
+    """Choose instances without the rejected ones (id to reason), independent of their order."""
     splits = splits_in(instances, options.splits)
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
     pools: dict[str, list[Instance]] = {split: [] for split in splits}
@@ -83,7 +82,7 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
 
 
 def refused(instance: Instance, splits: Collection[str]) -> str:
-    """Why an instance cannot be taken, as far as is known without opening a file; empty when it can."""
+    """Why an instance cannot be taken, without opening a file; empty if it can."""
     if instance.absent:
         return "null_expression"
     if split_of(instance) not in splits:
@@ -94,10 +93,10 @@ def refused(instance: Instance, splits: Collection[str]) -> str:
 
 
 def with_photographs(instances: Sequence[Instance]) -> tuple[Instance, ...]:
-    """Give every photograph of a folder its own clip name, where the folder is listed as one clip and is not one.
+    """Give every photograph of a folder its own clip name, if the folder was listed as a clip but is not one.
 
-    A plain folder does not say whether its pictures are a clip. Where no object of it is annotated in two of its
-    pictures, they are photographs: each is a cluster by itself, ``<clip>/<stem>``.
+    If no object of a plain folder is annotated in two of its pictures, they are photographs: each is a cluster of its
+    own, ``<clip>/<stem>``.
     """
     frames: dict[str, set[Path]] = defaultdict(set)
     moving: set[str] = set()
@@ -127,13 +126,13 @@ class _BalancedDraw:
         self._ranks = {
             instance.id: float(randomness.generator(seed, "mqa", "sample", instance.id).random()) for instance in pool
         }
-        # in shares of what an even spread would give
+        # in units of the even share
         self._categories = dict.fromkeys((instance.category for instance in pool), 0)
         self._templates = dict.fromkeys((instance.template for instance in pool), 0)
 
-    def first(self, most: int) -> tuple[Instance, ...]:
-        """Every instance, however many a clip has; of more than ``most`` those whose draws come first."""
-        return self.in_order(sorted(self.pool, key=lambda one: (self._ranks[one.id], one.id))[:most])
+    def first(self, count: int) -> tuple[Instance, ...]:
+        """Every instance of every clip, or the first ``count`` by their draws."""
+        return self.in_order(sorted(self.pool, key=lambda instance: (self._ranks[instance.id], instance.id))[:count])
 
     def with_seconds(self, target: Target) -> tuple[Instance, ...]:
         """One expression per clip, then second ones of the same clips until the target is reached."""
@@ -150,14 +149,14 @@ class _BalancedDraw:
         third = self.balanced(rest, target.instances - len(first) - len(second))
         return self.in_order([*first, *second, *third])
 
-    def balanced(self, pool: Iterable[Instance], most: int) -> list[Instance]:
-        """Take at most ``most`` instances of different clips, each time of what was taken least so far."""
+    def balanced(self, pool: Iterable[Instance], count: int) -> list[Instance]:
+        """Take at most ``count`` instances of different clips, each time from the cell taken least so far."""
         cells: dict[TemplateCell, list[Instance]] = defaultdict(list)
         for instance in sorted(pool, key=lambda instance: (-self._ranks[instance.id], instance.id)):
-            cells[instance.category, instance.template].append(instance)  # the lowest rank last, so that pop takes it
+            cells[instance.category, instance.template].append(instance)  # the lowest rank last, for pop
         chosen: list[Instance] = []
         used: set[str] = set()
-        while len(chosen) < most and cells:
+        while len(chosen) < count and cells:
             best = min(cells, key=lambda cell: (self._load(cell), self._ranks[cells[cell][-1].id]))
             instance = cells[best].pop()
             if not cells[best]:
@@ -174,18 +173,18 @@ class _BalancedDraw:
         return self._categories[category] + self._templates[template]
 
     def in_order(self, chosen: Iterable[Instance]) -> tuple[Instance, ...]:
-        """What was chosen, in the order of the pool."""
+        """The chosen instances in the order of the pool."""
         names = {instance.id for instance in chosen}
         return tuple(instance for instance in self.pool if instance.id in names)
 
 
 def _object_of(instance: Instance) -> list[object]:
-    """What identifies an object of a clip: its mask files."""
+    """The mask files, which identify an object of a clip."""
     return [moment.target for moment in instance.moments]
 
 
 def split_remarks(instances: Sequence[Instance]) -> tuple[str, ...]:
-    """Categories that contradict seen and unseen: of ``test_s`` without training instances, of ``test_u`` with some."""
+    """Remarks on categories of ``test_s`` without training instances, and of ``test_u`` with some."""
     categories: dict[str, set[str]] = defaultdict(set)
     for instance in instances:
         if instance.category and not instance.absent:

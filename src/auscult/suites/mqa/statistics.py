@@ -93,7 +93,7 @@ def types_table(items: Sequence[JsonRow]) -> Table:
 
 
 def iou_table(items: Sequence[JsonRow]) -> Table:
-    """Fig. 4 as text: how many masks of each type have which IoU, image protocol; video where there is no other."""
+    """Fig. 4 as text: the IoU distribution of each type, of the image protocol; of video if there is no other."""
     rows = []
     for cell, kind, ious in iou_cells(items):
         bins = histogram(ious)
@@ -108,9 +108,9 @@ def iou_table(items: Sequence[JsonRow]) -> Table:
 
 
 def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
-    """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
+    """The exact IoUs of each split and type, of the protocol of Fig. 4."""
     grouped = by_cell(items)
-    # the first one is that of images, where there is any
+    # images first, if there are any
     main_protocol = next((protocol for protocol, _ in grouped), "")
     cells: list[tuple[TableCell, str, list[float]]] = []
     for cell, rows in grouped.items():
@@ -127,7 +127,7 @@ def histogram(ious: Iterable[float]) -> list[int]:
 
 
 def undefined_table(targets: Sequence[JsonRow]) -> Table:
-    """What could not be made, and why: frames of tracks in the video protocol, masks in the image protocol."""
+    """Counts and reasons of what could not be made: frames of tracks in video, masks in image."""
     counts: Counter[tuple[str, str, str, str, str]] = Counter()
     for row in targets:
         for entry in row["undefined"]:
@@ -145,7 +145,7 @@ def undefined_table(targets: Sequence[JsonRow]) -> Table:
 
 
 def sample_table(sample: SampledInstances, options: BuildOptions) -> Table:
-    """How many clips and instances were wanted and how many there are, with what was left out."""
+    """Target and actual counts of clips and instances, with those left out."""
     rows: list[tuple[str, ...]] = []
     for split, chosen in sample.image.items():
         target = options.target(split)
@@ -174,7 +174,7 @@ def _wanted(count: int) -> str:
 
 
 def split_words(split: str) -> str:
-    """A split's name as the tables print it."""
+    """A split's name in tables."""
     return SPLIT_WORDS.get(split, split)
 
 
@@ -195,13 +195,13 @@ def iou_figure(items: Sequence[JsonRow]) -> str:
         cells.setdefault(cell, {})[kind] = histogram(ious)
     parts = _legend()
     for index, (cell, kinds) in enumerate(cells.items()):
-        parts += _panel(cell, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
+        parts += _panel(cell, kinds, highest=_LEGEND + index * (_PANEL + _HEAD))
     height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
     title = "Exact IoU of the masks of each split, by type"
     return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
 
 
-def _panel(cell: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
+def _panel(cell: TableCell, kinds: dict[str, list[int]], *, highest: float) -> list[DrawnShape]:
     stacks = [
         Stack(
             f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
@@ -213,8 +213,8 @@ def _panel(cell: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[
     title = f"{split_words(cell[1])}, {cell[0]} protocol: {total:,} masks"
     ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
     return [
-        Text(at=(40, top + 14), words=title, bold=True),
-        *histogram_parts(stacks, ticks=ticks, top=top + _HEAD),
+        Text(at=(40, highest + 14), words=title, bold=True),
+        *histogram_parts(stacks, ticks=ticks, top=highest + _HEAD),
     ]
 
 

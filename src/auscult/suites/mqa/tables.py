@@ -1,10 +1,10 @@
-"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, further tables, and all tables of a run.
+"""Tables from cells: the forms of the paper's Tables 2, 3 and 4, further tables, and all tables of a run.
 
 A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells.json``
 and ``cells.csv`` hold every cell with interval, counts, reason and signature.
 
-What the paper prints in Tables 2 to 6 and 9 to 11 stands beside tables of the same form. It is of other data,
-MQ-RAVSBench itself, so that a difference to a row that was measured here says nothing.
+The printed rows of Tables 2 to 6 and 9 to 11 are beside tables of the same form. They are of other data, MQ-RAVSBench
+itself, so differences to rows measured here mean nothing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
 
 
 def number_text(cell: TableNumber) -> str:
-    """A number as the tables print it, with three decimals or in percent; a dash where there is none."""
+    """A number in tables, with three decimals or in percent; a dash for none."""
     if cell.value is None:
         return DASH
     share = cell.metric.startswith("f2")
@@ -68,7 +68,7 @@ def number_text(cell: TableNumber) -> str:
 
 
 def interval_text(cell: TableNumber) -> str:
-    """The interval as the tables print it; empty where there is none."""
+    """The interval in tables; empty for none."""
     if cell.ends is None:
         return ""
     scale, digits = (100, 1) if cell.metric.startswith("f2") else (1, 3)
@@ -77,12 +77,12 @@ def interval_text(cell: TableNumber) -> str:
 
 
 def _average_texts(row: Sequence[TableNumber]) -> tuple[str, ...]:
-    """The numbers of a row whose last is their average, and its interval for a narrow column."""
+    """The numbers of a row, the last one their average, then its interval."""
     return *map(number_text, row), interval_text(row[-1]).strip("[]").replace(", ", DASH)
 
 
 def cell_texts(row: Iterable[TableNumber]) -> tuple[str, ...]:
-    """Numbers with their intervals; an undefined one has its count."""
+    """Numbers with their intervals; for an undefined one the count."""
     return tuple(
         f"{DASH} (n {cell.n})" if cell.value is None else f"{number_text(cell)} {interval_text(cell)}".rstrip()
         for cell in row
@@ -194,7 +194,7 @@ def _counted(row: Mapping[str, TableNumber]) -> tuple[str, str]:
 
 
 def _left_words(counts: Mapping[str, str]) -> str:
-    """Counts of what is left out of a row; ``0`` where all are zero, so that the row stays narrow."""
+    """Counts left out of a row; ``0`` if all are zero, for a narrow row."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count != "0") or "0"
 
 
@@ -325,7 +325,7 @@ def results_of(
 
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
-    """The generator of the defects and the choice of instances and frames, where not as in the paper."""
+    """The generator of the defects and the choice of instances and frames, if not as in the paper."""
     values: dict[str, set[str]] = {"generator": {candidate.generator for candidate in candidates} - {""}}
     for candidate in candidates:
         for name, value in candidate.making:
@@ -334,18 +334,18 @@ def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
 
 
 def _decided_by(cell: TableNumber, policy: str) -> tuple[tuple[str, str], ...]:
-    """Who decided the actions that a cell is about: the judge itself or, where it is known, the policy."""
+    """What decided the actions of a cell: the judge itself or the policy, if known."""
     if cell.metric == OWN_ACTION:
         return (("action_by", "the judge"),)
     decided = cell.metric.startswith(("f2_a", "f2_confusion_a")) and cell.judge not in BASELINES
     return (("action_by", f"policy {policy}"),) if decided and policy else ()
 
 
-def _signed(cell: TableNumber, more: tuple[tuple[str, str], ...]) -> TableNumber:
-    """The cell with more in its signature: who decided, and how its masks were made."""
-    if not more or not isinstance(cell.outcome, Scored):
+def _signed(cell: TableNumber, fields: tuple[tuple[str, str], ...]) -> TableNumber:
+    """The cell with further fields in its signature: what decided, and how its masks were made."""
+    if not fields or not isinstance(cell.outcome, Scored):
         return cell
-    signature = Signature((*cell.outcome.signature.fields, *more))
+    signature = Signature((*cell.outcome.signature.fields, *fields))
     return replace(cell, outcome=replace(cell.outcome, signature=signature))
 
 
@@ -359,7 +359,7 @@ def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
 
 
 def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
-    """One metric of each judge that has it: a cell per column of the paper, then their average."""
+    """One metric of each judge: a cell per column of the paper, then their average."""
     rows = {
         judge: [cell for cell in row if cell.metric == metric and cell.column != ALL] for judge, row in cells.items()
     }
@@ -400,7 +400,7 @@ def headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
 
 
 def _skipped(block: Block, judges: Sequence[JudgedBlock]) -> dict[str, Table]:
-    """The tables again, without replies that lack an answer, where there are such replies."""
+    """The tables again without replies that lack an answer, if there are any."""
     cells = {judged.judge: block_cells(judged, unparsed="skip") for judged in judges if any(judged.unanswered())}
     tables = {metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS if cells}
     return {
@@ -409,7 +409,7 @@ def _skipped(block: Block, judges: Sequence[JudgedBlock]) -> dict[str, Table]:
     }
 
 
-# --- what the paper prints ---
+# --- printed rows of the paper ---
 
 OTHER_DATA: Final = "Printed in the paper, on MQ-RAVSBench: other data, not comparable with what was measured here."
 ABLATIONS: Final = {"4": "mask use", "5": "IoU estimate", "6": "perfect masks of a batch", "9": "mask use, overlay",
@@ -422,11 +422,11 @@ _METHODS: Final = ("metric", "method")
 class PrintedRow:
     """One printed row."""
 
-    table: str  # its number
-    part: str  # ``seen``, ``unseen``, or ``both`` one after the other; empty in Table 11
+    table: str  # number
+    part: str  # ``seen``, ``unseen``, or ``both`` in this order; empty in Table 11
     metric: str  # of ``METRICS``; empty in Table 11
     method: str
-    cells: tuple[str, ...]  # as printed, without the average; of Table 11 latency (s), throughput (1/s), memory (GB)
+    cells: tuple[str, ...]  # as printed, without average; in Table 11 latency (s), throughput (1/s), memory (GB)
     average: str  # as printed; empty in Table 11
 
 
@@ -439,7 +439,7 @@ def printed_rows(table: str) -> tuple[PrintedRow, ...]:
 
 
 def printed_table(block: Block) -> Table:
-    """Table 2 or 3 as printed, with the columns of ours: the part of a block, or both where it has all."""
+    """Table 2 or 3 as printed, with our columns: the part of a block, or both if it has all."""
     number = "2" if block.protocol == "image" else "3"
     parts = ("seen", "unseen") if block.part == ALL else (block.part,)
     rows = [
@@ -458,7 +458,7 @@ def printed_table(block: Block) -> Table:
 
 
 def printed_ablations() -> Table:
-    """Tables 4, 5, 6, 9 and 10 as printed: the paper's auditor, changed in one thing."""
+    """Tables 4, 5, 6, 9 and 10 as printed: ablations of the paper's auditor."""
     columns = [f"{part} {defect.capitalize()}" for part in ("S", "U") for defect, _ in GROUPS]
     rows = [(row, title) for number, title in ABLATIONS.items() for row in printed_rows(number)]
     return Table(

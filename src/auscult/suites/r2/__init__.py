@@ -1,16 +1,16 @@
 """The benchmark of robustness, R2-Bench: models that segment by reference, under perturbations of picture and guidance.
 
-What every suite of models shares (requests, result rows, grid, numbers, tables, charts, page, scoring again and
-comparing) is in ``suites.core``.
+The shared parts of all suites of models (requests, result rows, grid, numbers, tables, charts, page, scoring again and
+comparing) are in ``suites.core``.
 
 ==========  ==================================================================
 cases       the five tasks with their metrics and frames; from instances to cases
-conditions  what is done to a case: mixes, kinds alone, levels, dynamics
-perturbing  a case under a condition, and the truth that goes with it
-scoring     stored predictions to scores
-inputs      what models are shown, as files
+conditions  perturbations of a case: mixes, single kinds, levels, dynamics
+perturbing  a case under a condition, with its truth
+scoring     scores of stored predictions
+inputs      the inputs of models, as files
 strips      cases and predictions in pictures
-run         the whole: cases, predictions, scores, tables, report
+run         a whole run: cases, predictions, scores, tables, report
 ==========  ==================================================================
 """
 

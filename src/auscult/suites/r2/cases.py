@@ -1,4 +1,4 @@
-"""From instances to the cases of a task: frames, reference (sentence, sound or mask) and the truth that scores it.
+"""Cases of a task from instances: frames, reference (sentence, sound or mask) and truth.
 
 A further task (the paper's fifth is queryable 3-D mapping) is one more entry of ``TASK_RULES`` and one more function of
 ``suites.r2.scoring``.
@@ -50,7 +50,7 @@ BASELINES: Final = (
     "baseline.random_region.v1",
     "baseline.empty.v1",
 )
-"""Baselines, which every run asks: the change of a model that is no better carries no information."""
+"""Baselines of every run: the change of a model that is not better carries no information."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,11 @@ class TaskRules(Task):
 
     name: ModelTask
     guidance: Room  # the room whose perturbations change the reference
-    scored: FrameRule  # which frames are scored, unless the layout says otherwise
-    still: bool = False  # whether a case is one photograph: then nothing can change from frame to frame
-    classes: int = 0  # how many classes are told apart, the background among them; 0 where a mask is asked for
-    heard: bool = False  # whether the sound is a part of the reference beside ``guidance``
-    null: bool = False  # whether expressions that refer to nothing are asked too
+    scored: FrameRule  # the scored frames, unless the layout says otherwise
+    still: bool = False  # whether a case is one photograph, without dynamics
+    classes: int = 0  # count of classes, with the background; 0 for a mask
+    heard: bool = False  # whether the sound is also part of the reference
+    null: bool = False  # whether null expressions are asked too
 
     @property
     def rooms(self) -> tuple[Room, ...]:
@@ -72,10 +72,10 @@ class TaskRules(Task):
 
 
 class RefAvsRules(TaskRules):
-    """The task that is referred to by a sentence and the sound: S of null expressions, and the releases' variants."""
+    """Reference by sentence and sound: S of null expressions, and the releases' variants."""
 
     def results(self, view: GridColumns) -> SuiteResults:
-        """What follows from the scores."""
+        """The results from the scores."""
         return ref_avs_results(view)
 
 
@@ -175,7 +175,7 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
 _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
     {("vos", "datasets.ytvos.v1"): "after the first", ("rvos", "datasets.refdavis.v1"): "davis2017"}
 )
-"""Data sets whose released evaluation scores other frames than their task does."""
+"""Data sets whose released evaluation scores other frames than the task."""
 
 
 def task_rules(name: str) -> TaskRules:
@@ -192,12 +192,12 @@ def record_task(manifest: Mapping[str, Any]) -> TaskRules:
 
 
 def frame_rule(task: TaskRules, layout: str) -> FrameRule:
-    """Which frames of a clip are scored."""
+    """The rule for the scored frames of a clip."""
     return _BY_LAYOUT.get((task.name, layout), task.scored)
 
 
 def scored_frames(rule: FrameRule, count: int) -> range:
-    """The numbers of the frames that are scored, of ``count``; may be empty."""
+    """The indices of the scored frames, of ``count``; may be empty."""
     if rule == "all":
         return range(count)
     return range(1, count - 1 if rule == "davis2017" else count)
@@ -210,37 +210,37 @@ _ALL_OPEN: Final[Mapping[Path, ErrorRecord]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class R2Case:
-    """One object of one clip or photograph, with one reference to it."""
+    """One object of one clip or photograph, with one reference."""
 
     id: str  # unique in the run
     clip: str  # video or photograph; cases of one clip are one cluster
     split: str  # ``seen``, ``unseen``, or the source's own word
-    query: Query  # the referring expression; without text where the reference is a mask or a sound
+    query: Query  # the referring expression; without text if the reference is a mask or a sound
     frames: tuple[Path, ...]  # picture files in order of time
-    targets: tuple[MaskRef | None, ...]  # the true mask of every frame; None where the data set has none
+    targets: tuple[MaskRef | None, ...]  # the true mask of every frame; None if missing
     size: tuple[int, int]  # (height, width) of every frame
     rate_fps: float  # frames per second, for what changes over time
-    scored: FrameRule  # which frames are scored
+    scored: FrameRule  # the scored frames
     sound: Path | None = None  # the clip's sound, or None
     first: bool = False  # whether the first frame's true mask is the reference
-    digest: str = ""  # hash of everything a model can see of it; no two cases of a run have one
-    truth: str = ""  # hash of its true masks, so that answers are scored anew where they changed
-    classes: int = 0  # how many classes its true masks tell apart; 0 where each is one mask
-    absent: bool = False  # whether it refers to nothing: its true mask is empty on every frame
+    digest: str = ""  # hash of all that a model can see; unique in the run
+    truth: str = ""  # hash of its true masks, so that a change scores answers again
+    classes: int = 0  # count of classes in its true masks; 0 for single masks
+    absent: bool = False  # whether it is a null expression: the true mask is empty on every frame
 
     @property
     def about(self) -> dict[str, str | int]:
-        """What results need besides scores."""
+        """The data of results besides scores."""
         return {"absent": 1} if self.absent else {}
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What its line says of it for people."""
+        """The fields of its line for people."""
         return {"text": self.query.text, "frames": len(self.frames), "size": list(self.size)}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its frames' predictions: the files' stems, or numbers where two stems are equal."""
+        """The names of its frames' predictions: the files' stems, or numbers if two stems are equal."""
         stems = tuple(path.stem for path in self.frames)
         return stems if len(set(stems)) == len(stems) else tuple(f"{number:05d}" for number in range(len(stems)))
 
@@ -253,7 +253,7 @@ def cases_of(
     step: Callable[[], None] = lambda: None,
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList[R2Case]:
-    """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
+    """Make the cases of a task; an instance without the required sentence, sound or first mask is an error."""
     case_list, digests = CaseList[R2Case](), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
@@ -269,7 +269,7 @@ def cases_of(
 
 
 def _with_unique_digest(case: R2Case, digests: set[str]) -> R2Case:
-    """The case, with its id in its digest where an earlier case has the same: digests are cache keys of answers."""
+    """The case, with its id in its digest if an earlier case has the same: digests are cache keys of answers."""
     if case.digest in digests:
         case = replace(case, digest=digest_json([case.digest, case.id]))
     digests.add(case.digest)
@@ -282,7 +282,7 @@ class _Source:
 
     task: TaskRules
     scored: FrameRule
-    hash_of: Callable[[Path], str]  # of a file, each read once: several objects share a clip's frames
+    hash_of: Callable[[Path], str]  # cached, since several objects share a clip's frames
     unopened: Mapping[Path, ErrorRecord]
 
 
@@ -347,20 +347,20 @@ def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
 
 
 def _mask_digest(ref: MaskRef, hash_of: Callable[[Path], str]) -> list[Any]:
-    """The content of a true mask for its hash; a missing file is reported when it is scored."""
+    """The hash of a true mask; a missing file is reported by scoring."""
     if ref.path is None:
         return [repr(ref.segmentation)]
     return [hash_of(ref.path) if ref.path.is_file() else None, ref.index, ref.absent_ok]
 
 
 def target(case: R2Case, index: int) -> Mask | None:
-    """The true mask of a frame, bool (H, W); None where the data set has none."""
+    """The true mask of a frame, bool (H, W); None if missing."""
     ref = case.targets[index]
     return None if ref is None else read_mask(ref, size=case.size).mask
 
 
 def _truth(case: R2Case, index: int) -> Mask | ClassMaps | None:
-    """The same, of a case of classes the class of each pixel; empty where nothing is referred to."""
+    """The true mask or class map of a frame; empty for a null expression."""
     if case.absent:
         return np.zeros(case.size, np.bool_)
     ref = case.targets[index]
@@ -379,7 +379,7 @@ class Truths:
 
 
 def truths_of(case: R2Case) -> Truths:
-    """Read the true masks of a case; one that cannot be read costs its frame."""
+    """Read the true masks of a case; frames with unreadable ones are left out."""
     masks: list[Mask | ClassMaps | None] = []
     errors: dict[int, InputError] = {}
     for index, frame in enumerate(case.frames):
@@ -396,16 +396,16 @@ def _shows(ref: MaskRef | None, frame: Path) -> bool:
     return ref is not None and bool(read_mask(ref, size=frame_size(frame)).mask.any())
 
 
-def _start(instance: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
-    """The first frame that shows the object: the case of one that appears late begins there."""
+def _start(instance: Instance, errors: Mapping[Path, ErrorRecord]) -> int:
+    """The first frame that shows the object, where its case begins."""
     for index, moment in enumerate(instance.moments):
         try:
             if _shows(moment.target, moment.frame):
                 return index
         except InputError as error:
             raise _unreadable(ErrorRecord.of(error, STAGE)) from error
-        if moment.target is None and moment.frame in unopened:
-            raise _unreadable(unopened[moment.frame])
+        if moment.target is None and moment.frame in errors:
+            raise _unreadable(errors[moment.frame])
     raise InputError(
         "the object is in no frame that has a true mask",
         expected="a first frame whose mask says which object is meant",
@@ -413,32 +413,32 @@ def _start(instance: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
     )
 
 
-def _unreadable(why: ErrorRecord) -> InputError:
+def _unreadable(error: ErrorRecord) -> InputError:
     return InputError(
-        f"the first mask, which says which object is meant, cannot be read: {why.error}",
-        expected=why.expected,
+        f"the first mask, which says which object is meant, cannot be read: {error.error}",
+        expected=error.expected,
         hint="put the mask in its place; a later one would be another request",
-        path=why.path,
+        path=error.path,
     )
 
 
 def _middle(instance: Instance) -> int:
-    """The frame of a clip nearest to the middle that shows the object."""
+    """The frame nearest to the middle of a clip that shows the object."""
     if len(instance.moments) == 1:
         return 0
     middle = (len(instance.moments) - 1) / 2
     broken: InputError | None = None
-    for index in sorted(range(len(instance.moments)), key=lambda at: (abs(at - middle), at)):
+    for index in sorted(range(len(instance.moments)), key=lambda number: (abs(number - middle), number)):
         try:
             if _shows(instance.moments[index].target, instance.moments[index].frame):
                 return index
-        except InputError as error:  # another frame of the video will do
+        except InputError as error:  # another frame may be readable
             broken = broken or error
     raise broken or InputError("the object is in no frame that has a true mask", path=instance.source)
 
 
 def _rate(times_s: Sequence[float | None]) -> float:
-    """Frames per second by the times of first and last frame; 25 where the times are unknown."""
+    """Frames per second from the times of first and last frame; 25 if the times are unknown."""
     times = [time for time in times_s if time is not None]
     if len(times) < 2 or len(times) < len(times_s) or not times[-1] > times[0]:
         return _PHOTO_FPS
@@ -464,7 +464,7 @@ def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> Insta
 
 
 def _one_per_object(instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """The first instance of every object: several sentences may refer to one, whose mask is one reference."""
+    """The first instance of every object: the mask is the reference, whatever the sentences."""
     first: dict[str, Instance] = {}
     for instance in instances:
         if not instance.absent:

@@ -1,17 +1,17 @@
-"""Conditions: what is done to a case before a model sees it, from the options of the command line.
+"""Conditions: perturbations of a case, from the options of the command line.
 
 =================== ===========================================================================================
 ``clean``           nothing
-``mix_LEVEL``       of each case picture and guidance (20 %), the picture (40 %) or the guidance (40 %), one kind each
+``mix_LEVEL``       picture and guidance of a case (20 %), picture (40 %) or guidance (40 %), one kind each
 ``picture_LEVEL``   the picture of every case, one kind drawn for each
 ``guidance_LEVEL``  the sentence, the sound or the first frame's mask of every case, one kind drawn for each
-``KIND_LEVEL``      one kind alone, the same for every case
+``KIND_LEVEL``      a single kind, the same for every case
 =================== ===========================================================================================
 
-Where the reference is a mask, ``mix`` and ``picture`` are one: the paper stresses no masks; ``guidance`` does.
+If the reference is a mask, ``mix`` equals ``picture``: the paper perturbs no masks; ``guidance`` does.
 
-A level is ``low``, ``medium``, ``high`` (1, 3, 5), any strength, or ``dynamic``. What is drawn for a case does not
-depend on the level, so that a case meets the same kind at every level. Dynamic is, for the mixes, the preset ``paper``
+A level is ``low``, ``medium``, ``high`` (1, 3, 5), any strength, or ``dynamic``. The kind drawn for a case does not
+depend on the level. Dynamic is, for the mixes, the preset ``paper``
 (kind and severity drawn for every frame), and for one kind ``r2bench`` (severity drawn for every frame).
 """
 
@@ -30,10 +30,10 @@ from auscult.suites.r2.cases import TaskRules
 
 MIXES: Final = ("mix", "picture", "guidance")
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
-"""Defects of a first frame's mask where the guidance is stressed: typical errors of hand-drawn and tool-made masks."""
+"""Defects of a first frame's mask as perturbed guidance: typical errors of hand-drawn and tool-made masks."""
 
 OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
-"""Kinds that shift the sound against the pictures; they need a sound."""
+"""Kinds that shift the sound relative to the pictures; they need a sound."""
 
 DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
 """A mask's defects have two windows of IoU: .85 to .90 (hard to see) stands for low, .75 to .80 for high."""
@@ -47,9 +47,9 @@ def conditions_of(
     levels: Sequence[str],
     parts: Sequence[str] = ("all",),
 ) -> tuple[Condition, ...]:
-    """The conditions of a run, ``clean`` first; ``kinds`` may say ``all``: the paper's, of picture and guidance."""
+    """The conditions of a run, ``clean`` first; ``kinds`` may be ``all``: the paper's, of picture and guidance."""
     _check(task, mixes=mixes, levels=levels, parts=parts)
-    # where the reference is a mask, mix and picture are the same, so one is enough
+    # for a mask reference, mix and picture are the same
     mix_groups = ["mix" if mix == "picture" and task.guidance == "masks" else mix for mix in mixes]
     groups = [*dict.fromkeys(mix_groups), *dict.fromkeys(_full(task, kinds))]
     conditions = {CLEAN: NOTHING}
@@ -105,7 +105,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
 
 
 def _guiding(task: TaskRules) -> list[str]:
-    """The paper's kinds of the guidance; it has none for masks, whose defects come with ``guidance``."""
+    """The paper's kinds for the guidance; none for masks, whose defects are those of ``guidance``."""
     if task.guidance == "masks":
         return []
     return [full_name(base, [room]) for room in task.rooms for base in PAPER[room]]
@@ -117,7 +117,7 @@ def _mask_kind(kind: str) -> str:
 
 
 def _parts_of(group: str, parts: Sequence[str]) -> list[FramePart]:
-    """The parts of a group: defects of the first mask, and timing, are of the whole clip whatever is given."""
+    """The parts of a group; defects of the first mask, and timing, are always of the whole clip."""
     if group == "guidance" or room_of(group) in {"masks", "timing"}:
         return ["all"]
     return [part for part in PARTS if part in parts]
@@ -128,7 +128,7 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
     words: list[str] = []
     for level in dict.fromkeys(levels):
         if level == DYNAMIC:
-            # a first frame alone cannot change from frame to frame
+            # a single frame cannot be dynamic
             moving = not task.still and not masks and part != "first"
             moving = moving and (group in {"mix", "picture"} or room_of(group) == "vision")
             words += [DYNAMIC] if moving else []
@@ -142,8 +142,8 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
 def _short(task: TaskRules, group: str) -> str:
     """A group in a condition's name: without its room, unless two rooms of the task share it and one is the paper's.
 
-    So ``impulse_noise`` is the picture's and ``gaussian_noise`` the sound's, and ``sound.impulse_noise`` and
-    ``vision.gaussian_noise`` are the others. A version that is not the newest stands in the name as well.
+    So ``impulse_noise`` is of the picture and ``gaussian_noise`` of the sound, and ``sound.impulse_noise`` and
+    ``vision.gaussian_noise`` are the others. A version other than the newest is in the name too.
     """
     if group in MIXES:
         return group

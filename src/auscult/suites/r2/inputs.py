@@ -1,4 +1,4 @@
-"""What models are shown, as files.
+"""The inputs of models, as files.
 
 ::
 
@@ -7,7 +7,7 @@
     inputs/<condition>/<case>/first_mask.png the reference of `vos`
     inputs/<condition>/<case>/sound.wav      the reference of `avs`
 
-Masks for ``predictions:DIR`` lie under the same names: ``DIR/<condition>/<case>/<frame>.png``.
+Masks for ``predictions:DIR`` have the same names: ``DIR/<condition>/<case>/<frame>.png``.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ SOUND = "sound.wav"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputOrder:
-    """A case under a condition, and where its files go."""
+    """A case under a condition, and the paths of its files."""
 
     prepared: PerturbedCase
     files: Mapping[str, Path]  # by name; ``query.json`` is written last
 
 
 def order_of(run: RunFolder, prepared: PerturbedCase) -> InputOrder | None:
-    """Paths of the files of a case under a condition; None where they are written already."""
+    """Paths of the files of a case under a condition; None if they are written already."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
     if _is_of(run.claim(f"{base}/{QUERY}"), case.digest):
@@ -65,7 +65,7 @@ def order_of(run: RunFolder, prepared: PerturbedCase) -> InputOrder | None:
 
 
 def _is_of(query: Path, digest: str) -> bool:
-    """Whether the files beside a query were written from the current case."""
+    """Whether the files beside a query are of the current case."""
     try:
         content = json.loads(read_bytes(query))
     except (AuscultError, ValueError):
@@ -74,7 +74,7 @@ def _is_of(query: Path, digest: str) -> bool:
 
 
 class InputWriter:
-    """Writes what models are shown, in one process."""
+    """Writes inputs of models, in one process."""
 
     def __init__(self) -> None:
         self._reader = MediaReader()
@@ -88,7 +88,7 @@ class InputWriter:
             write_mask(files[FIRST_MASK], request.first_mask)
         if request.sound is not None and request.rate_hz is not None:
             samples = request.sound if request.sound.ndim == 2 else request.sound[None]
-            # Floating point: models are given these very samples.
+            # Floating point: models get exactly these samples.
             write_bytes(files[SOUND], wav_bytes(Sound(samples=samples, rate_hz=request.rate_hz), "float32"))
         content = {
             "text": request.query.text, "rate_hz": request.rate_hz, "frames": list(request.names),
@@ -99,7 +99,7 @@ class InputWriter:
 
 
 def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
-    """Write what models are shown, where it is not written yet; an error here fails no case."""
+    """Write missing inputs of models; an error here fails no case."""
     orders: list[InputOrder] = []
     for case in runner.cases:
         try:
@@ -117,7 +117,7 @@ def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
 
 
 def looked_up(case: R2Case, condition: Condition) -> Request:
-    """What is asked of a folder of predictions, which looks at no frame."""
+    """The request to a folder of predictions, which reads no frame."""
     return Request(
         id=case.id, condition=condition.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
     )

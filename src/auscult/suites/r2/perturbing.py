@@ -1,4 +1,4 @@
-"""A case under a condition: what a model is shown, and the truth that goes with it."""
+"""A case under a condition: the input of a model, and its truth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from auscult.types import Frame, Frames, Mask, MaskTarget, Query, Samples
 
 _FULL: Final = 5.0
 _SHARES: Final = MappingProxyType({"mix": (0.2, 0.4), "picture": (0.0, 1.0), "guidance": (0.0, 0.0)})
-"""Of each mix the share of cases with both perturbed, and with the picture alone (the release: 20, 40, 40 %)."""
+"""For each mix the share of cases with both perturbed, and with only the picture (the release: 20, 40, 40 %)."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PerturbedCase:
     guidance: str  # the room of the task's reference
 
     def ask(self, reader: MediaReader) -> Request:
-        """What the model is asked."""
+        """The request to the model."""
         case = self.case
         sound = None if case.sound is None else reader.sound(case.sound)
         plan = self.plan(self._heard_by(reader))
@@ -61,13 +61,13 @@ class PerturbedCase:
         )
 
     def frames(self, reader: MediaReader) -> Frames:
-        """The frames as a model is shown them, uint8 RGB (T, H, W, 3)."""
+        """The frames for a model, uint8 RGB (T, H, W, 3)."""
         return self._frames(reader, self.plan(self._heard_by(reader)))
 
     def truths(self, masks: Sequence[Mask | ClassMaps | None]) -> list[Mask | ClassMaps | None]:
-        """The true mask of every frame as shown: warped as its pixels were, and reordered as the frames were.
+        """The true mask of every frame as shown: warped and reordered like the frames.
 
-        A perturbation that moves pixels or frames is the only one of its recipe, so that no draw depends on the sound.
+        A perturbation that moves pixels or frames is alone in its recipe, so that no draw depends on the sound.
         """
         plan = self.plan(None)
         if plan is None or not (plan.moves or plan.retimes):
@@ -79,7 +79,7 @@ class PerturbedCase:
         return moved
 
     def plan(self, audio: AudioInfo | None) -> Plan | None:
-        """The plan of all draws for this case; ``audio`` is None for the truth. None where nothing is perturbed."""
+        """The plan of all draws for this case; ``audio`` is None for the truth. None without perturbation."""
         recipe = self.recipe
         if recipe is None:
             return None
@@ -99,7 +99,7 @@ class PerturbedCase:
 
     @cached_property
     def recipe(self) -> Recipe | None:
-        """What is done to frames, sound or sentence; None for the clean case and for stressed first masks."""
+        """The perturbations of frames, sound or sentence; None for clean cases and for defects of first masks."""
         group, strength = self.condition.group, self.condition.strength
         if group == CLEAN or group.startswith("masks.") or (group == "guidance" and self.guidance == "masks"):
             return None
@@ -109,7 +109,7 @@ class PerturbedCase:
         return recipe_of([group], _FULL if strength is None else strength, schedule=schedule)
 
     def _reference(self) -> str:
-        """The room of what is perturbed of the reference; drawn where it is a sentence and the sound."""
+        """The room of the perturbed reference; drawn if the reference is a sentence and the sound."""
         if self.guidance != "sentences" or self.case.sound is None:
             return self.guidance
         return ("sentences", "sound")[int(generator(self.seed, "r2", "reference", self.case.id).integers(2))]
@@ -136,19 +136,19 @@ class PerturbedCase:
 
     def _first(self, plan: Plan | None) -> Mask:
         mask = target(self.case, 0)
-        if mask is None:  # unexpected: a case starts at a frame that shows the object
+        if mask is None:  # should not happen: a case starts at a frame that shows the object
             raise InputError("the first frame has no true mask", path=self.case.frames[0])
         if plan is not None and plan.moves and self._acts(0):
             mask = plan.mask(mask, 0)
         return self._spoiled(mask)[0]
 
     def first_kind(self) -> str:
-        """The kind of the defect that the first mask has; empty where it has none."""
+        """The kind of defect of the first mask; empty for none."""
         mask = target(self.case, 0) if self.case.first else None
         return "" if mask is None else self._spoiled(mask)[1]
 
     def _first_kinds(self) -> tuple[str, ...]:
-        """The kinds of defect that are tried on the first mask, in their order."""
+        """The kinds of defect to try on the first mask, in order."""
         group = self.condition.group
         if group.startswith("masks."):
             return (group,)
@@ -158,7 +158,7 @@ class PerturbedCase:
         return tuple(FIRST_MASKS[index] for index in order)
 
     def _spoiled(self, mask: Mask) -> tuple[Mask, str]:
-        """The mask with a defect, and its kind: the first that an object of this shape allows."""
+        """The mask with the first defect that the object's shape allows, and its kind."""
         kinds = self._first_kinds()
         if not kinds:
             return mask, ""
@@ -180,7 +180,7 @@ class PerturbedCase:
 
 
 def _moved(plan: Plan, mask: NDArray[Any], index: int) -> Mask | ClassMaps:
-    """A true mask as its pixels were moved; of a class map each class by itself."""
+    """A true mask with its pixels moved; a class map class by class."""
     if mask.dtype == np.bool_:
         return plan.mask(mask, index)
     moved = np.zeros_like(mask)
@@ -191,7 +191,7 @@ def _moved(plan: Plan, mask: NDArray[Any], index: int) -> Mask | ClassMaps:
 
 
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:
-    """The release's mix over the paper's kinds, or its picture or guidance part alone."""
+    """The release's mix over the paper's kinds, or only its picture or guidance part."""
     both, alone = _SHARES[group]
     mix = replace(preset("paper"), both=both, picture_only=alone)
     if strength is not None:
@@ -206,7 +206,7 @@ def _audio_info(samples: Samples, rate_hz: int) -> AudioInfo:
 
 
 def _heard(plan: Plan | None, samples: Samples, rate_hz: int) -> Samples:
-    """The perturbed sound; clipped at full scale, as in a file."""
+    """The perturbed sound, clipped at full scale as in a file."""
     if plan is None or plan.take is None:
         return samples.copy()
     return np.clip(plan.sound(samples, rate_hz), -1.0, 1.0)

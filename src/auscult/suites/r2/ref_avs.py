@@ -26,7 +26,7 @@ _ABSENT: Final = "absent"
 
 
 def ref_avs_results(view: GridColumns) -> SuiteResults:
-    """Everything that follows from the scores."""
+    """All results from the scores."""
     usual = usual_results(view)
     null = _null_numbers(view)
     numbers = (*usual.numbers, *null, *_release_numbers(view))
@@ -37,7 +37,7 @@ def ref_avs_results(view: GridColumns) -> SuiteResults:
 
 
 def _null_numbers(view: GridColumns) -> list[Number]:
-    """S under every condition; none where no expression is null."""
+    """S under every condition; none without null expressions."""
     null = [case for case in view.cases if view.grid.about.get(case, {}).get(_ABSENT)]
     numbers = []
     for model in view.grid.models if null else ():
@@ -63,7 +63,7 @@ def _release_numbers(view: GridColumns) -> list[Number]:
 
 
 def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefAvsVariant) -> Number:
-    """One of them; with an interval where the rules take each clip alone."""
+    """The number of one release; with an interval if its rules average over clips."""
     of_null = measure == "S"
     values = view.values(model, CLEAN, measure)
     cases = [case for case in values if bool(view.grid.about.get(str(case), {}).get(_ABSENT)) == of_null]
@@ -71,7 +71,7 @@ def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefA
     scored = {case: sums[str(case)] for case in cases if str(case) in sums}
     outcome: Outcome[float] = pooled_sums(list(scored.values()), measure, variant=variant)
     signature = dict(outcome.signature.fields) if isinstance(outcome, Scored) else {}
-    if variant == "tgs-agent":  # its S is frame by frame, as by the plain rules
+    if variant == "tgs-agent":  # its S is frame by frame, as in the plain rules
         by_case = {
             case: values[case]
             if of_null or case not in scored

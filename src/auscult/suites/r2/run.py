@@ -1,8 +1,7 @@
 """``auscult run r2``: perturb cases, ask models, score their answers, write tables, figures and a page.
 
-Besides the files of ``core.runner`` and ``core.page``, the folder has ``scenes/``, where scenes are the source, and
-``inputs/``, what models are shown, with ``--inputs``. A severity, a kind or a model that is added computes only what is
-missing.
+Besides the files of ``core.runner`` and ``core.page``, the folder has ``scenes/``, if they are the source, and, with
+``--inputs``, the inputs of models in ``inputs/``. An added severity, kind or model computes only what is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from auscult.suites.r2.strips import beside_sections, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 _GROWING: Final = frozenset({"severity", "perturb", "kind", "part", "inputs", "base_url", "profile"})
-"""Arguments that may change between commands: what they add is computed, what they leave out stays."""
+"""Arguments that may change between commands: additions are computed, earlier results stay."""
 
 
 def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
@@ -71,7 +70,7 @@ def _command(options: R2Options, progress: Progress) -> SuiteCommand[R2Case]:
 
 
 def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
-    """Options that have no effect with the other ones, and what they belong to."""
+    """Options without effect in this command, and what uses them."""
     idle = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris, rvos or refavs"}
     if not options.mixes and not options.kinds:
         idle |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")

@@ -1,4 +1,4 @@
-"""Stored predictions and true masks to scores, in worker processes."""
+"""Scores stored predictions with the true masks, in worker processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class R2Scorer:
     def __call__(self, given: ToScore[PerturbedCase]) -> list[dict[str, Any]] | Failed:
         """The rows of one prediction, or why it cannot be scored.
 
-        A frame whose true mask cannot be read is not scored, and the rows list its error under ``unread``.
+        A frame with an unreadable true mask is not scored, and its error is in the rows under ``unread``.
         """
         case, row = given.prepared.case, given.row
         if self._case != case.id:
@@ -60,7 +60,7 @@ class R2Scorer:
 
 
 def _sums(task: TaskRules, prediction: NDArray[Any], truth: NDArray[Any]) -> dict[str, Any]:
-    """What adds up over cases: pixels, or of each class its IoU, its F and the frames in which it occurs."""
+    """Sums over cases: pixels, or for each class its IoU, its F and the frames in which it occurs."""
     if task.classes:
         by_class = class_sums(prediction, truth, classes=task.classes)
         return {"classes": {str(number): sums for number, sums in by_class.items()}}
@@ -82,7 +82,7 @@ def scores_of(
     frames: str = "all",
     threshold: float | None = None,
 ) -> dict[str, Outcome[float]]:
-    """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) or class maps of what is scored."""
+    """The metrics of one case, 0..1, higher is better, from bool masks (T, H, W) or class maps of scored frames."""
     outcomes: dict[str, Outcome[float]]
     if task.classes:
         by_class = class_wise([class_sums(prediction, truth, classes=task.classes)], classes=task.classes)
@@ -104,7 +104,7 @@ def scores_of(
 def null_scores(
     task: TaskRules, prediction: NDArray[Any], *, threshold: float | None = None
 ) -> dict[str, Outcome[float]]:
-    """The scores of an expression that refers to nothing: S, 0..1, lower is better; the others are undefined."""
+    """The scores of a null expression: S, 0..1, lower is better; the others are undefined."""
     outcome = _signed_for_task(ref_avs_s([prediction]), task, frames="all", threshold=threshold)
     return {
         **dict.fromkeys(task.metrics, Undefined("the expression refers to nothing, and has S instead")),

@@ -24,7 +24,7 @@ from auscult.suites.r2.perturbing import PerturbedCase
 
 WIDTH_PX = 1200
 _MOST_BESIDE: Final = 4
-"""Strips of all models, at most."""
+"""Most strips with all models."""
 _QUALITY = 85
 
 
@@ -45,8 +45,8 @@ class StripOrder:
     title: str
     case: R2Case
     models: tuple[str, ...]
-    beside: bool  # whether one frame is shown as every model segments it, instead of the clip of the first model
-    # the case under each condition, the models' stored predictions, the first one's score
+    beside: bool  # whether to show one frame with all models instead of the clip with the first model
+    # the case under each condition, the stored predictions, the first model's score
     rows: tuple[tuple[PerturbedCase, tuple[Mapping[str, Any] | None, ...], float | None], ...]
 
 
@@ -68,7 +68,7 @@ def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
 
 
 def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
-    """Of every group of conditions the case with the largest loss, or least gain, of the first model."""
+    """The case with the largest loss, or least gain, of the first model for each group of conditions."""
     grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
     first, chosen = _first(grid), []
     for group in grid.groups():
@@ -89,25 +89,25 @@ def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
 
 
 def _first(grid: Grid) -> str:
-    """The first model that looks and has clean results; empty where there is none."""
+    """The first model, not a baseline, with clean results; empty for none."""
     tested = (name for name in grid.models if not grid.task.is_baseline(name))
     return next((name for name in tested if grid.is_complete(name, CLEAN)), "")
 
 
 def _draw(
     runner: R2Runner,
-    done: Finished,
-    chosen: Sequence[tuple[str, GridCell, Sequence[Condition], tuple[str, ...]]],
+    finished: Finished,
+    selection: Sequence[tuple[str, GridCell, Sequence[Condition], tuple[str, ...]]],
     *,
     beside: bool,
 ) -> list[Example]:
-    """Draw cases under the conditions of a group, as models segment them, into the record."""
-    grid, cases, orders = done.grid, {case.id: case for case in runner.cases}, dict[str, StripOrder]()
+    """Draw cases under the conditions of a group, with the predictions of models, into the record."""
+    grid, cases, orders = finished.grid, {case.id: case for case in runner.cases}, dict[str, StripOrder]()
     keys = {
-        (model, condition.name, case) for case, _, under, models in chosen for condition in under for model in models
+        (model, condition.name, case) for case, _, under, models in selection for condition in under for model in models
     }
-    stored = stored_rows(runner.run.path, done.requests, keys)
-    for case, group, conditions, models in chosen:
+    stored = stored_rows(runner.run.path, finished.requests, keys)
+    for case, group, conditions, models in selection:
         scores = [
             grid.cell(models[0], condition.name, grid.task.metrics[0]).values.get(case) for condition in conditions
         ]
@@ -145,10 +145,7 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
 
 
 def _worst(view: GridColumns, model: str, group: GridCell) -> tuple[str, float]:
-    """The case with the largest loss, or least gain, at the strongest static condition, and its change.
-
-    Without a name where none is scored.
-    """
+    """The case with the largest loss, or least gain, at the strongest static condition, or empty; and its change."""
     static, metric = static_of(view, model, group), view.grid.task.metrics[0]
     if not static:
         return "", 0.0
@@ -166,7 +163,7 @@ class _StripDrawer:
         self._reader = MediaReader()
 
     def __call__(self, order: StripOrder) -> bytes:
-        """One strip as JPEG: one frame as every model segments it, or frames of the clip, evenly chosen."""
+        """One strip as JPEG: one frame with every model, or evenly chosen frames of the clip."""
         frames = [self._frame(order.case)] if order.beside else evenly(len(order.case.frames))
         rows = [
             StripRow(
@@ -183,27 +180,27 @@ class _StripDrawer:
 
     @staticmethod
     def _frame(case: R2Case) -> int:
-        """The frame in the middle of those with a true object."""
+        """The middle one of the frames with a true object."""
         truths = truths_of(case).masks
         indices = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
         return indices[len(indices) // 2] if indices else len(truths) // 2
 
     def _note(self, prepared: PerturbedCase) -> str:
-        """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
+        """The kinds drawn for the case, and a changed sentence."""
         clean = prepared.case.query.text
         text = clean if clean is None else prepared.ask(self._reader).query.text
         sentence = f"“{text}”" if text != clean else ""
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
     def _cells(
-        self, prepared: PerturbedCase, wanted: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
+        self, prepared: PerturbedCase, answers: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
     ) -> list[StripCell]:
-        """Frames of a case, each with a stored prediction of it, or None where that failed."""
+        """Frames of a case, each with its stored prediction, or None if that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
         cells = []
-        for number, (row, index) in enumerate(wanted):
-            # of classes what is no background is shown
+        for number, (row, index) in enumerate(answers):
+            # for classes, all but the background is shown
             truth = None if (true := truths[index]) is None else true != 0
             mask = None if row is None else stored_answer(row, index) != 0
             cells.append(
@@ -220,11 +217,11 @@ class _StripDrawer:
 
 
 def _drawn(prepared: PerturbedCase) -> str:
-    """The kinds that a mix drew for the case; empty for a single kind, which the title names."""
+    """The kinds that a mix drew for the case; empty for a single kind, which is in the title."""
     if not is_mix(prepared.condition.group):
         return ""
     recipe = prepared.recipe
-    if recipe is None:  # a stressed first mask, whose kind depends on what its object allows
+    if recipe is None:  # a defect of the first mask, whose kind depends on the object
         try:
             kind = prepared.first_kind()
         except InputError:  # too small for a defect at this level: its row says failed

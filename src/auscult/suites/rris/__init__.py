@@ -1,11 +1,11 @@
-"""The benchmark of sentences that name nothing: what does a segmenter paint for the cat that is not there?
+"""The benchmark of null expressions: what does a segmenter paint for a cat that is not there?
 
 =======  =====================================================================
 cases    sentences of references, positive and negative; from instances to cases
 scoring  stored predictions to areas
 results  areas to rIoU, mRR and their like, with intervals; tables
 worst    invented masks in pictures, worst first
-run      the whole: cases, predictions, scores, tables, report
+run      a whole run: cases, predictions, scores, tables, report
 =======  =====================================================================
 """
 

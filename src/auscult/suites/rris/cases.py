@@ -1,7 +1,7 @@
-"""From instances to cases: a photograph and one sentence, which names an object or nothing.
+"""Cases from instances: a photograph and one sentence, which names an object or nothing.
 
-A reference is an object with its sentences, the negative ones made of them included. Sentences of data that know no
-references, as null expressions of generated scenes, are one reference for each picture.
+A reference is an object with its sentences and the negative ones made from them. Sentences without reference, such as
+null expressions of generated scenes, are one reference for each picture.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from auscult.suites.scene_source import scenes_of, shown_instances
 from auscult.types import Instance, Mask, MaskRef, Moment, Query
 
 NO_KIND: Final = "not told"
-"""The kind of a negative sentence of which nobody says how it was made."""
+"""The kind of a negative sentence of unknown making."""
 _STAGE: Final = "case"
 
 
@@ -39,15 +39,15 @@ class RrisCase:
     """A photograph and one sentence."""
 
     id: str  # unique in the run
-    clip: str  # the photograph, or the video that it is of: what intervals draw as a whole
+    clip: str  # the photograph or its video: the cluster of intervals
     split: str  # ``seen``, ``unseen``, or the source's own word
     text: str
     frame: Path
     size: tuple[int, int]  # (height, width)
-    target: MaskRef | None  # the true mask; None where the sentence names nothing
-    reference: str  # which sentences are of one object
+    target: MaskRef | None  # None for a negative sentence
+    reference: str  # shared by the sentences of one object
     kind: str  # the kind of negation; empty for a positive sentence
-    category: str  # of the object; empty for a negative sentence, and where it is not known
+    category: str  # of the object; empty for a negative sentence, or unknown
     digest: str  # hash of what a model can see of it
     truth: str  # hash of its true mask
 
@@ -58,22 +58,22 @@ class RrisCase:
 
     @property
     def about(self) -> dict[str, str | int]:
-        """What results need besides areas."""
+        """The data of results besides areas."""
         return {"reference": self.reference, "kind": self.kind, "picture_px": self.size[0] * self.size[1]}
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What its line says of it for people."""
+        """The fields of its line for people."""
         return {"text": self.text, "size": list(self.size)}
 
     def mask(self) -> Mask | None:
-        """The true mask, bool (H, W); None where the sentence names nothing."""
+        """The true mask, bool (H, W); None for a negative sentence."""
         return None if self.target is None else read_mask(self.target, size=self.size).mask
 
 
 @dataclass(frozen=True, slots=True)
 class RrisPrepared:
-    """A case as a model is asked about it; goes to a worker process."""
+    """A case ready to be sent to a model; goes to a worker process."""
 
     case: RrisCase
     condition: Condition
@@ -92,7 +92,7 @@ class RrisPrepared:
 
 
 def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
-    """List the sentences of the data; those of scenes that a silent, still picture cannot tell are left out."""
+    """List the sentences of the data, without those of scenes that need sound or motion."""
     source = sentences_of(scenes_of(options, progress) if options.data == SCENES else Path(options.data))
     listing = list_instances(source, ListOptions(images=options.images))
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
@@ -104,7 +104,7 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
 
 
 def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList[RrisCase]:
-    """Make the cases; a sentence without picture, words or true mask is an error and costs itself."""
+    """Make the cases; a sentence without picture, words or true mask is an error."""
     case_list, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
     for instance in instances:
         try:
@@ -147,7 +147,7 @@ def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[
 
 
 def _moment(instance: Instance) -> Moment:
-    """The moment nearest to the middle; of a positive sentence one that shows the object."""
+    """The moment nearest to the middle; for a positive sentence one that shows the object."""
     middle = (len(instance.moments) - 1) / 2
     nearest = sorted(instance.moments, key=lambda one: abs(instance.moments.index(one) - middle))
     for moment in nearest:

@@ -1,7 +1,7 @@
 """Pictures of the report: invented masks, worst first, and where a model looks.
 
-Of an invented mask: the sentence, what each model painted, and what should have been. Of a model that tells its
-attention: what goes to blank and to memory tokens, in pictures as in Fig. 6 of the paper.
+For an invented mask: the sentence, the mask of each model, and the truth. For a model with attention maps: the shares
+of blank and of memory tokens, as in Fig. 6 of the paper.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 MOST: Final = 12
-"""Pictures of invented masks, and of missed objects, at most."""
+"""Most pictures of invented masks, and of missed objects."""
 _QUALITY: Final = 85
 _MISSED: Final = 0.5
 _WIDE: Final = frozenset({"young animal", "living thing", "mammal", "indoor", "outdoor"})
-"""Groups of what is not alike: a person and a dog, a clock and a teddy bear."""
+"""Groups too wide for similarity: a person and a dog, a clock and a teddy bear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """One picture: a case, and what each model answered."""
+    """One picture: a case, and the answer of each model."""
 
     case: RrisCase
     models: tuple[str, ...]
     rows: tuple[Mapping[str, Any] | None, ...]
-    values: tuple[float | None, ...]  # the IoU of each; of what is not there the share of the picture that it painted
+    values: tuple[float | None, ...]  # the IoU of each; for a negative sentence the painted share of the picture
 
     @property
     def file(self) -> str:
@@ -58,22 +58,22 @@ class _Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A section: its cases, and of some of them what is told besides."""
+    """A section: its cases, with notes on some of them."""
 
     name: str
     title: str
     lead: str
     cases: Sequence[RrisCase]
-    told: Mapping[str, str] = field(default_factory=dict)  # by case
+    notes: Mapping[str, str] = field(default_factory=dict)  # by case
     label: str = ""
 
 
 def worst_sections(
     runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, specs: Mapping[str, ModelSpec]
 ) -> list[Section]:
-    """Draw the largest masks that the first model invented, and the objects that it missed; none without a model.
+    """Draw the largest masks that the first model invented, and the objects that it missed.
 
-    ``specs`` are the models of this command: of one that says which words it never learned, the sentences with such.
+    ``specs`` are the models of this command; for one that knows its unknown words, sentences with such are drawn.
     """
     grid = done.grid
     known = (model for model in grid.models if grid.known(model, CLEAN))
@@ -86,8 +86,8 @@ def worst_sections(
     for part in parts:
         examples = [drawings[case.id] for case in part.cases if case.id in drawings]
         examples = [
-            replace(example, facts=((part.label, part.told[example.id]), *example.facts))
-            if example.id in part.told
+            replace(example, facts=((part.label, part.notes[example.id]), *example.facts))
+            if example.id in part.notes
             else example
             for example in examples
         ]
@@ -100,7 +100,7 @@ def worst_sections(
 def _parts(
     runner: SuiteRunner[RrisCase, RrisPrepared], grid: Grid, *, model: str, spec: ModelSpec | None
 ) -> tuple[_Part, ...]:
-    """What is drawn; what is near and what was never learned are the failures of the paper's Fig. 11."""
+    """The sections; similar categories and unknown words are the failures of the paper's Fig. 11."""
     painted = grid.cell(model, CLEAN, PAINTED).values
     wrong = {case: 1 - iou for case, iou in grid.cell(model, CLEAN, IOU).values.items()}
     similar = near_categories(runner.cases)
@@ -118,7 +118,7 @@ def _parts(
             title="Invented masks for what is like something there",
             lead=f"The largest masks of {model} for a category that is not there beside one of the same group that is.",
             cases=_ranked([case for case in runner.cases if case.id in similar], painted, exists=False),
-            told=similar,
+            notes=similar,
             label="near",
         ),
         _Part(
@@ -132,14 +132,14 @@ def _parts(
             title="Missed objects of rare words",
             lead=f"The sentences that {model} answered with an IoU below .5 and that hold words that it never learned.",
             cases=_ranked([case for case in missed if case.id in unknown], wrong, exists=True),
-            told=unknown,
+            notes=unknown,
             label="never learned",
         ),
     )
 
 
 def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
-    """Negative sentences that name a category of the same group as one that their picture holds: by case, which."""
+    """By case, the categories in a negative sentence that are in the same group as one in the picture."""
     coco = coco_categories()
     groups = [group.members for name, group in coco.table.groups.items() if name not in _WIDE]
     present: dict[Path, set[str]] = {}
@@ -159,31 +159,31 @@ def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
 def asked_again(
     make: Callable[[], Callable[[P], R]], tasks: Sequence[Task[P]], how: PredictOptions
 ) -> Iterator[tuple[str, R]]:
-    """What a model tells for the page, in a process of its own; what fails is left out, it is no failure of the run."""
+    """Results of a model for the page, from a process of its own, without those that fail."""
     try:
         for result in run_tasks(
             make, tasks, workers=min(how.workers, 1), timeout_s=how.timeout_s, memory_mb=how.memory_mb, stage="figure"
         ):
             if not isinstance(result.outcome, Failed):
                 yield result.key, result.outcome
-    except AuscultError:  # it cannot be loaded any more
+    except AuscultError:  # the model cannot be loaded any more
         return
 
 
 def _words_of(spec: ModelSpec) -> Callable[[Sequence[str]], list[str]]:
-    """Of sentences, the words that a model never learned, joined."""
+    """Makes a function from sentences to the words that a model never learned, joined."""
     model = spec.registered()
     return lambda texts: (
         [", ".join(model.unknown_words(text)) for text in texts] if isinstance(model, AttentiveModel) else []
     )
 
 
-def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, how: PredictOptions) -> dict[str, str]:
-    """By case, what a model never learned of its sentence."""
+def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, options: PredictOptions) -> dict[str, str]:
+    """The words of each case that a model never learned."""
     if spec is None or not spec.attends or not cases:
         return {}
     tasks = [Task("words", [case.text for case in cases])]
-    words = [text for _, row in asked_again(partial(_words_of, spec), tasks, how) for text in row]
+    words = [text for _, row in asked_again(partial(_words_of, spec), tasks, options) for text in row]
     return {case.id: unknown for case, unknown in zip(cases, words, strict=False) if unknown}
 
 
@@ -194,31 +194,31 @@ _KEY: Final = (
 
 
 def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: bool) -> list[RrisCase]:
-    """The worst, one a picture."""
+    """The worst case of each picture."""
     selected = [case for case in cases if (case.target is not None) == exists and badness.get(case.id, 0.0) > 0]
     worst: dict[str, RrisCase] = {}
-    for case in sorted(selected, key=lambda one: (-badness[one.id], one.id)):
+    for case in sorted(selected, key=lambda entry: (-badness[entry.id], entry.id)):
         worst.setdefault(case.clip, case)
     return list(worst.values())[:MOST]
 
 
 def _orders(
-    runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
+    runner: SuiteRunner[RrisCase, RrisPrepared], finished: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
 ) -> Iterator[_Order]:
     keys = {(model, CLEAN, case.id) for model in models for case in cases}
-    stored = stored_rows(runner.run.path, done.requests, keys)
+    stored = stored_rows(runner.run.path, finished.requests, keys)
     for case in cases:
         metric = PAINTED if case.kind else IOU
         yield _Order(
             case=case,
             models=tuple(models),
             rows=tuple(stored.get((model, CLEAN, case.id)) for model in models),
-            values=tuple(done.grid.cell(model, CLEAN, metric).values.get(case.id) for model in models),
+            values=tuple(finished.grid.cell(model, CLEAN, metric).values.get(case.id) for model in models),
         )
 
 
 def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]) -> dict[str, Example]:
-    """Draw into the record; a picture that cannot be drawn is left out."""
+    """Draw into the record, without pictures that fail."""
     by_id = {order.case.id: order for order in orders}
     examples: dict[str, Example] = {}
     for name, jpeg in runner.drawn(_WorstDrawer, by_id).items():
@@ -272,7 +272,7 @@ class _WorstDrawer:
 # --- where a model looks ---
 
 PICTURES: Final = 4
-"""Of each model, each with a sentence about what is there and one about what is not."""
+"""Pictures of each model, each with a positive and a negative sentence."""
 _LEAD: Final = (
     "Where {} looks: the share of attention that each place gives to blank tokens, which know no word, and to memory "
     "tokens, which read the sentence; the two add up to 1. Colours run from each map's lowest value, dark, to its "
@@ -281,7 +281,7 @@ _LEAD: Final = (
 
 
 def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mapping[str, ModelSpec]) -> list[Section]:
-    """Draw the attention of each model of this command that has some; what cannot be drawn is left out."""
+    """Draw the attention of each model of this command that has attention maps, without pictures that fail."""
     sections: list[Section] = []
     cases = _chosen(runner.cases)
     for spec in (spec for spec in specs.values() if spec.attends):
@@ -304,9 +304,9 @@ def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mappi
 
 
 def _chosen(cases: Sequence[RrisCase]) -> list[RrisCase]:
-    """Of some pictures a positive sentence and a negative one, of one reference where there is such a pair."""
+    """A positive and a negative sentence of one reference, for some pictures."""
     pairs: dict[object, dict[bool, RrisCase]] = {}
-    for case in sorted(cases, key=lambda one: one.digest):
+    for case in sorted(cases, key=lambda entry: entry.digest):
         pairs.setdefault((case.frame, case.reference), {}).setdefault(case.target is not None, case)
     both = [pair for pair in pairs.values() if len(pair) == 2]
     by_frame = {pair[True].frame: pair for pair in reversed(both)}
@@ -321,7 +321,7 @@ class _AttentionDrawer:
         self._model, self._reader = spec.registered(), MediaReader()
 
     def __call__(self, case: RrisCase) -> bytes:
-        """The mask and a row of maps for each kind of token, as JPEG; empty where the model gives none."""
+        """The mask and a row of maps for each kind of token, as JPEG; empty if the model has none."""
         if not isinstance(self._model, AttentiveModel):
             return b""
         frame, truth = self._reader.frames(case.frames, case.size)[0], case.mask()

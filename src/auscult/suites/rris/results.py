@@ -1,8 +1,8 @@
-"""Areas to rIoU, mRR and their like, by kind of negation, with intervals over pictures; and their tables.
+"""rIoU, mRR and further metrics from areas, by kind of negation, with intervals over pictures; and their tables.
 
-The scores are those of ``score.masks.referring``; a reference of which a sentence has no answer is failed for what is
-counted by reference. *With an oracle of existence* is what a model's masks come to if every negative one is emptied:
-how much a perfect answer to "is it there?" would give.
+The scores are those of ``score.masks.referring``; metrics by reference count a reference with an unanswered sentence
+as failed. *With an oracle of existence* empties every mask of a negative sentence: the gain of a perfect answer to
+"is it there?".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
 
 BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.centre_box.v1")
 FLOOR: Final = (*BASELINES, "classical.lexicon.v1")
-"""What every run asks too: the baselines, and a segmenter without weights."""
+"""Baselines of every run, and a segmenter without weights."""
 ORACLE: Final = " with an oracle of existence"
 PAPER: Final = ("mIoU", "mRR", "rIoU")
 """The columns of Table 2; rIoU is the main one."""
@@ -54,14 +54,14 @@ _NO_UNIT: Final = Undefined("the reference has no sentence that it is of")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Metric:
-    """A score, and what it is counted by."""
+    """A score, and its units."""
 
     score: Callable[[Sequence[SentenceAreas]], ReferringScore | Undefined]
     by_reference: bool = False
     of: tuple[bool, ...] = (True, False)  # positive sentences, negative ones
 
     def units(self, sentences: Iterable[_Sentence]) -> dict[Hashable, None]:
-        """The references or sentences that it is of, by the keys of a score's ratio."""
+        """The references or sentences of the metric, as keys of a score's ratio."""
         selected = (sentence for sentence in sentences if sentence.exists in self.of)
         return dict.fromkeys(
             sentence.reference if self.by_reference else (sentence.reference, sentence.id) for sentence in selected
@@ -83,12 +83,12 @@ _SCORES: Final[Mapping[str, _Metric]] = {
     "mask ratio": _Metric(score=mask_ratio, of=_NEGATIVE),
     "R": _Metric(score=r2vos_r),
 }
-_ORIGIN: Final = _Metric(score=lambda given: mask_ratios(given)[ORIGIN], of=_POSITIVE)
+_ORIGIN: Final = _Metric(score=lambda areas: mask_ratios(areas)[ORIGIN], of=_POSITIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """A sentence that a model was asked; ``areas`` is None where it has no answer."""
+    """A requested sentence; ``areas`` is None without an answer."""
 
     reference: str
     id: str
@@ -161,7 +161,7 @@ def _asked(view: GridColumns) -> list[str]:
 
 
 def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
-    """What a model was asked, without what is still to be asked."""
+    """The sentences with requests made to a model."""
     grid, sentences = view.grid, []
     pixels = grid.pixels.get((model, CLEAN), {})
     shares = grid.cell(model, CLEAN, PAINTED).values
@@ -183,9 +183,13 @@ def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
     return sentences
 
 
-def _emptied(one: _Sentence) -> _Sentence:
-    """The sentence as an oracle of existence leaves it."""
-    return one if one.exists or one.areas is None else replace(one, areas=replace(one.areas, predicted_px=0))
+def _emptied(sentence: _Sentence) -> _Sentence:
+    """The sentence with an oracle of existence: without a mask if it is negative."""
+    return (
+        sentence
+        if sentence.exists or sentence.areas is None
+        else replace(sentence, areas=replace(sentence.areas, predicted_px=0))
+    )
 
 
 def _pictures(view: GridColumns) -> dict[Hashable, Hashable]:
@@ -236,7 +240,7 @@ def _kinds_of(view: GridColumns) -> tuple[str, ...]:
 
 
 def _of_kind(sentences: Sequence[_Sentence], kind: str) -> list[_Sentence]:
-    """The references that have negative sentences of a kind, with these and their positive ones."""
+    """References with negative sentences of a kind: these and their positive ones."""
     references = {sentence.reference for sentence in sentences if sentence.kind == kind}
     return [
         sentence
@@ -247,23 +251,23 @@ def _of_kind(sentences: Sequence[_Sentence], kind: str) -> list[_Sentence]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
-    """A score, and the values of its units with what they are over."""
+    """A score, and the numerators and denominators of its units."""
 
     score: ReferringScore | Undefined
     values: Mapping[Hashable, Value]
     over: Mapping[Hashable, float]
 
 
-def _columns(how: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
+def _columns(metric: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
     unanswered = [sentence for sentence in sentences if sentence.areas is None]
-    failed = how.units(unanswered)
+    failed = metric.units(unanswered)
     areas = [
         sentence.areas
         for sentence in sentences
-        if sentence.areas is not None and not (how.by_reference and sentence.reference in failed)
+        if sentence.areas is not None and not (metric.by_reference and sentence.reference in failed)
     ]
-    score = how.score(areas)
-    values: dict[Hashable, Value] = dict.fromkeys(how.units(sentences), _NO_UNIT)
+    score = metric.score(areas)
+    values: dict[Hashable, Value] = dict.fromkeys(metric.units(sentences), _NO_UNIT)
     over: dict[Hashable, float] = {}
     if isinstance(score, ReferringScore):
         values |= score.ratio[0]
@@ -286,7 +290,7 @@ def _level(
         failed = sum(value is NO_ANSWER for value in columns.values.values())
         left = Counts(n=0, failed=failed, undefined=len(columns.values) - failed, missing=0)
         outcome = Undefined(score.reason, asdict(left))
-    elif metric != "R":  # below 1 without a lower end, and defined by what is taken from 1
+    elif metric != "R":  # R has no lower bound
         outcome = mean_of_ratios([(columns.values, columns.over)], **view.drawn(SHARE, clusters=pictures))
     return view.number(
         "level",
@@ -300,7 +304,7 @@ def _level(
 
 
 def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
-    """How masks were compared, then how the score was made."""
+    """The signature of the masks' comparison, then of the score."""
     parameters = score.signature.as_dict() if isinstance(score, Scored) else {}
     pixels = {key: value for key, value in view.grid.signature(model, IOU).items() if key not in ("metric", "negative")}
     return {**pixels, **parameters}
@@ -332,7 +336,7 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
 
 
 def _without(view: GridColumns) -> str:
-    """How many references lack which sentences."""
+    """A note on references without positive or negative sentences."""
     sides: dict[str, set[bool]] = {}
     for case in view.cases:
         about = view.grid.about[case]
@@ -345,7 +349,7 @@ def _without(view: GridColumns) -> str:
 
 
 def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
-    """By kind of negation; mask ratios in the form of Table 7."""
+    """Numbers by kind of negation; mask ratios in the form of Table 7."""
     level, rows = _by(numbers, view, "level"), []
     for model in _asked(view):
         for kind in _kinds_of(view):
@@ -401,7 +405,7 @@ def _of_baselines(pair: str, task: Task) -> bool:
 
 
 def _lead(view: GridColumns, level: Mapping[tuple[str, str], Number]) -> str:
-    """What came out, in one paragraph."""
+    """The results in one paragraph."""
     grid = view.grid
     negative = sum(bool(grid.about[case]["kind"]) for case in view.cases)
     pictures = len({grid.cases[case] for case in view.cases})

@@ -1,7 +1,7 @@
-"""``auscult run rris``: ask models about what is there and what is not, score, write tables, pictures and a page.
+"""``auscult run rris``: ask models about positive and negative sentences, score, write tables, pictures and a page.
 
-The files are those of ``core.runner`` and ``core.page``, and ``scenes/`` where scenes are the source. A model that is
-added computes only itself.
+The files are those of ``core.runner`` and ``core.page``, and ``scenes/`` if scenes are the source. An added model
+computes only its own results.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
 
 
 def _chosen(options: RrisOptions, instances: Sequence[Instance]) -> list[Instance]:
-    """The instances of ``--only``, and of them the positive ones and those of ``--kind``."""
+    """The instances of ``--only`` that are positive or of ``--kind``."""
     kinds = dict.fromkeys(instance.negation or NO_KIND for instance in instances if instance.absent)
     for kind in options.kinds:
         if kind not in kinds:

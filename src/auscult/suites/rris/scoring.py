@@ -1,4 +1,4 @@
-"""Stored predictions and true masks to areas, in worker processes; no prediction is drawn."""
+"""Areas of stored predictions and true masks, in worker processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from auscult.suites.rris.cases import RrisCase, RrisPrepared
 IOU: Final = "IoU"
 PAINTED: Final = "painted"
 METRICS: Final = (IOU, PAINTED)
-"""What is stored of each answer: its IoU, with pixels of intersection and union; the share of the picture painted."""
+"""Metrics of each answer: its IoU, with pixels of intersection and union; the painted share of the picture."""
 
 
 class Scorer:

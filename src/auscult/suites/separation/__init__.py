@@ -1,12 +1,12 @@
 """The benchmark of separators: "give me the dog barking", scored with true stems.
 
 =======  ==========================================================================
-cases    mixtures with what is wanted of them; their stems
+cases    mixtures with their prompts and stems
 asking   separators in worker processes; their outputs as sound files of the record
-scoring  outputs and stems to scores
-results  scores to numbers by domain, prompt, difficulty and family, and their tables
+scoring  scores of outputs by stems
+results  numbers by domain, prompt, difficulty and family, and their tables
 worst    the worst outputs with players and spectrograms
-run      the whole: cases, outputs, scores, tables, report
+run      a whole run: cases, outputs, scores, tables, report
 =======  ==========================================================================
 """
 

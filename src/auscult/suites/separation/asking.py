@@ -1,7 +1,7 @@
-"""What separators are sent; an output is a sound file of the record.
+"""Requests to separators; an output is a sound file of the record.
 
-An output is kept as ``outputs/<model>/<item>-<key>.wav``, one channel at the rate of its mixture: 16 bits where that
-loses nothing, else 32 bits of floating point. Its row in ``predictions.jsonl`` names it as the reply.
+An output is ``outputs/<model>/<item>-<key>.wav``, one channel at the rate of its mixture: 16 bits if that is lossless,
+else 32 bits of floating point. It is the reply of its row in ``predictions.jsonl``.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ OUTPUTS: Final = "outputs"
 _LONGEST_NAME: Final = 80
 
 
-class _Separating:
+class _SeparatorProcess:
     """A separator in one process."""
 
-    def __init__(self, model: SeparatorSpec, home: Path) -> None:
-        self._model, self._home = model, home
+    def __init__(self, model: SeparatorSpec, folder: Path) -> None:
+        self._model, self._folder = model, folder
         self._separator, self._reader = model.open(), job.MediaReader()
 
     def __call__(self, queued: job.QueuedRequest) -> dict[str, Any] | Failed:
-        """Ask, write the output, and give the row to store; ``Failed`` where no separator can read the case."""
+        """Separate and write the output; returns the row to store, or ``Failed`` if the case cannot be read."""
         start = time.perf_counter()
         case: SeparationCase = queued.prepared.case  # type: ignore[attr-defined]
         try:
@@ -50,7 +50,7 @@ class _Separating:
             sounds.mixture, case.item.query, rate_hz=sounds.rate_hz, stems=sounds.stems, item=case.item
         )
         name = _file_name(queued, self._model)
-        write_bytes(self._home / name, _stored(separation.samples, sounds.rate_hz))
+        write_bytes(self._folder / name, _stored(separation.samples, sounds.rate_hz))
         chosen = separation.assignment
         assignment = {} if chosen is None else {"track": chosen.track, "by": chosen.by, "margin": chosen.margin}
         return {
@@ -90,7 +90,7 @@ def separate(
         by_input.setdefault(key, []).append(request)
     sent = {group[0].key: group for group in by_input.values()}
     workers = Workers(
-        make=partial(_Separating, model, run.path),
+        make=partial(_SeparatorProcess, model, run.path),
         count=options.workers,
         stage=job.STAGE,
         timeout_s=options.timeout_s,

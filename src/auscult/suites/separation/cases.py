@@ -1,4 +1,4 @@
-"""Items of an INPUT of sounds as cases: a mixture, what is wanted of it, and the stems that say what is right."""
+"""Items of an INPUT of sounds as cases: a mixture, the prompt, and the stems as truth."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from auscult.suites.separation import SeparationOptions
 from auscult.types import Samples, SoundItem
 
 SCORED: Final = "1"
-"""How outputs are scored: another version scores stored outputs anew."""
+"""Version of the scores: another one scores stored outputs again."""
 _STAGE: Final = "case"
-_UNNAMED: Final = 1e-3  # of the mixture's energy: what no stem explains is a source of its own
+_UNNAMED: Final = 1e-3  # share of the mixture's energy without stem from which it is a source of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparationCase:
-    """An item as a case; items with one mixture and one prompt are one request, answered once."""
+    """An item as a case; items with the same mixture and prompt are one request."""
 
     item: SoundItem
-    digest: str  # hash of what a separator can be shown, the stems that oracles see included
-    truth: str  # hash of the stems and of how outputs are scored
-    repeated: bool = False  # whether an item before it asks for the same
+    digest: str  # hash of all that a separator can see, with the stems, which oracles see
+    truth: str  # hash of the stems and of the version of the scores
+    repeated: bool = False  # whether an earlier item has the same request
 
     @property
     def id(self) -> str:
@@ -44,12 +44,12 @@ class SeparationCase:
 
     @property
     def clip(self) -> str:
-        """What intervals draw as a whole: items whose mixtures share a recording."""
+        """The cluster of intervals: items whose mixtures share a recording."""
         return self.item.cluster or self.item.id
 
     @property
     def split(self) -> str:
-        """``seen`` or ``unseen``; empty where that is not known."""
+        """``seen`` or ``unseen``; empty if unknown."""
         return "" if self.item.seen is None else ("seen" if self.item.seen else "unseen")
 
     @property
@@ -59,14 +59,14 @@ class SeparationCase:
 
     @property
     def prompt(self) -> str:
-        """How it is said what is wanted: ``text``, ``span``, ``picture``, several joined by ``+``, or ``none``."""
+        """The kind of prompt: ``text``, ``span``, ``picture``, several joined by ``+``, or ``none``."""
         query = self.item.query
         kinds = {"text": query.text, "span": query.spans, "picture": query.picture}
         return "+".join(kind for kind, given in kinds.items() if given) or "none"
 
     @property
     def about(self) -> dict[str, str | int]:
-        """What results need besides scores."""
+        """The data of results besides scores."""
         item = self.item
         return {
             "domain": item.domain, "setting": item.setting, "prompt": self.prompt, "family": item.family,
@@ -75,12 +75,12 @@ class SeparationCase:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What its line says of it for people."""
+        """The fields of its line for people."""
         return {"text": self.item.query.text, "mixture": self.item.mixture.name}
 
 
 def _is_oracle(item: SoundItem) -> bool:
-    """Whether the INPUT says that what is separated was made with the stems in sight."""
+    """Whether the INPUT marks the output as made with the stems."""
     params = item.extra.get("params")
     return isinstance(params, dict) and params.get("oracle") is True
 
@@ -98,13 +98,13 @@ class CaseSounds:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A case as a separator is asked about it; goes to a worker process."""
+    """A case ready to be sent to a separator; goes to a worker process."""
 
     case: SeparationCase
     condition: Condition
 
     def ask(self, reader: MediaReader) -> CaseSounds:
-        """Read its sounds; an ``InputError`` says both rates or lengths where they differ."""
+        """Read its sounds; an ``InputError`` if rates or lengths differ."""
         item = self.case.item
         sound = reader.sound(item.mixture)
         mixture = sound.samples if sound.samples.shape[0] > 1 else sound.samples[0]
@@ -129,7 +129,7 @@ class Prepared:
 
 
 def listing_of(options: SeparationOptions, progress: Progress) -> SoundListing:
-    """List the items of the data, which are made first where they are to be."""
+    """List the items of the data, made first if needed."""
     listing = read_sounds(_made(options, progress) if options.data == SCENES else Path(options.data))
     refuse_unknown_splits(options.splits, dict.fromkeys(item.split for item in listing.items))
     items = (item for item in listing.items if not options.splits or item.split in options.splits)
@@ -137,7 +137,7 @@ def listing_of(options: SeparationOptions, progress: Progress) -> SoundListing:
 
 
 def _made(options: SeparationOptions, progress: Progress) -> Path:
-    """Make the mixtures of a run that are missing in its folder; returns their folder."""
+    """Make the missing mixtures of a run; returns their folder."""
     from auscult.jobs.mixtures import make_mixtures
     from auscult.jobs.options import MixturesOptions
 
@@ -147,7 +147,7 @@ def _made(options: SeparationOptions, progress: Progress) -> Path:
 
 
 def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList[SeparationCase]:
-    """Make the cases, those of one request one after the other; an item whose files cannot be read costs itself."""
+    """Make the cases, those of one request in a row; an item with unreadable files is an error."""
     case_list, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
     for item in items:
         try:

@@ -1,7 +1,7 @@
-"""Scores to numbers by domain, prompt, difficulty and family, with intervals over mixtures; and their tables.
+"""Numbers by domain, prompt, difficulty and family, with intervals over mixtures; and their tables.
 
-The four perceptual scores run from 1 to 5, the others are decibels; all are means over items. Separators answer equal
-requests once and count once; published outputs are items of their own, several of one mixture among them.
+The four perceptual scores run from 1 to 5, the others are decibels; all are means over items. Equal requests to a
+separator count once; published outputs are items of their own, with several of one mixture.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SC
 from auscult.types import DIFFICULTY_AXES
 
 FLOOR: Final = ("mixture", "silence", "random_bands")
-"""What every run asks too: rows that look at nothing."""
+"""Baselines of every run."""
 PUBLISHED: Final = "predictions."
 OURS: Final = (
     "Overall, recall, precision and faithfulness, 1 to 5, are perceptual.v1: our definition from true stems, not "
@@ -79,17 +79,17 @@ class _Numbers:
     level: Mapping[tuple[str, str, str, str], Number]
     difference: Mapping[tuple[str, str], Number]  # pair and metric
     models: tuple[str, ...]
-    levels: Mapping[str, tuple[str, ...]]  # of each group
+    levels: Mapping[str, tuple[str, ...]]  # by group
 
-    def of(self, model: str, metric: str, where: tuple[str, str] = (CLEAN, CLEAN)) -> Number | None:
-        return self.level.get((model, metric, *where))
+    def of(self, model: str, metric: str, place: tuple[str, str] = (CLEAN, CLEAN)) -> Number | None:
+        return self.level.get((model, metric, *place))
 
     def grouped(self) -> tuple[str, ...]:
-        """The models that tables by group have: of those that look at nothing the mixture alone."""
+        """The models in tables by group: of the baselines only the mixture."""
         return tuple(model for model in self.models if model not in FLOOR[1:])
 
     def drawn(self, *groups: str) -> str:
-        """Of how many clusters the intervals of some groups are."""
+        """A note on the clusters behind the intervals of some groups."""
         return clips_note((one for key, one in self.level.items() if key[2] in groups), drawn=_DRAWN)
 
 
@@ -132,7 +132,7 @@ def _numbers(view: GridColumns) -> _Numbers:
                 members = cases if model.startswith(PUBLISHED) or group == "family" else _once(view, cases)
                 for metric in METRICS:
                     level[model, metric, group, name] = view.number(
-                        "level" if group == CLEAN else "by group",  # summary.json has the first alone
+                        "level" if group == CLEAN else "by group",  # summary.json has only the first
                         (group, "all"),
                         model=model,
                         metric=metric,
@@ -162,7 +162,7 @@ def _numbers(view: GridColumns) -> _Numbers:
 
 
 def _groups(view: GridColumns) -> dict[str, dict[str, list[str]]]:
-    """Every group with the cases of each level; what has but one level is no group."""
+    """Every group of several levels, with the cases of each level."""
     groups = {name: _by(view, name) for name in ("domain", "setting", "prompt")}
     groups["seen"] = {
         split: [case for case in view.cases if view.grid.splits.get(case) == split] for split in ("seen", "unseen")
@@ -186,7 +186,7 @@ def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
     values: dict[str, float] = {}
     for answers in view.grid.answers.values():
         for case, answer in answers.items():
-            hardness = answer.get("difficulty")  # a record may come from a stranger
+            hardness = answer.get("difficulty")  # a record is untrusted
             value = hardness.get(axis) if isinstance(hardness, Mapping) else None
             if isinstance(value, int | float) and 1 <= value <= 5:
                 values[case] = value
@@ -197,12 +197,12 @@ def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
 
 
 def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
-    """The cases without those that ask for what another one asks."""
+    """The cases without repeated requests."""
     return [case for case in cases if not view.grid.about[case].get("repeated")]
 
 
 def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Iterable[str]) -> Outcome[float]:
-    """Of a model the mean of some cases; of two that of their differences, item by item."""
+    """The mean of a model over some cases; for two models that of their differences, item by item."""
     first, *second = (view.values(model, CLEAN, metric) for model in models)
     values = {case: first[case] for case in cases if case in first}
     for other in second:
@@ -211,7 +211,7 @@ def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Itera
 
 
 def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
-    """Every model against the untouched mixture, and against one another where they are few."""
+    """Pairs of every model with the untouched mixture and, if they are few, with each other."""
     tested = [model for model in models if not view.grid.task.is_baseline(model)]
     against = [(model, FLOOR[0]) for model in tested if FLOOR[0] in models]
     return against + (list(combinations(tested, 2)) if len(tested) <= _MOST_PAIRED else [])
@@ -225,7 +225,7 @@ def _value(number: Number | None) -> float | None:
 
 
 def value_text(metric: str, value: float) -> str:
-    """A score as tables have it: decibels with one digit, 1..5 with two."""
+    """A score in tables: decibels with one digit, 1..5 with two."""
     return percent(value, digits=1 if metric in DECIBELS else 2, scale=1.0)
 
 
@@ -235,31 +235,31 @@ def _text(number: Number | None, *, interval: bool = False, signed: bool = False
 
 
 def named(model: str) -> str:
-    """A model as tables call it."""
+    """The name of a model in tables."""
     return f"{model.removeprefix(ORACLE)} (oracle)" if model.startswith(ORACLE) else model
 
 
-def _general(view: GridColumns, found: _Numbers) -> Table:
+def _general(view: GridColumns, record: _Numbers) -> Table:
     rows = []
-    for model in found.models:
-        numbers = [found.of(model, metric) for metric in _COLUMNS]
+    for model in record.models:
+        numbers = [record.of(model, metric) for metric in _COLUMNS]
         texts = [_text(number, interval=True) for number in numbers]
-        rows.append((named(model), *texts, cases_text([found.of(model, "overall"), found.of(model, SI_SDR)])))
+        rows.append((named(model), *texts, cases_text([record.of(model, "overall"), record.of(model, SI_SDR)])))
     repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
     twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
-    remarks = _remarks(view, found.models)
+    remarks = _remarks(view, record.models)
     return Table(
         title="Separation",
         header=("model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
         note="SI-SDR, its improvement over the mixture, and SDR of BSS Eval v3 (512 taps) in dB. "
         f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice}{remarks} "
-        f"{found.drawn(CLEAN)}",
+        f"{record.drawn(CLEAN)}",
     )
 
 
 def _remarks(view: GridColumns, models: Iterable[str]) -> str:
-    """Whose tracks were chosen blindly, and whose outputs lie beside their stems in time."""
+    """Remarks on tracks chosen without truth, and on outputs with a delay to their stems."""
     remarks, blindly = "", dict[int, list[str]]()
     for model in models:
         answers = view.grid.answers.get((model, CLEAN), {}).values()
@@ -277,51 +277,51 @@ def _remarks(view: GridColumns, models: Iterable[str]) -> str:
     return remarks
 
 
-def _by_group(found: _Numbers, group: str) -> Table:
+def _by_group(record: _Numbers, group: str) -> Table:
     rows = []
-    for level in found.levels.get(group, ()):
-        for model in found.grouped():
-            numbers = [found.of(model, metric, (group, level)) for metric in _COLUMNS]
+    for level in record.levels.get(group, ()):
+        for model in record.grouped():
+            numbers = [record.of(model, metric, (group, level)) for metric in _COLUMNS]
             texts = [_text(number, interval=number is not None and number.metric in _TELLING) for number in numbers]
-            items = cases_text([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
+            items = cases_text([record.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
             rows.append((level, named(model), *texts, items))
     return Table(
         title=_GROUPS[group],
         header=(group, "model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"As above; other intervals, silence and random_bands are in cells.csv. {found.drawn(group)}"
+        note=f"As above; other intervals, silence and random_bands are in cells.csv. {record.drawn(group)}"
         + (" 1 is easy, 5 is hard: docs/sound-truth.md." if group == "difficulty" else ""),
     )
 
 
-def _axes(found: _Numbers) -> Table:
+def _axes(record: _Numbers) -> Table:
     """Overall by each axis of difficulty."""
-    axes = [axis for axis in DIFFICULTY_AXES if axis != "overall" and axis in found.levels]
+    axes = [axis for axis in DIFFICULTY_AXES if axis != "overall" and axis in record.levels]
     rows = [
-        (axis, named(model), *(_text(found.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
+        (axis, named(model), *(_text(record.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
         for axis in axes
-        for model in found.grouped()
+        for model in record.grouped()
     ]
     return Table(
         title="Overall by axis of difficulty",
         header=("axis", "model", *_BANDS),
         rows=tuple(rows),
         note="1 to 5. An axis is what makes a mixture hard: how many sources, how they overlap, how loud they are, how "
-        f"alike. {found.drawn(*axes)}",
+        f"alike. {record.drawn(*axes)}",
     )
 
 
-def _families(view: GridColumns, found: _Numbers) -> Table:
-    """Published outputs beside the untouched mixture of the same items."""
-    published = [model for model in found.models if model.startswith(PUBLISHED)]
+def _families(view: GridColumns, record: _Numbers) -> Table:
+    """Published outputs and the untouched mixture of the same items."""
+    published = [model for model in record.models if model.startswith(PUBLISHED)]
     rows = []
     for model in published:
         for family, cases in _by(view, "family").items():
             if family == _UNKNOWN:
                 continue
             oracle = any(view.grid.about[case].get("oracle") for case in cases)
-            numbers = [found.of(model, metric, ("family", family)) for metric in _COLUMNS]
-            floor = [found.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
+            numbers = [record.of(model, metric, ("family", family)) for metric in _COLUMNS]
+            floor = [record.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
             mixtures = len({view.grid.cases[case] for case in cases})
             texts = [
                 _text(number, interval=number is not None and number.metric in (*_TELLING, SI_SDR))
@@ -335,18 +335,18 @@ def _families(view: GridColumns, found: _Numbers) -> Table:
         header=("family", "outputs", "mixtures", *_COLUMNS, "mixture: overall", "mixture: SI-SDR"),
         rows=tuple(rows),
         note=f"The last columns are of the untouched mixture for the same items. {OURS} Families "
-        f"have other mixtures each: no ranking. {found.drawn('family')}",
+        f"have other mixtures each: no ranking. {record.drawn('family')}",
     )
 
 
-def _differences(found: _Numbers) -> Table:
-    stars = significant(found.difference.values())
+def _differences(record: _Numbers) -> Table:
+    stars = significant(record.difference.values())
     rows = []
-    for pair in dict.fromkeys(pair for pair, _ in found.difference):
-        numbers = [found.difference[pair, metric] for metric in _COMPARED]
+    for pair in dict.fromkeys(pair for pair, _ in record.difference):
+        numbers = [record.difference[pair, metric] for metric in _COMPARED]
         texts = [starred(_text(number, interval=True, signed=True), number, stars) for number in numbers]
         rows.append((" - ".join(map(named, pair.split(" - "))), *texts, cases_text(numbers[::-1])))
-    all_numbers = list(found.difference.values())
+    all_numbers = list(record.difference.values())
     return Table(
         title="Differences of models on the same items",
         header=("first - second", *_COMPARED, "items: overall, SI-SDR"),
@@ -355,15 +355,15 @@ def _differences(found: _Numbers) -> Table:
     )
 
 
-def _charts(found: _Numbers) -> Iterable[Figure]:
-    bands = found.levels.get("difficulty", ())
-    models = found.models[:MAX_MODELS]
+def _charts(record: _Numbers) -> Iterable[Figure]:
+    bands = record.levels.get("difficulty", ())
+    models = record.models[:MAX_MODELS]
     if not bands:
         return
     types = tuple(
         TypeBars(
             name=band,
-            values=tuple(estimate(found.of(model, "overall", ("difficulty", band)), scale=1.0) for model in models),
+            values=tuple(estimate(record.of(model, "overall", ("difficulty", band)), scale=1.0) for model in models),
         )
         for band in bands
     )
@@ -376,23 +376,23 @@ def _charts(found: _Numbers) -> Iterable[Figure]:
     )
 
 
-def _lead(view: GridColumns, found: _Numbers) -> str:
-    """What came out, in one paragraph."""
-    tested = [model for model in found.models if not view.grid.task.is_baseline(model)]
+def _lead(view: GridColumns, record: _Numbers) -> str:
+    """The results in one paragraph."""
+    tested = [model for model in record.models if not view.grid.task.is_baseline(model)]
     mixtures = len(set(view.grid.cases.values()))
     opening = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
     sentences = [f"{opening} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(tested), 'model')}."]
     for model in tested[:_MOST_PAIRED]:
-        texts = [f"{name} {_text(found.of(model, name), interval=True)}" for name in _TELLING]
+        texts = [f"{name} {_text(record.of(model, name), interval=True)}" for name in _TELLING]
         sentences.append(f"{named(model)}: {', '.join(texts)}.")
-    stars = significant(found.difference.values())
+    stars = significant(record.difference.values())
     plain = [
         named(model)
         for model in tested
-        if (number := found.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
+        if (number := record.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
         and not ((number.value or 0.0) > 0 and any(number is star for star in stars))
     ]
-    sentences.append(f"The untouched mixture has overall {_text(found.of(FLOOR[0], 'overall'), interval=True)}.")
+    sentences.append(f"The untouched mixture has overall {_text(record.of(FLOOR[0], 'overall'), interval=True)}.")
     if plain:
         sentences.append(f"Not shown to be better than it: {', '.join(plain)}.")
     return " ".join(sentences)

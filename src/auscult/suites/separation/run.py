@@ -1,8 +1,8 @@
 """``auscult run separation``: ask separators, score their outputs, write tables, players and a page.
 
-The files are those of ``core.runner`` and ``core.page``; ``outputs/`` has what was separated, and with ``--data
-scenes`` ``mixtures/`` what it was separated from. The same command again asks only what has no output; a model that is
-added computes only itself.
+The files are those of ``core.runner`` and ``core.page``, the separated sounds in ``outputs/`` and, with ``--data
+scenes``, the mixtures in ``mixtures/``. The same command again makes only missing outputs; an added model computes only
+its own results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stored outputs and stems to scores, in worker processes."""
+"""Scores stored outputs by stems, in worker processes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SDR: Final = "SDR"
 DECIBELS: Final = (SI_SDR, IMPROVEMENT, SDR)
 SCALES: Final = ("overall", *(name for name in PERFORMANCE if name != "overall"))
 METRICS: Final = (*SCALES, *DECIBELS)
-"""What is stored of each output: the four perceptual scores, 1..5, then decibels."""
+"""Metrics of each output: the four perceptual scores, 1..5, then decibels."""
 _NO_STEM: Final = Undefined("no stem of what is wanted is known")
 
 Scores = Mapping[str, Outcome[float]]
 
 
 class OutputScorer:
-    """Scores outputs in one process; outputs of equal requests, which follow one another, are scored once."""
+    """Scores outputs in one process; consecutive outputs of equal requests are scored once."""
 
     def __init__(self, record: Path) -> None:
         self._record, self._reader = record, MediaReader()
@@ -67,23 +67,23 @@ class OutputScorer:
 
 
 def scores_of(output: Samples, sounds: CaseSounds) -> Scores:
-    """All scores of an output, float32 (samples,); each Undefined, with the reason, where it does not exist."""
+    """All scores of an output, float32 (samples,), perhaps Undefined with the reason."""
     if not sounds.stems:
         return dict.fromkeys(METRICS, _NO_STEM)
-    heard = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz)
-    found: dict[str, Outcome[float]] = {name: _scale(heard, name) for name in SCALES}
+    ratings = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz)
+    scores: dict[str, Outcome[float]] = {name: _scale(ratings, name) for name in SCALES}
     stem, whole = sounds.stems[0], mono(sounds.mixture)
-    found[SI_SDR], before = si_sdr(output, stem), si_sdr(whole, stem)
-    found[IMPROVEMENT] = _difference(found[SI_SDR], before)
-    found[SDR] = sdr(output, stem)
-    return found
+    scores[SI_SDR], before = si_sdr(output, stem), si_sdr(whole, stem)
+    scores[IMPROVEMENT] = _difference(scores[SI_SDR], before)
+    scores[SDR] = sdr(output, stem)
+    return scores
 
 
-def _scale(heard: Perceptual | Undefined, name: str) -> Outcome[float]:
-    if isinstance(heard, Undefined):
-        return heard
-    value = min(5.0, max(1.0, float(getattr(heard, name))))  # rounding may leave the scale by a hair
-    return Scored(value, Signature.of(**{**heard.signature.as_dict(), "metric": name}))
+def _scale(ratings: Perceptual | Undefined, name: str) -> Outcome[float]:
+    if isinstance(ratings, Undefined):
+        return ratings
+    value = min(5.0, max(1.0, float(getattr(ratings, name))))  # rounding may slightly exceed the scale
+    return Scored(value, Signature.of(**{**ratings.signature.as_dict(), "metric": name}))
 
 
 def _difference(after: Outcome[float], before: Outcome[float]) -> Outcome[float]:
@@ -94,17 +94,17 @@ def _difference(after: Outcome[float], before: Outcome[float]) -> Outcome[float]
 
 
 def _delay_s(output: Samples, sounds: CaseSounds) -> float:
-    """How late the output is, in seconds, where moving it would tell; else 0."""
+    """The delay of the output in seconds, if it affects scores; else 0."""
     found = find_delay(output, sounds.stems[0], rate_hz=sounds.rate_hz) if sounds.stems else None
     return round(found.delay_s, 6) if isinstance(found, Delay) and found.named else 0.0
 
 
 def difficulty_of(case: SeparationCase, sounds: CaseSounds) -> Mapping[str, float]:
-    """How hard a case is, by axis, 1..5: as the INPUT says, else from its stems; empty where neither is known."""
+    """The difficulty of a case by axis, 1..5: from the INPUT, else from its stems; may be empty."""
     known = {} if case.item.truth is None else dict(case.item.truth.difficulty)
     if set(known) >= set(DIFFICULTY_AXES) or not sounds.stems:
         return known
     try:
         return {**difficulty(sounds.stems, rate_hz=sounds.rate_hz, prompt=case.item.query), **known}
-    except InputError:  # of a silent stem there is none
+    except InputError:  # undefined for a silent stem
         return known

@@ -1,6 +1,6 @@
 """The worst outputs on the page: mixture, target and output to play, and their spectrograms.
 
-All sounds of a page together have about 5 MB: the fewer outputs are shown, the finer they sound.
+All sounds of a page together have about 5 MB: with fewer outputs their quality is higher.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from auscult.suites.separation.scoring import IMPROVEMENT, SCALES, SI_SDR
 from auscult.types import Samples
 
 MOST: Final = 100
-"""Outputs on a page, of all models together."""
+"""Most outputs on a page."""
 _SECONDS: Final = 6.0
 _FOLDER: Final = "figures/outputs"
 _MOST_CHARACTERS: Final = 240
@@ -40,52 +40,52 @@ _LEAD: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """An output that is to be shown."""
+    """An output to show."""
 
     case: SeparationCase
     model: str
     output: Path
-    file: str  # its files in the record, without ending
-    most_bytes: int  # of each of its sounds
+    file: str  # its files in the record, without suffix
+    most_bytes: int  # for each of its sounds
 
 
-_Shown: TypeAlias = tuple[bytes, Mapping[str, bytes]]
-"""Its picture and its sounds by name."""
+_Drawing: TypeAlias = tuple[bytes, Mapping[str, bytes]]
+"""The picture and the sounds by name."""
 
 
 def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished) -> list[Section]:
-    """The worst outputs of every model that looks, each model a section."""
+    """The worst outputs of every model except baselines, a section for each."""
     grid = done.grid
     models = [name for name in grid.models if grid.known(name, CLEAN) and not grid.task.is_baseline(name)][:MOST]
-    chosen = {model: _worst(grid, model, runner.cases, most=MOST // len(models)) for model in models}
+    chosen = {model: _worst(grid, model, runner.cases, count=MOST // len(models)) for model in models}
     orders = list(_orders(runner, done, chosen))
-    shown = _drawn(runner, orders)
-    found: list[Section] = []
-    for at, model in enumerate(models, start=1):
-        mine = [order for order in orders if order.model == model and order.file in shown]
-        if mine:
-            examples = tuple(_example(order, shown[order.file], grid) for order in mine)
+    drawings = _drawn(runner, orders)
+    sections: list[Section] = []
+    for rank, model in enumerate(models, start=1):
+        of_model = [order for order in orders if order.model == model and order.file in drawings]
+        if of_model:
+            examples = tuple(_example(order, drawings[order.file], grid) for order in of_model)
             title, lead = f"Worst outputs of {named(model)}", _LEAD.format(named(model), _SECONDS)
-            found.append(Section(name=f"worst-{at}", title=title, lead=lead, examples=examples))
-    return found
+            sections.append(Section(name=f"worst-{rank}", title=title, lead=lead, examples=examples))
+    return sections
 
 
-def _worst(grid: Grid, model: str, cases: Sequence[SeparationCase], *, most: int) -> list[SeparationCase]:
-    """One of a cluster, the worst first; then those that have no score."""
+def _worst(grid: Grid, model: str, cases: Sequence[SeparationCase], *, count: int) -> list[SeparationCase]:
+    """One case of each cluster, the worst first, those without score last."""
     values = grid.cell(model, CLEAN, SCALES[0]).values
-    found: dict[str, SeparationCase] = {}
-    for case in sorted(cases, key=lambda one: (values.get(one.id, 6.0), one.id)):
-        found.setdefault(case.clip, case)
-    return list(found.values())[:most]
+    worst: dict[str, SeparationCase] = {}
+    for case in sorted(cases, key=lambda entry: (values.get(entry.id, 6.0), entry.id)):
+        worst.setdefault(case.clip, case)
+    return list(worst.values())[:count]
 
 
 def _orders(
-    runner: SuiteRunner[SeparationCase, Prepared], done: Finished, chosen: Mapping[str, Sequence[SeparationCase]]
+    runner: SuiteRunner[SeparationCase, Prepared], finished: Finished, selection: Mapping[str, Sequence[SeparationCase]]
 ) -> Iterator[_Order]:
-    wanted = {(model, CLEAN, case.id): case for model, cases in chosen.items() for case in cases}
-    rows = stored_rows(runner.run.path, done.requests, wanted)
+    requests = {(model, CLEAN, case.id): case for model, cases in selection.items() for case in cases}
+    rows = stored_rows(runner.run.path, finished.requests, requests)
     most_bytes = bytes_a_sound(3 * len(rows))
-    for request, case in wanted.items():
+    for request, case in requests.items():
         if (row := rows.get(request)) is not None:
             yield _Order(
                 case=case, model=request[0], output=inside(runner.run.path, str(row["reply"])),
@@ -93,17 +93,17 @@ def _orders(
             )  # fmt: skip
 
 
-def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Shown]:
+def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Drawing]:
     """Draw into the record."""
-    found = runner.drawn(_Drawer, {order.file: order for order in orders})
-    for file, (jpeg, sounds) in found.items():
+    drawings = runner.drawn(_Drawer, {order.file: order for order in orders})
+    for file, (jpeg, sounds) in drawings.items():
         runner.run.write_bytes(f"{file}.jpg", jpeg, durable=False)
         for name, data in sounds.items():
             runner.run.write_bytes(sound_file(f"{file}-{name}", data), data, durable=False)
-    return found
+    return drawings
 
 
-def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
+def _example(order: _Order, drawing: _Drawing, grid: Grid) -> Example:
     item = order.case.item
     scores = {
         name: grid.cell(order.model, CLEAN, name).values.get(order.case.id) for name in (*SCALES, SI_SDR, IMPROVEMENT)
@@ -113,7 +113,7 @@ def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
     about = {"system": system.strip(), "domain": item.domain, "prompt": order.case.prompt}
     return Example(
         title=f"overall {number(scores[SCALES[0]])}",
-        jpeg=shown[0],
+        jpeg=drawing[0],
         text=shortened(item.query.text or "", _MOST_CHARACTERS),
         id=order.case.id,
         facts=(("scores", ", ".join(texts) or "none: no stem"), *((key, text) for key, text in about.items() if text)),
@@ -122,7 +122,7 @@ def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
         file=f"{order.file}.jpg",
         sounds=tuple(
             ExampleSound(data=data, file=sound_file(f"{order.file}-{name}", data), label=name)
-            for name, data in shown[1].items()
+            for name, data in drawing[1].items()
         ),
     )
 
@@ -133,8 +133,8 @@ class _Drawer:
     def __init__(self) -> None:
         self._reader = MediaReader()
 
-    def __call__(self, order: _Order) -> _Shown:
-        """Its picture and its sounds."""
+    def __call__(self, order: _Order) -> _Drawing:
+        """The picture and the sounds of an output."""
         sounds: CaseSounds = Prepared(order.case, NOTHING).ask(self._reader)
         output = read_sound(order.output).samples[0]
         target = sounds.stems[0] if sounds.stems else None
