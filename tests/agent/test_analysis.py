@@ -342,7 +342,7 @@ def test_of_two_clips_no_interval_leaves_what_a_score_can_be(tmp_path: Path) -> 
         for model, pair in {"mine.up": (0.9, 0.1), "mine.down": (0.2, 0.6), "baseline.empty.v1": (0.1, 0.2)}.items()
     }
     table = result_table(
-        r2_records.record(tmp_path / "out", scores, cases=[case(name) for name in clips], asked=conditions_)
+        r2_records.record(tmp_path / "out", scores, cases=[case(name) for name in clips], asked_conditions=conditions_)
     )
     ends = [
         (cell_.measure, end)
@@ -369,7 +369,7 @@ def test_seen_and_unseen_clips_and_the_share_that_is_lost_are_told(tmp_path: Pat
         "baseline.empty.v1": {condition.name: dict.fromkeys(names, 0.1) for condition in conditions_},
     }
     cases = [replace(case(name), split=("seen", "unseen")[index % 2]) for index, name in enumerate(names)]
-    folder = r2_records.record(tmp_path / "out", scores, cases=cases, asked=conditions_)
+    folder = r2_records.record(tmp_path / "out", scores, cases=cases, asked_conditions=conditions_)
     analysis = analyse(folder)
     sentences = [sentence.text for section in analysis.sections for sentence in section.sentences]
     seen_score = sum(value - 0.05 for value in list(clean.values())[::2]) / 8  # J&F is J less .05 in these records
@@ -406,7 +406,7 @@ def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
 def test_levels_are_told_mildest_first(tmp_path: Path) -> None:
     conditions_ = conditions("high", "low")
     scores = {"mine.one": {condition.name: {"clip0": 0.9} for condition in conditions_}}
-    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked=conditions_)
+    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked_conditions=conditions_)
     assert result_table(tmp_path / "out").levels == ("low", "high")
 
 
@@ -428,7 +428,7 @@ def test_no_number_stands_twice(tmp_path: Path) -> None:
     scores = {
         "mine.one": {condition.name: {"clip0": 0.9 if condition.name == "clean" else 0.5} for condition in conditions_}
     }
-    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked=conditions_)
+    r2_records.record(tmp_path / "out", scores, cases=[case("clip0")], asked_conditions=conditions_)
     paths = [cell_.path for cell_ in result_table(tmp_path / "out").cells]
     assert sum("case/clip0" in path and "group/clean" in path for path in paths) == 1
     assert len(paths) == len(set(paths))

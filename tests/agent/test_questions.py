@@ -49,7 +49,7 @@ def written_record(folder: Path, *models: str, without_fog: tuple[str, ...] = ()
         }
         for model in (*models, "baseline.full_frame.v1")
     }
-    record(folder, scores, cases=[case(name) for name in names], asked=conditions_)
+    record(folder, scores, cases=[case(name) for name in names], asked_conditions=conditions_)
     lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     parts = ("seen", "unseen")
     (folder / "cases.jsonl").write_text(
@@ -218,7 +218,7 @@ def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
     }
     for index, name in enumerate(names):
         scores["mine.odd"]["clean"][name] -= index / 1000
-    record(tmp_path / "out", scores, cases=[case(name) for name in names], asked=conditions_)
+    record(tmp_path / "out", scores, cases=[case(name) for name in names], asked_conditions=conditions_)
     answer = ask(tmp_path / "out", "which perturbation hurts most?")
     assert answer.rows[0][2] > 0
     assert "costs most" not in answer.sentence

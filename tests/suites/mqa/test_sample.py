@@ -107,7 +107,10 @@ def test_a_rejected_instance_is_replaced_and_counted(everything: list[Instance],
 
 
 def test_a_source_without_splits_gives_one_split_named_test() -> None:
-    few = [instance(f"p{n}", clip=f"photo{n // 4}", category=f"c{n % 3}", of=f"o{n}", moments=1) for n in range(12)]
+    few = [
+        instance(f"p{n}", clip=f"photo{n // 4}", category=f"c{n % 3}", object_name=f"o{n}", moments=1)
+        for n in range(12)
+    ]
     chosen_sample = choose(few, options(), rejected={})
     assert list(chosen_sample.image) == ["test"]
     assert Counter(instance_.clip for instance_ in chosen_sample.image["test"]) == {
@@ -126,7 +129,7 @@ def test_a_count_limits_every_split(everything: list[Instance]) -> None:
 
 
 def test_a_training_clip_gives_one_expression_even_where_there_are_few_clips() -> None:
-    few = [instance(f"p{n}", clip=f"v{n // 4}", split="train", of=f"o{n}") for n in range(12)]
+    few = [instance(f"p{n}", clip=f"v{n // 4}", split="train", object_name=f"o{n}") for n in range(12)]
     chosen_sample = choose(few, options(), rejected={})
     assert Counter(instance_.clip for instance_ in chosen_sample.image["train"]) == {"v0": 1, "v1": 1, "v2": 1}
 

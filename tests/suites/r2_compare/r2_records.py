@@ -59,7 +59,7 @@ def record(
     scores: ScoresByModel,
     *,
     cases: Sequence[R2Case],
-    conditions_: Sequence[Condition] = conditions("low", "high"),
+    asked_conditions: Sequence[Condition] = conditions("low", "high"),
     task: str = "rvos",
     seed: int = 7,
     data: str = "clips",
@@ -87,7 +87,7 @@ def record(
                 for case_ in cases
             ],
         )
-        condition_of = {condition_.name: condition_ for condition_ in conditions_}
+        condition_of = {condition_.name: condition_ for condition_ in asked_conditions}
         run.append_many(
             "requests.jsonl",
             [

@@ -97,12 +97,14 @@ def test_the_order_of_the_records_names_pairs_and_changes_no_value(tmp_path: Pat
 
 def test_a_model_is_one_by_name_and_revision_else_bears_its_folder(tmp_path: Path) -> None:
     clean_scores, conditions_ = {"clean": scores(1)["clean"]}, conditions()[:1]
-    first_record = record(tmp_path / "one", {"flow": clean_scores}, cases=CASES, asked=conditions_)
+    first_record = record(tmp_path / "one", {"flow": clean_scores}, cases=CASES, asked_conditions=conditions_)
     same_record = record(
-        tmp_path / "same", {"flow": clean_scores, "lexicon": clean_scores}, cases=CASES, asked=conditions_
+        tmp_path / "same", {"flow": clean_scores, "lexicon": clean_scores}, cases=CASES, asked_conditions=conditions_
     )
-    changed_record = record(tmp_path / "changed", {"flow": clean_scores}, cases=CASES, asked=conditions_, revision="r2")
-    other_seed = record(tmp_path / "seed", {"flow": clean_scores}, cases=CASES, asked=conditions_, seed=8)
+    changed_record = record(
+        tmp_path / "changed", {"flow": clean_scores}, cases=CASES, asked_conditions=conditions_, revision="r2"
+    )
+    other_seed = record(tmp_path / "seed", {"flow": clean_scores}, cases=CASES, asked_conditions=conditions_, seed=8)
     assert compare_r2([first_record, same_record]).sets[0].grid.models == ("flow", "lexicon")
     assert compare_r2([first_record, changed_record]).sets[0].grid.models == ("flow (one)", "flow (changed)")
     seeds_compared = compare_r2([first_record, other_seed])
@@ -211,7 +213,7 @@ def test_cases_of_another_truth_are_other_cases(tmp_path: Path) -> None:
             tmp_path / model,
             {model: {"clean": scores(1)["clean"]}},
             cases=[case(name, truth=truth if name == NAMES[0] else "same") for name in NAMES],
-            asked=conditions()[:1],
+            asked_conditions=conditions()[:1],
         )
         for model, truth in (("flow", "before"), ("lexicon", "after"))
     )
@@ -220,7 +222,7 @@ def test_cases_of_another_truth_are_other_cases(tmp_path: Path) -> None:
 
 def test_an_overall_iou_is_of_the_pixels_of_both_records(tmp_path: Path) -> None:
     first_record, second_record = (
-        record(tmp_path / model, {model: scores(seed)}, cases=CASES, task="ris", asked=RIS)
+        record(tmp_path / model, {model: scores(seed)}, cases=CASES, task="ris", asked_conditions=RIS)
         for seed, model in enumerate(("flow", "lexicon"))
     )
     assert (
@@ -282,14 +284,14 @@ def test_the_pearson_matrix_is_numpys_over_models_and_data_sets(tmp_path: Path) 
             {"flow": scores_and_names[0][0], "lexicon": scores_and_names[1][0], "baseline.empty.v1": scores(9)},
             cases=CASES,
             task="ris",
-            asked=RIS,
+            asked_conditions=RIS,
         ),
         record(
             tmp_path / "two",
             {"flow": scores_and_names[2][0], "other": scores_and_names[3][0]},
             cases=OTHER,
             task="ris",
-            asked=RIS,
+            asked_conditions=RIS,
             data="p",
         ),
     ]
@@ -333,7 +335,7 @@ RIS = conditions("low", "high", task="ris")
 def clean(folder: Path, model: str, **fields: Any) -> Path:
     """A record of a model that was asked about clean input only; its folder bears the model's name."""
     scores_of = {model: {"clean": scores(len(model))["clean"]}}
-    return record(folder / model, scores_of, cases=CASES, asked=conditions()[:1], **fields)
+    return record(folder / model, scores_of, cases=CASES, asked_conditions=conditions()[:1], **fields)
 
 
 def test_records_scored_by_other_rules_are_not_put_together(tmp_path: Path) -> None:
@@ -343,7 +345,7 @@ def test_records_scored_by_other_rules_are_not_put_together(tmp_path: Path) -> N
 
 
 def test_an_unfinished_record_is_compared_and_named(tmp_path: Path) -> None:
-    comparison = compare_r2([clean(tmp_path, "one"), clean(tmp_path, "two", finished=False)])
+    comparison = compare_r2([clean(tmp_path, "one"), clean(tmp_path, "two", is_finished=False)])
     assert comparison.notes == ("two is unfinished: what has no score yet is left out; run it again to go on.",)
     assert [row[-1] for row in comparison.tables["records"].rows] == ["yes", "no"]
 
@@ -385,7 +387,7 @@ def test_a_damaged_record_is_left_out_and_named(
 
 def test_records_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     first_record = clean(tmp_path, "one")
-    other = record(tmp_path / "ris", {"flow": scores(1)}, cases=CASES, task="ris", asked=RIS)
+    other = record(tmp_path / "ris", {"flow": scores(1)}, cases=CASES, task="ris", asked_conditions=RIS)
     empty = record(tmp_path / "empty", {"flow": {}}, cases=CASES)
     (tmp_path / "no").mkdir()
     (tmp_path / "link").symlink_to(first_record)

@@ -41,7 +41,7 @@ def records(tmp_path: Path) -> tuple[Path, Path]:
     """A record of one model each, on the same cases; the second is not finished."""
     return (
         record(tmp_path / "one", {"flow": random_scores(1)}, cases=CASES),
-        record(tmp_path / "two", {"<b>lexicon": random_scores(2)}, cases=CASES, finished=False),
+        record(tmp_path / "two", {"<b>lexicon": random_scores(2)}, cases=CASES, is_finished=False),
     )
 
 
@@ -97,7 +97,9 @@ def test_a_page_over_two_data_sets_and_the_same_page_from_the_record(tmp_path: P
 def test_the_same_command_again_writes_the_same_and_another_is_refused(tmp_path: Path) -> None:
     conditions_, out = conditions()[:1], tmp_path / "out"
     records = [
-        record(tmp_path / name, {name: {"clean": random_scores(seed)["clean"]}}, cases=CASES, asked=conditions_)
+        record(
+            tmp_path / name, {name: {"clean": random_scores(seed)["clean"]}}, cases=CASES, asked_conditions=conditions_
+        )
         for seed, name in enumerate(("one", "two"))
     ]
     assert auscult("compare", *records, "--out", out).code == 0

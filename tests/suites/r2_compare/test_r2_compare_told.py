@@ -86,7 +86,7 @@ def test_columns_of_other_cases_say_so(tmp_path: Path) -> None:
 
 
 def test_a_record_of_this_version_tells_what_was_never_asked(tmp_path: Path) -> None:
-    first_record = record(tmp_path / "one", {"m": {**random_scores(1), "mix_high": {}}}, cases=CASES, finished=False)
+    first_record = record(tmp_path / "one", {"m": {**random_scores(1), "mix_high": {}}}, cases=CASES, is_finished=False)
     high: Condition = next(condition_ for condition_ in ASKED if condition_.name == "mix_high")
     vain = key_of(CASES[0], high, model="m", revision="r1", seed=7)
     row = failed_row(vain, ("m", "mix_high", CASES[0].id), NO_ANSWER, stage="predict")
