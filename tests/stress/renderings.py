@@ -40,9 +40,9 @@ def picture() -> NDArray[np.uint8]:
 def clip() -> NDArray[np.float32]:
     """Two channels of a triangular wave of falling pitch under noise, (2, 33075), from whole numbers alone."""
     rng = generator(0, "renderings", "sound")
-    at = np.arange(33_075)
-    wave = np.abs((at * 400 // (60 + at // 300)) % 400 - 200) - 100
-    hiss = rng.integers(-40, 41, (2, at.size))
+    sample_index = np.arange(33_075)
+    wave = np.abs((sample_index * 400 // (60 + sample_index // 300)) % 400 - 200) - 100
+    hiss = rng.integers(-40, 41, (2, sample_index.size))
     return np.float32(1 / 256) * (wave + hiss).astype(np.float32)
 
 
@@ -72,9 +72,9 @@ def offered() -> dict[str, list[str]]:
         from numpy._core import _multiarray_umath as core
     except ImportError:  # NumPy 2.0 and older keep it elsewhere
         from numpy.core import _multiarray_umath as core
-    told: Mapping[str, bool] = core.__cpu_features__
+    has_feature: Mapping[str, bool] = core.__cpu_features__
     return {
-        "numpy": [name for name in core.__cpu_dispatch__ if told[name]],
+        "numpy": [name for name in core.__cpu_dispatch__ if has_feature[name]],
         "opencv": [
             name[1:] for name in cv2.getCPUFeaturesLine().split() if name.startswith("*") and not name.endswith("?")
         ],

@@ -43,7 +43,7 @@ def outline(seed: int, *, slender: float = 0.7) -> NDArray[np.float64]:
     return np.asarray(points, dtype=np.float64)
 
 
-def drawn(points: NDArray[np.float64], stance: Stance, *, shape: tuple[int, int] = (240, 320)) -> Mask:
+def shape_mask(points: NDArray[np.float64], stance: Stance, *, shape: tuple[int, int] = (240, 320)) -> Mask:
     """The shape's mask, with a sixteenth of a pixel's exactness."""
     canvas = np.zeros(shape, np.uint8)
     corners = np.rint(stance.placed(points) * 16).astype(np.int32)

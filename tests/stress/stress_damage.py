@@ -100,10 +100,10 @@ def material(room: str, data: Path) -> list[Any]:
     Raises:
         SystemExit: There are fewer than 40.
     """
-    found = READERS[room](data)
-    if len(found) < 40:
-        raise SystemExit(f"{data} holds {len(found)} items for {room}; 40 are needed")
-    return found
+    items = READERS[room](data)
+    if len(items) < 40:
+        raise SystemExit(f"{data} holds {len(items)} items for {room}; 40 are needed")
+    return items
 
 
 def names(room: str) -> list[str]:
@@ -115,8 +115,15 @@ def medians(name: str, items: Sequence[Any]) -> Medians:
     """The median of each metric of the room, level by level."""
     measure = MEASURES[name.split(".", 1)[0]]
     # level by level within an item: what is computed of the clean one is then at hand
-    each = [[measure(name, item, level=level, seed=at) for level in LEVELS] for at, item in enumerate(items)]
-    return {metric: [median(one[at][metric] for one in each) for at in range(len(LEVELS))] for metric in each[0][0]}
+    measured_items = [
+        [measure(name, item, level=level, seed=seed) for level in LEVELS] for seed, item in enumerate(items)
+    ]
+    return {
+        metric: [
+            median(measured[level_index][metric] for measured in measured_items) for level_index in range(len(LEVELS))
+        ]
+        for metric in measured_items[0][0]
+    }
 
 
 def grows_worse(metric: str, values: Sequence[float]) -> bool:
@@ -127,8 +134,8 @@ def grows_worse(metric: str, values: Sequence[float]) -> bool:
 
 def section(room: str, items: Sequence[Any]) -> str:
     """The tables of a room in Markdown, one a metric."""
-    found = {name: medians(name, items) for name in names(room)}
-    metrics = list(dict.fromkeys(metric for of in found.values() for metric in of))
+    medians_by_name = {name: medians(name, items) for name in names(room)}
+    metrics = list(dict.fromkeys(metric for of_metric in medians_by_name.values() for metric in of_metric))
     lines = [f"Medians over {len(items)} {ITEMS[room]}.\n"]
     for metric in metrics:
         unit = f", {UNITS[metric]}" if metric in UNITS else ""
@@ -137,9 +144,9 @@ def section(room: str, items: Sequence[Any]) -> str:
             "| perturbation | 1 | 2 | 3 | 4 | 5 | grows worse with each level |",
             "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
             *(
-                f"| {name} | {_cells(of[metric])} | {_told(name, metric, of)} |"
-                for name, of in found.items()
-                if metric in of
+                f"| {name} | {_cells(of_metric[metric])} | {_verdict_cell(name, metric, of_metric)} |"
+                for name, of_metric in medians_by_name.items()
+                if metric in of_metric
             ),
             "",
         ]
@@ -151,8 +158,8 @@ def _cells(values: Sequence[float]) -> str:
     return " | ".join(f"{value:.{digits}f}" for value in values)
 
 
-def _told(name: str, metric: str, of: Medians) -> str:
-    if grows_worse(metric, of[metric]):
+def _verdict_cell(name: str, metric: str, medians_of: Medians) -> str:
+    if grows_worse(metric, medians_of[metric]):
         return "yes"
     return f"no: {EXCEPTIONS.get((name, metric), 'not known why')}"
 
@@ -160,27 +167,27 @@ def _told(name: str, metric: str, of: Medians) -> str:
 def photographs(data: Path) -> list[Picture]:
     """The middles of photographs of COCO."""
     paths = sorted((data / "images" / "coco").rglob("*.jpg"))
-    read = [np.asarray(cv2.imread(str(path), cv2.IMREAD_COLOR_RGB), dtype=np.uint8) for path in paths]
-    large = [image for image in read if image.shape[0] >= PIECE[0] and image.shape[1] >= PIECE[1]]
+    images = [np.asarray(cv2.imread(str(path), cv2.IMREAD_COLOR_RGB), dtype=np.uint8) for path in paths]
+    large = [image for image in images if image.shape[0] >= PIECE[0] and image.shape[1] >= PIECE[1]]
     return [_middle(image) for image in large[:COUNT]]
 
 
 def _middle(image: Picture) -> Picture:
-    top, left = (image.shape[0] - PIECE[0]) // 2, (image.shape[1] - PIECE[1]) // 2
-    return np.ascontiguousarray(image[top : top + PIECE[0], left : left + PIECE[1]])
+    top, left_px = (image.shape[0] - PIECE[0]) // 2, (image.shape[1] - PIECE[1]) // 2
+    return np.ascontiguousarray(image[top : top + PIECE[0], left_px : left_px + PIECE[1]])
 
 
 def clips(data: Path) -> list[Sound]:
     """The beginnings of sounds of animals, weather, machines, people and instruments; silent ones are left out."""
     folder = data / "audio"
     paths = [*sorted(folder.glob("esc10/*/*.ogg"))[::6], *sorted(folder.glob("berklee/*/*.mp3"))[::8][:12]]
-    found: list[Sound] = []
+    sounds: list[Sound] = []
     for path in paths:
-        read = read_sound(path)
-        mono = np.ascontiguousarray(read.samples[0, : SECONDS * read.rate_hz])
-        if np.abs(mono).max() > 0.01 and len(mono) >= read.rate_hz // 2:
-            found.append((mono, read.rate_hz))
-    return found[:COUNT]
+        opened_sound = read_sound(path)
+        mono = np.ascontiguousarray(opened_sound.samples[0, : SECONDS * opened_sound.rate_hz])
+        if np.abs(mono).max() > 0.01 and len(mono) >= opened_sound.rate_hz // 2:
+            sounds.append((mono, opened_sound.rate_hz))
+    return sounds[:COUNT]
 
 
 def expressions(data: Path) -> list[str]:
@@ -192,15 +199,15 @@ def expressions(data: Path) -> list[str]:
 
 def picture_damage(name: str, image: Picture, *, level: int, seed: int) -> dict[str, float]:
     """PSNR and SSIM of a perturbed photograph."""
-    made = vision.apply(name, image, severity=level, seed=seed)
-    return {"PSNR": psnr_db(image, made), "SSIM": ssim(image, made)}
+    perturbed = vision.apply(name, image, severity=level, seed=seed)
+    return {"PSNR": psnr_db(image, perturbed), "SSIM": ssim(image, perturbed)}
 
 
 def sound_damage(name: str, clip: Sound, *, level: int, seed: int) -> dict[str, float]:
     """SNR and log-spectral distance of a perturbed sound."""
     clean, rate_hz = clip
-    made = sound.apply(name, clean, rate_hz=rate_hz, severity=level, seed=seed)
-    return {"SNR": snr_db(clean, made), "log-spectral distance": spectral_distance_db(clean, made)}
+    perturbed = sound.apply(name, clean, rate_hz=rate_hz, severity=level, seed=seed)
+    return {"SNR": snr_db(clean, perturbed), "log-spectral distance": spectral_distance_db(clean, perturbed)}
 
 
 def sentence_damage(name: str, sentence: str, *, level: int, seed: int) -> dict[str, float]:
@@ -210,36 +217,36 @@ def sentence_damage(name: str, sentence: str, *, level: int, seed: int) -> dict[
 
 def timing_damage(name: str, frames: int, *, level: int, seed: int) -> dict[str, float]:
     """How far the sound is from its picture on average, or how many frames show another moment than they should."""
-    clip, heard = np.zeros((frames, 1, 1, 3), np.uint8), np.zeros(frames * RATE_HZ // RATE_FPS, np.float32)
+    clip, silence = np.zeros((frames, 1, 1, 3), np.uint8), np.zeros(frames * RATE_HZ // RATE_FPS, np.float32)
     truth = timing.perturb(
-        name, clip, heard, rate_fps=RATE_FPS, rate_hz=RATE_HZ, severity=level, seed=seed
+        name, clip, silence, rate_fps=RATE_FPS, rate_hz=RATE_HZ, severity=level, seed=seed
     ).truth  # fmt: skip
     if name.split(".")[1] in {"offset", "drift"}:
         return {"sound and picture apart": float(np.mean(np.abs(truth.offset_s)))}
-    shown = np.asarray(truth.frames if truth.frames is not None else range(frames))
-    return {"frames out of place": float(np.mean(shown != np.arange(frames)))}
+    frames_shown = np.asarray(truth.frames if truth.frames is not None else range(frames))
+    return {"frames out of place": float(np.mean(frames_shown != np.arange(frames)))}
 
 
-def psnr_db(clean: Picture, made: Picture) -> float:
+def psnr_db(clean: Picture, perturbed: Picture) -> float:
     """Peak signal-to-noise ratio; 100 dB where nothing changed."""
-    error = float(np.mean((clean.astype(np.float64) - made) ** 2))
+    error = float(np.mean((clean.astype(np.float64) - perturbed) ** 2))
     return 10.0 * float(np.log10(255.0**2 / max(error, 255.0**2 / 1e10)))
 
 
-def ssim(clean: Picture, made: Picture) -> float:
+def ssim(clean: Picture, perturbed: Picture) -> float:
     """Structural similarity, mean over pixels and channels (Wang et al. 2004, Eq. 13).
 
     Gaussian windows of 11 x 11 and a deviation of 1.5; only windows that lie in the picture count.
     """
     x, mean_x, spread_x = _moments(clean.tobytes(), clean.shape)
-    y = made.astype(np.float64)
+    y = perturbed.astype(np.float64)
     mean_y = _blurred(y)
     spread_y = _blurred(y * y) - mean_y**2
     common = _blurred(x * y) - mean_x * mean_y
     low, high = (0.01 * 255) ** 2, (0.03 * 255) ** 2
-    alike = (2 * mean_x * mean_y + low) * (2 * common + high)
-    alike /= (mean_x**2 + mean_y**2 + low) * (spread_x + spread_y + high)
-    return float(alike[5:-5, 5:-5].mean())
+    similarity = (2 * mean_x * mean_y + low) * (2 * common + high)
+    similarity /= (mean_x**2 + mean_y**2 + low) * (spread_x + spread_y + high)
+    return float(similarity[5:-5, 5:-5].mean())
 
 
 def _blurred(picture: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -254,21 +261,21 @@ def _moments(data: bytes, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], 
     return x, mean, _blurred(x * x) - mean**2
 
 
-def snr_db(clean: NDArray[np.float32], made: NDArray[np.float32]) -> float:
+def snr_db(clean: NDArray[np.float32], perturbed: NDArray[np.float32]) -> float:
     """Signal-to-noise ratio; 100 dB where nothing changed."""
     power = float(np.sum(np.square(clean, dtype=np.float64)))
-    error = float(np.sum(np.square(made - clean, dtype=np.float64)))
+    error = float(np.sum(np.square(perturbed - clean, dtype=np.float64)))
     return 10.0 * float(np.log10(power / max(error, power / 1e10)))
 
 
-def spectral_distance_db(clean: NDArray[np.float32], made: NDArray[np.float32]) -> float:
+def spectral_distance_db(clean: NDArray[np.float32], perturbed: NDArray[np.float32]) -> float:
     """Root mean square of the difference of two log spectra over time and frequency; 70 dB below full scale is silence.
 
     Frames of 1024 samples, half of each in the next, under a Hann window.
     """
     logs = []
-    for one in (clean, made):
-        frames = np.lib.stride_tricks.sliding_window_view(one, 1024)[::512] * np.hanning(1024)
+    for samples in (clean, perturbed):
+        frames = np.lib.stride_tricks.sliding_window_view(samples, 1024)[::512] * np.hanning(1024)
         logs.append(10.0 * np.log10(np.abs(np.fft.rfft(frames)) ** 2 + 1e-7))
     return float(np.sqrt(np.mean((logs[0] - logs[1]) ** 2)))
 

@@ -35,8 +35,8 @@ NAMES = {"vision": "gaussian_noise", "sound": "gaussian_noise", "sentences": "mi
 @pytest.mark.parametrize("room", MAKERS)
 def test_long_and_short_names(room: str) -> None:
     base = NAMES[room]
-    found = {id(loaded(room, name)) for name in (base, f"{base}.v1", f"{room}.{base}", f"{room}.{base}.v1")}
-    assert len(found) == 1
+    identities = {id(loaded(room, name)) for name in (base, f"{base}.v1", f"{room}.{base}", f"{room}.{base}.v1")}
+    assert len(identities) == 1
     assert loaded(room, base).name == f"{room}.{base}.v1"
 
 

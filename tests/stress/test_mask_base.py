@@ -18,9 +18,9 @@ from auscult.stress.masks.cutout import CutoutParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget
 
 
-def square(top: int, left: int, side: int, *, shape: tuple[int, int] = (100, 100)) -> Mask:
+def square(top: int, left_px: int, side: int, *, shape: tuple[int, int] = (100, 100)) -> Mask:
     mask = np.zeros(shape, bool)
-    mask[top : top + side, left : left + side] = True
+    mask[top : top + side, left_px : left_px + side] = True
     return mask
 
 
@@ -116,11 +116,11 @@ def test_a_chain_of_beads_falls_apart_when_eroded() -> None:
     for centre in range(20, 240, 40):
         mask |= (rows - 30) ** 2 + (columns - centre) ** 2 <= 14**2
     mask[29:31, 20:220] = True
-    made = masks.stress("erode", MaskTarget(mask=mask), difficulty="medium")
-    if isinstance(made, Undefined):
-        assert made.reason == "splits"
+    outcome = masks.stress("erode", MaskTarget(mask=mask), difficulty="medium")
+    if isinstance(outcome, Undefined):
+        assert outcome.reason == "splits"
     else:  # a bite out of an end bead leaves the chain whole
-        assert made.value.params["outline"] == "local"
+        assert outcome.value.params["outline"] == "local"
 
 
 def test_no_other_object() -> None:
@@ -128,7 +128,7 @@ def test_no_other_object() -> None:
     hidden = MaskTarget(mask=square(10, 10, 40), others=(square(20, 20, 10), np.zeros((100, 100), bool)))
     speck = MaskTarget(mask=square(10, 10, 40), others=(square(70, 70, 3),))
     for kind in ("merge", "full_neg"):
-        assert {reason(kind, each) for each in (target, hidden, speck)} == {"no_other_object"}
+        assert {reason(kind, other) for other in (target, hidden, speck)} == {"no_other_object"}
         assert [item[1:3] for item in masks.variants(target, kinds=[kind])] == [(None, 0)]
 
 
@@ -144,25 +144,25 @@ def test_negatives_are_ranked_by_box_iou_with_ties_in_order() -> None:
         ),
     )
     for kind in ("merge", "full_neg"):
-        taken = [item[3].value.params["other"] for item in masks.variants(target, kinds=[kind])]  # type: ignore[union-attr]
-        assert taken == [3, 1, 0]
+        others_used = [item[3].value.params["other"] for item in masks.variants(target, kinds=[kind])]  # type: ignore[union-attr]
+        assert others_used == [3, 1, 0]
         assert [item[2] for item in masks.variants(target, kinds=[kind])] == [0, 1, 2]
 
 
 def test_overlap_with_the_target_is_no_part_of_a_negative() -> None:
     target = MaskTarget(mask=square(0, 0, 40), others=(square(20, 20, 40),))
-    made = masks.stress("full_neg", target)
-    assert isinstance(made, Scored)
-    assert np.array_equal(made.value.output, target.others[0] & ~target.mask)
-    merged = masks.stress("merge", target)
-    assert isinstance(merged, Scored)
-    assert merged.value.truth.iou == 1600 / 2800
+    outcome = masks.stress("full_neg", target)
+    assert isinstance(outcome, Scored)
+    assert np.array_equal(outcome.value.output, target.others[0] & ~target.mask)
+    merge_outcome = masks.stress("merge", target)
+    assert isinstance(merge_outcome, Scored)
+    assert merge_outcome.value.truth.iou == 1600 / 2800
 
 
 def test_the_papers_set() -> None:
     others = tuple(square(70, 15 * index, 12) for index in range(5))
-    found = list(masks.variants(MaskTarget(mask=square(10, 10, 50), others=others), seed=3, key="v1"))
-    assert [item[:2] for item in found if item[0] != "merge"] == [
+    variants = list(masks.variants(MaskTarget(mask=square(10, 10, 50), others=others), seed=3, key="v1"))
+    assert [item[:2] for item in variants if item[0] != "merge"] == [
         ("perfect", None),
         ("cutout", "hard"),
         ("cutout", "medium"),
@@ -172,7 +172,7 @@ def test_the_papers_set() -> None:
         ("erode", "medium"),
         *[("full_neg", None)] * 3,
     ]
-    merges = [item for item in found if item[0] == "merge"]
+    merges = [item for item in variants if item[0] == "merge"]
     assert len(merges) == 3
     assert all(item[1] == item[3].value.truth.difficulty for item in merges)  # type: ignore[union-attr]
 
@@ -189,12 +189,12 @@ def test_names_short_and_long_draw_the_same() -> None:
 @pytest.mark.parametrize("kind", ["cutout", "dilate", "erode"])
 def test_seeds_and_keys_differ(kind: str) -> None:
     target = MaskTarget(mask=square(20, 20, 50))
-    drawn = {
+    params_drawn = {
         json.dumps(masks.stress(kind, target, seed=seed, key=key).value.params)  # type: ignore[union-attr]
         for seed in (0, 1, 2)
         for key in ("a", "b")
     }
-    assert len(drawn) == 6
+    assert len(params_drawn) == 6
 
 
 def test_all_modes_occur() -> None:
@@ -207,9 +207,9 @@ def test_all_modes_occur() -> None:
         }
         assert modes == {(outline, edge) for outline in ("all_round", "local") for edge in ("smooth", "ragged")}
     cuts = [masks.stress("cutout", target, seed=seed).value.params["cuts"] for seed in range(40)]  # type: ignore[union-attr]
-    assert {cut["shape"] for each in cuts for cut in each} == {"rectangle", "ellipse"}
-    assert {1, 2} <= {len(each) for each in cuts}
-    assert {cut["turn_deg"] == 0 for each in cuts for cut in each} == {True, False}
+    assert {piece["shape"] for pieces in cuts for piece in pieces} == {"rectangle", "ellipse"}
+    assert {1, 2} <= {len(pieces) for pieces in cuts}
+    assert {piece["turn_deg"] == 0 for pieces in cuts for piece in pieces} == {True, False}
 
 
 def test_local_errors_leave_part_of_the_outline_alone() -> None:
@@ -217,10 +217,10 @@ def test_local_errors_leave_part_of_the_outline_alone() -> None:
     corners = [np.s_[:60, :60], np.s_[:60, 60:], np.s_[60:, :60], np.s_[60:, 60:]]
     shares: dict[str, list[float]] = {"all_round": [], "local": []}
     for seed in range(30):
-        made = masks.stress("erode", MaskTarget(mask=mask), seed=seed)
-        assert isinstance(made, Scored)
-        lost = mask & ~made.value.output
-        shares[made.value.params["outline"]].append(max(lost[corner].sum() for corner in corners) / lost.sum())
+        outcome = masks.stress("erode", MaskTarget(mask=mask), seed=seed)
+        assert isinstance(outcome, Scored)
+        lost_px = mask & ~outcome.value.output
+        shares[outcome.value.params["outline"]].append(max(lost_px[corner].sum() for corner in corners) / lost_px.sum())
     assert np.mean(shares["all_round"]) < 0.35
     assert np.mean(shares["local"]) > 0.5
 
@@ -232,12 +232,12 @@ def test_an_object_cut_by_the_frame_is_not_eroded_along_the_cut(gap_px: int) -> 
     mask[30 : 100 - gap_px, 20:80] = True
     all_round = 0
     for seed in range(20):
-        made = masks.stress("erode", MaskTarget(mask=mask), seed=seed, difficulty="hard")
-        assert isinstance(made, Scored)
-        if made.value.params["outline"] == "all_round":
+        outcome = masks.stress("erode", MaskTarget(mask=mask), seed=seed, difficulty="hard")
+        assert isinstance(outcome, Scored)
+        if outcome.value.params["outline"] == "all_round":
             all_round += 1
-            assert made.value.output[99 - gap_px, 35:65].all()
-            assert not made.value.output[30, 35:65].all()
+            assert outcome.value.output[99 - gap_px, 35:65].all()
+            assert not outcome.value.output[30, 35:65].all()
     assert all_round > 3
 
 
@@ -342,9 +342,9 @@ def test_version_one_draws_what_it_drew(kind: str, difficulty: Difficulty) -> No
     """Changed pixels, and the row and column of their middle. A change needs a `.v2`, for old records stay true."""
     rows, columns = np.ogrid[:120, :160]
     mask = ((rows - 60) / 45) ** 2 + ((columns - 80) / 60) ** 2 <= 1
-    made = masks.stress(kind, MaskTarget(mask=mask), difficulty=difficulty, seed=7, key="golden")
-    assert isinstance(made, Scored)
-    changed = np.argwhere(made.value.output ^ mask)
+    outcome = masks.stress(kind, MaskTarget(mask=mask), difficulty=difficulty, seed=7, key="golden")
+    assert isinstance(outcome, Scored)
+    changed_px = np.argwhere(outcome.value.output ^ mask)
     pixels, row, column = GOLDEN[kind, difficulty]
-    assert len(changed) == pytest.approx(pixels, rel=0.01)  # another machine may round a pixel differently
-    assert changed.mean(axis=0) == pytest.approx((row, column), abs=0.3)
+    assert len(changed_px) == pytest.approx(pixels, rel=0.01)  # another machine may round a pixel differently
+    assert changed_px.mean(axis=0) == pytest.approx((row, column), abs=0.3)

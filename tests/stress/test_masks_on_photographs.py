@@ -22,12 +22,12 @@ MAX_UNDEFINED = 0.03
 @pytest.fixture(scope="module")
 def photographs(data: Path) -> list[list[Mask]]:
     """The objects of each photograph, crowds left out."""
-    listed = json.loads((data / "images" / "coco" / "instances.json").read_text(encoding="utf-8"))
-    found: dict[int, list[Mask]] = defaultdict(list)
-    for instance in listed["annotations"]:
+    instances_file = json.loads((data / "images" / "coco" / "instances.json").read_text(encoding="utf-8"))
+    masks_by_image: dict[int, list[Mask]] = defaultdict(list)
+    for instance in instances_file["annotations"]:
         if not instance["iscrowd"]:
-            found[instance["image_id"]].append(rle.decode(instance["rle"]))
-    return list(found.values())
+            masks_by_image[instance["image_id"]].append(rle.decode(instance["rle"]))
+    return list(masks_by_image.values())
 
 
 def targets(photographs: list[list[Mask]]) -> list[MaskTarget]:
@@ -41,16 +41,16 @@ def targets(photographs: list[list[Mask]]) -> list[MaskTarget]:
 
 @pytest.mark.slow
 def test_few_large_objects_are_undefined(photographs: list[list[Mask]]) -> None:
-    asked, undefined = Counter[str](), Counter[str]()
+    n_asked, undefined = Counter[str](), Counter[str]()
     for index, target in enumerate(targets(photographs)):
         if np.count_nonzero(target.mask) < LARGE_PX:
             continue
         for kind, _, _, outcome in masks.variants(target, seed=1, key=str(index), kinds=sorted(WINDOWED)):
-            asked[kind] += 1
+            n_asked[kind] += 1
             undefined[kind] += not isinstance(outcome, Scored)
-    assert min(asked.values()) > 400
+    assert min(n_asked.values()) > 400
     assert {
-        kind: undefined[kind] / asked[kind] for kind in asked if undefined[kind] > MAX_UNDEFINED * asked[kind]
+        kind: undefined[kind] / n_asked[kind] for kind in n_asked if undefined[kind] > MAX_UNDEFINED * n_asked[kind]
     } == {}
 
 
@@ -61,8 +61,8 @@ def test_windows_and_sides_hold_on_every_object(photographs: list[list[Mask]]) -
             if not isinstance(outcome, Scored):
                 continue
             output, truth = outcome.value.output, outcome.value.truth
-            lost, added = (target.mask & ~output).any(), (output & ~target.mask).any()
-            assert (lost, added) == {
+            has_lost, has_added = (target.mask & ~output).any(), (output & ~target.mask).any()
+            assert (has_lost, has_added) == {
                 "perfect": (False, False),
                 "cutout": (True, False),
                 "erode": (True, False),

@@ -24,25 +24,25 @@ ITEMS = [f"v{number}" for number in range(600)]
 @pytest.fixture(autouse=True, scope="module")
 def one_look() -> Iterator[None]:
     """Look into the registry once: it reads the metadata of every package each time."""
-    known = {"stressor": registry.entries("stressor")}
+    entries_of = {"stressor": registry.entries("stressor")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "entries", known.__getitem__)
+        patch.setattr(registry, "entries", entries_of.__getitem__)
         yield
 
 
 class TestRules:
     def test_every_built_in_has_its_rules_and_no_rule_is_of_nothing(self) -> None:
-        mine = {name.rpartition(".v")[0].removesuffix("_r2bench") for name in NAMES}
-        assert set(DATA["never"]) == mine
-        assert {name for first, second, _ in DATA["apart"] for name in (first, second)} <= mine
+        own_names = {name.rpartition(".v")[0].removesuffix("_r2bench") for name in NAMES}
+        assert set(DATA["never"]) == own_names
+        assert {name for first, second, _ in DATA["apart"] for name in (first, second)} <= own_names
 
     def test_every_place_and_reason_is_told(self) -> None:
-        known = set(places())
-        assert {wider for widers in DATA["places"].values() for wider in widers} <= known
-        for told in DATA["never"].values():
-            assert set(told) <= known
-            assert all(told.values())
-        assert all(why for _, _, why in DATA["apart"])
+        known_places = set(places())
+        assert {wider for widers in DATA["places"].values() for wider in widers} <= known_places
+        for reasons in DATA["never"].values():
+            assert set(reasons) <= known_places
+            assert all(reasons.values())
+        assert all(reason for _, _, reason in DATA["apart"])
 
     @pytest.mark.parametrize("name", NAMES)
     def test_the_rules_say_what_the_perturbation_says_of_itself(self, name: str) -> None:
@@ -53,7 +53,7 @@ class TestRules:
                 assert allowed(name, side)
 
     @pytest.mark.parametrize(
-        ("name", "place", "wanted"),
+        ("name", "place", "is_allowed"),
         [
             ("snow", "office", False),
             ("snow", "street", True),
@@ -74,12 +74,12 @@ class TestRules:
             ("brightness", "street+night", False),
         ],
     )
-    def test_what_can_be_where(self, name: str, place: str, wanted: bool) -> None:
-        assert allowed(name, place) is wanted
-        assert (why_not(name, place) == "") is wanted
+    def test_what_can_be_where(self, name: str, place: str, is_allowed: bool) -> None:
+        assert allowed(name, place) is is_allowed
+        assert (why_not(name, place) == "") is is_allowed
 
     @pytest.mark.parametrize(
-        ("first", "second", "wanted"),
+        ("first", "second", "is_compatible"),
         [
             ("fog", "snow", True),
             ("frost", "spatter", False),
@@ -92,9 +92,9 @@ class TestRules:
             ("dropped_frames", "repeated_frames", True),
         ],
     )
-    def test_what_can_be_together(self, first: str, second: str, wanted: bool) -> None:
-        assert compatible(first, second) is wanted
-        assert compatible(second, first) is wanted
+    def test_what_can_be_together(self, first: str, second: str, is_compatible: bool) -> None:
+        assert compatible(first, second) is is_compatible
+        assert compatible(second, first) is is_compatible
 
     def test_unknown_names_and_places_name_the_nearest(self) -> None:
         with pytest.raises(UnknownName, match="did you mean office"):
@@ -137,15 +137,15 @@ class TestPresets:
         [("release", "sentences"), ("release", "sound"), ("r2bench", "sentences"), ("paper", "sentences")],
     )
     def test_the_shares_are_the_releases(self, name: str, guidance: str) -> None:
-        made = [preset(name).recipe(seed=3, key=key, guidance=guidance).rooms for key in ITEMS]
-        counts = Counter(made)
+        rooms_drawn = [preset(name).recipe(seed=3, key=key, guidance=guidance).rooms for key in ITEMS]
+        counts = Counter(rooms_drawn)
         assert set(counts) == {("vision", guidance), ("vision",), (guidance,)}
         for rooms, share in ((("vision", guidance), 0.2), (("vision",), 0.4), ((guidance,), 0.4)):
             assert counts[rooms] / len(ITEMS) == pytest.approx(share, abs=0.065)
 
     def test_types_and_severities_are_drawn_alike(self) -> None:
-        made = [preset("release").recipe(seed=1, key=key) for key in ITEMS]
-        steps = [step for recipe in made for step in recipe.steps]
+        recipes = [preset("release").recipe(seed=1, key=key) for key in ITEMS]
+        steps = [step for recipe in recipes for step in recipe.steps]
         kinds = Counter(step.name for step in steps if step.room == "vision")
         assert len(kinds) == 19
         assert min(kinds.values()) > 5  # 360 / 19 = 19 expected
@@ -153,12 +153,12 @@ class TestPresets:
         levels = Counter(step.strength for step in steps)
         assert set(levels) == {1.0, 3.0, 5.0}
         assert min(levels.values()) > 0.28 * len(steps)
-        assert all(len({step.strength for step in recipe.steps}) == 1 for recipe in made)
+        assert all(len({step.strength for step in recipe.steps}) == 1 for recipe in recipes)
 
     def test_a_severity_that_is_given_is_taken(self) -> None:
-        made = [preset("release").recipe(seed=1, key=key, severity="high") for key in ITEMS[:50]]
-        assert {step.strength for recipe in made for step in recipe.steps} == {5.0}
-        drawn_kinds = [[step.name for step in recipe.steps] for recipe in made]
+        recipes = [preset("release").recipe(seed=1, key=key, severity="high") for key in ITEMS[:50]]
+        assert {step.strength for recipe in recipes for step in recipe.steps} == {5.0}
+        drawn_kinds = [[step.name for step in recipe.steps] for recipe in recipes]
         others = [preset("release").recipe(seed=1, key=key, severity=1) for key in ITEMS[:50]]
         assert drawn_kinds == [[step.name for step in recipe.steps] for recipe in others]
 
@@ -166,19 +166,19 @@ class TestPresets:
         assert {preset("release").recipe(seed=1, key=key, guidance=None).rooms for key in ITEMS[:100]} == {("vision",)}
 
     def test_paper_has_all_sixteen_types_in_a_clip(self) -> None:
-        made = next(
+        recipe_ = next(
             recipe
             for recipe in (preset("paper").recipe(seed=1, key=key) for key in ITEMS)
             if recipe.rooms == ("vision",)
         )
-        assert {step.name.split(".")[1] for step in made.steps} == set(PAPER["vision"])
-        assert made.schedule is SCHEDULES["paper"]
+        assert {step.name.split(".")[1] for step in recipe_.steps} == set(PAPER["vision"])
+        assert recipe_.schedule is SCHEDULES["paper"]
 
     def test_in_a_place_only_what_occurs_there(self) -> None:
-        made = [
+        recipes = [
             preset("release").recipe(seed=1, key=key, guidance="sound", place="office+night") for key in ITEMS[:100]
         ]
-        assert all(allowed(step.name, "office+night") for recipe in made for step in recipe.steps)
+        assert all(allowed(step.name, "office+night") for recipe in recipes for step in recipe.steps)
 
     def test_bad_input_is_told(self) -> None:
         with pytest.raises(UnknownName, match="did you mean release"):
@@ -200,9 +200,9 @@ class TestDrawn:
     @pytest.mark.parametrize("place", [None, "office", "forest+winter", "vehicle+night", "studio"])
     @pytest.mark.parametrize("most", [1, 2, 4])
     def test_what_is_drawn_can_be_there_and_together(self, place: str | None, most: int) -> None:
-        made = [drawn(ROOMS, seed=5, key=key, most=most, place=place) for key in ITEMS[:80]]
-        assert {len(recipe.steps) for recipe in made} == set(range(1, most + 1))
-        for recipe in made:
+        recipes = [drawn(ROOMS, seed=5, key=key, most=most, place=place) for key in ITEMS[:80]]
+        assert {len(recipe.steps) for recipe in recipes} == set(range(1, most + 1))
+        for recipe in recipes:
             names = [step.name for step in recipe.steps]
             assert place is None or all(allowed(name, place) for name in names)
             assert all(compatible(first, second) for first, second in combinations(names, 2))
@@ -211,9 +211,9 @@ class TestDrawn:
         assert max(len(drawn(seed=1, key=key).steps) for key in ITEMS[:100]) == 2
 
     def test_seed_and_key_decide(self) -> None:
-        made = [drawn(("vision", "sound"), seed=2, key=key) for key in ITEMS[:40]]
-        assert made == [drawn(("vision", "sound"), seed=2, key=key) for key in ITEMS[:40]]
-        assert len({recipe.name for recipe in made}) > 30
+        recipes = [drawn(("vision", "sound"), seed=2, key=key) for key in ITEMS[:40]]
+        assert recipes == [drawn(("vision", "sound"), seed=2, key=key) for key in ITEMS[:40]]
+        assert len({recipe.name for recipe in recipes}) > 30
 
     def test_bad_input_is_told(self) -> None:
         for change in ({"rooms": ()}, {"rooms": ("masks",)}, {"most": 0}, {"schedule": SCHEDULES["paper"]}):

@@ -42,10 +42,10 @@ def here() -> dict[str, NDArray[Any]]:
 
 def test_an_old_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
     """Without any instruction that is chosen at run time."""
-    found = renderings.offered()
+    features = renderings.offered()
     old = run(
         tmp_path / "made.npz",
-        away=found,
+        switched_off=features,
         # Intel's part of OpenCV, matrix products and the C library choose for themselves.
         others={
             "OPENCV_IPP": "sse42",
@@ -54,53 +54,57 @@ def test_an_old_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], t
         },
     )
     assert old.offered == {"numpy": [], "opencv": []}, "the instructions are still there"
-    assert apart(here, old.made) == {}
+    assert difference_shares(here, old.made) == {}
 
 
 def test_an_ordinary_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
     """Without the instructions on 512 bits, which many processors do not have."""
-    found = renderings.offered()
+    features = renderings.offered()
     ordinary = run(
         tmp_path / "made.npz",
-        away={part: [name for name in names if WIDE.match(name)] for part, names in found.items()},
+        switched_off={part: [name for name in names if WIDE.match(name)] for part, names in features.items()},
         others={
             "OPENCV_IPP": "avx2",
             "OPENBLAS_CORETYPE": "Haswell",
             "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F",
         },
     )
-    kept = {part: [name for name in names if not WIDE.match(name)] for part, names in found.items()}
-    assert ordinary.offered == kept, "other instructions than these"
-    assert apart(here, ordinary.made) == {}
+    features_left = {part: [name for name in names if not WIDE.match(name)] for part, names in features.items()}
+    assert ordinary.offered == features_left, "other instructions than these"
+    assert difference_shares(here, ordinary.made) == {}
 
 
-def run(path: Path, *, away: Mapping[str, Sequence[str]], others: Mapping[str, str]) -> Elsewhere:
+def run(path: Path, *, switched_off: Mapping[str, Sequence[str]], others: Mapping[str, str]) -> Elsewhere:
     """Render everything in a process that does without some instructions.
 
     Args:
         path: Where the process writes.
-        away: The names of those that NumPy and OpenCV do without.
+        switched_off: The names of those that NumPy and OpenCV do without.
         others: Settings of other libraries on this kind of processor.
     """
-    taken = {
-        "NPY_DISABLE_CPU_FEATURES": " ".join([os.environ.get("NPY_DISABLE_CPU_FEATURES", ""), *away["numpy"]]).strip(),
-        "OPENCV_CPU_DISABLE": ",".join(filter(None, [os.environ.get("OPENCV_CPU_DISABLE"), *away["opencv"]])),
+    environment = {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(
+            [os.environ.get("NPY_DISABLE_CPU_FEATURES", ""), *switched_off["numpy"]]
+        ).strip(),
+        "OPENCV_CPU_DISABLE": ",".join(filter(None, [os.environ.get("OPENCV_CPU_DISABLE"), *switched_off["opencv"]])),
         **(others if platform.machine() == "x86_64" else {}),
     }
     program = [sys.executable, renderings.__file__, str(path)]
-    done = subprocess.run(
-        program, env={**os.environ, **taken}, capture_output=True, text=True, timeout=110, check=False
+    completed = subprocess.run(
+        program, env={**os.environ, **environment}, capture_output=True, text=True, timeout=110, check=False
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    with np.load(path, allow_pickle=False) as loaded:
-        made = {name: loaded[name] for name in loaded.files}
-    return Elsewhere(offered=json.loads(str(made.pop("offered"))), made=made)
+    assert completed.returncode == 0, completed.stderr[-2000:]
+    with np.load(path, allow_pickle=False) as archive:
+        renderings_ = {name: archive[name] for name in archive.files}
+    return Elsewhere(offered=json.loads(str(renderings_.pop("offered"))), made=renderings_)
 
 
-def apart(here: Mapping[str, NDArray[Any]], there: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+def difference_shares(
+    own_renderings: Mapping[str, NDArray[Any]], their_renderings: Mapping[str, NDArray[Any]]
+) -> dict[str, float]:
     """What is not nearly the same, by the share of its values that are."""
-    assert sorted(there) == sorted(here)
-    shares = {name: within(one, there[name]) for name, one in here.items()}
+    assert sorted(their_renderings) == sorted(own_renderings)
+    shares = {name: within(rendering, their_renderings[name]) for name, rendering in own_renderings.items()}
     return {name: share for name, share in shares.items() if share < SHARE}
 
 
@@ -118,11 +122,11 @@ def test_a_difference_would_be_seen() -> None:
     other[:5, :12] ^= 2  # 180 values of 129,600
     assert within(clean, clean) == 1.0
     assert within(clean, other) < SHARE
-    assert set(apart({"clean": clean}, {"clean": other})) == {"clean"}
+    assert set(difference_shares({"clean": clean}, {"clean": other})) == {"clean"}
 
 
 def test_everything_registered_takes_part(here: dict[str, NDArray[Any]]) -> None:
     """All but the MP3, where nobody can code one; what is drawn for it is tested with its coder."""
     names = {name.split("@")[0] for name in here}
-    wanted = {*renderings.names("vision"), *renderings.names("sound")}
-    assert names == wanted - (set() if renderings.CODER else {renderings.MP3})
+    expected = {*renderings.names("vision"), *renderings.names("sound")}
+    assert names == expected - (set() if renderings.CODER else {renderings.MP3})

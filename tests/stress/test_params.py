@@ -64,11 +64,11 @@ def test_what_is_written_is_read_back(params: Draws) -> None:
 
 
 def test_order_of_keys_does_not_matter_and_whole_numbers_will_do_for_floats() -> None:
-    turned = dict(reversed(RIGHT.items()))
-    assert Draws.from_json(turned) == Draws(**RIGHT)
-    found = Draws.from_json({**RIGHT, "strength": 3, "angle": 0})
-    assert (found.strength, found.angle) == (3.0, 0.0)
-    assert isinstance(found.strength, float)
+    reversed_row = dict(reversed(RIGHT.items()))
+    assert Draws.from_json(reversed_row) == Draws(**RIGHT)
+    draws = Draws.from_json({**RIGHT, "strength": 3, "angle": 0})
+    assert (draws.strength, draws.angle) == (3.0, 0.0)
+    assert isinstance(draws.strength, float)
 
 
 @pytest.mark.parametrize(
@@ -103,19 +103,19 @@ def test_order_of_keys_does_not_matter_and_whole_numbers_will_do_for_floats() ->
     ids=lambda value: repr(value)[:20],
 )
 def test_other_values_are_refused_with_their_name(key: str, value: Any) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         Draws.from_json({**RIGHT, key: value})
-    assert key in caught.value.message
-    assert caught.value.expected
+    assert key in error.value.message
+    assert error.value.expected
 
 
 @pytest.mark.parametrize("key", RIGHT)
 def test_missing_and_unknown_keys_are_refused(key: str) -> None:
     lacking = {name: value for name, value in RIGHT.items() if name != key}
     for wrong in (lacking, {**RIGHT, f"{key}_": RIGHT[key]}):
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError) as error:
             Draws.from_json(wrong)
-        assert key in caught.value.expected
+        assert key in error.value.expected
 
 
 @given(JSON)
@@ -127,21 +127,21 @@ def test_anything_else_is_refused(value: Any) -> None:
 @given(st.sampled_from(sorted(RIGHT)), JSON)
 def test_any_value_is_read_as_it_is_or_refused(key: str, value: Any) -> None:
     try:
-        found = Draws.from_json({**RIGHT, key: value})
+        draws = Draws.from_json({**RIGHT, key: value})
     except InputError:
         return
-    assert getattr(found, key) == value
+    assert getattr(draws, key) == value
 
 
 def test_seeds_are_in_range_and_follow_from_the_generator() -> None:
-    drawn = [seed_from(generator(at, "seed")) for at in range(200)]
-    assert len(set(drawn)) == 200
-    assert all(0 <= seed < MOST_SEED for seed in drawn)
-    assert drawn == [seed_from(generator(at, "seed")) for at in range(200)]
+    seeds_drawn = [seed_from(generator(key, "seed")) for key in range(200)]
+    assert len(set(seeds_drawn)) == 200
+    assert all(0 <= seed < MOST_SEED for seed in seeds_drawn)
+    assert seeds_drawn == [seed_from(generator(key, "seed")) for key in range(200)]
 
 
 def test_a_seed_that_was_drawn_is_read_back() -> None:
     seeds = registry.load("stressor", "vision.gaussian_noise.v1").params
-    for at in range(20):
-        params = seeds(strength=1.0, seed=seed_from(generator(at, "seed")))
+    for key in range(20):
+        params = seeds(strength=1.0, seed=seed_from(generator(key, "seed")))
         assert seeds.from_json(json.loads(json.dumps(params.as_json()))) == params

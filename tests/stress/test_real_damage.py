@@ -28,8 +28,8 @@ def test_each_level_does_more_damage(room: str, name: str, material: dict[str, l
     """An exception that is none is an error as well."""
     assert len(material[room]) >= 40
     for metric, values in stress_damage.medians(name, material[room]).items():
-        wanted = (name, metric) not in stress_damage.EXCEPTIONS
-        assert stress_damage.grows_worse(metric, values) is wanted, f"{metric}: {values}"
+        is_expected = (name, metric) not in stress_damage.EXCEPTIONS
+        assert stress_damage.grows_worse(metric, values) is is_expected, f"{metric}: {values}"
 
 
 def test_every_exception_is_of_something_registered() -> None:
@@ -68,10 +68,10 @@ def photograph_and_another() -> tuple[Any, Any]:
 def test_structural_similarity_is_scikit_images() -> None:
     metrics = pytest.importorskip("skimage.metrics", reason="the extra `demo` is not installed")
     clean, other = photograph_and_another()
-    theirs = metrics.structural_similarity(
+    peer_value = metrics.structural_similarity(
         clean, other, channel_axis=2, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255
     )
-    assert stress_damage.ssim(clean, other) == pytest.approx(theirs, abs=1e-9)
+    assert stress_damage.ssim(clean, other) == pytest.approx(peer_value, abs=1e-9)
 
 
 def test_metrics_of_known_damage() -> None:

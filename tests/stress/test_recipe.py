@@ -39,44 +39,44 @@ ALL_ROOMS = "vision.gaussian_noise+brightness+gain+time_mask+mispunctuation+char
 @pytest.fixture(autouse=True, scope="module")
 def one_look() -> Iterator[None]:
     """Look into the registry once: it reads the metadata of every package each time."""
-    known = {"stressor": registry.entries("stressor")}
+    entries_of = {"stressor": registry.entries("stressor")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "entries", known.__getitem__)
+        patch.setattr(registry, "entries", entries_of.__getitem__)
         yield
 
 
-def one(room: str, kinds: str, severity: str = "3", schedule: str = "static") -> Recipe:
+def one_recipe(room: str, kinds: str, severity: str = "3", schedule: str = "static") -> Recipe:
     (recipe,) = sweep(room, kinds, severity, schedule=schedule)
     return recipe
 
 
-def plan_of(recipe: Recipe, *, seed: int = 7, key: str = "a", **changed: Any) -> Plan:
-    return planned(recipe, seed=seed, key=key, **{"shot": SHOT, "take": TAKE, "sentence": TEXT, **changed})
+def plan_of(recipe: Recipe, *, seed: int = 7, key: str = "a", **changes: Any) -> Plan:
+    return planned(recipe, seed=seed, key=key, **{"shot": SHOT, "take": TAKE, "sentence": TEXT, **changes})
 
 
 def rendered(plan: Plan, order: Any = range(30)) -> list[bytes]:
-    made = {at: plan.frame(FRAMES[plan.frame_number(at)], at).tobytes() for at in order}
-    return [made[at] for at in sorted(made)]
+    frame_bytes = {index: plan.frame(FRAMES[plan.frame_number(index)], index).tobytes() for index in order}
+    return [frame_bytes[index] for index in sorted(frame_bytes)]
 
 
 class TestSweep:
     def test_a_comma_is_a_sweep_and_a_plus_composes(self) -> None:
-        made = sweep("vision", "fog, snow+jpeg_compression", "1,high")
-        assert [recipe.name for recipe in made] == [
+        recipes = sweep("vision", "fog, snow+jpeg_compression", "1,high")
+        assert [recipe.name for recipe in recipes] == [
             "fog_1",
             "fog_5",
             "snow+jpeg_compression_1",
             "snow+jpeg_compression_5",
         ]
-        assert made[3].steps == (
+        assert recipes[3].steps == (
             RecipeStep(name="vision.snow.v1", strength=5.0),
             RecipeStep(name="vision.jpeg_compression.v1", strength=5.0),
         )
-        assert all(recipe.schedule.name == "static" for recipe in made)
+        assert all(recipe.schedule.name == "static" for recipe in recipes)
 
     def test_severities_that_hardly_differ_have_folders_of_their_own(self) -> None:
-        made = sweep("vision", "fog", "2,2.0000001,1.2345678,1.2345679,0,-0,1e-7,2.50")
-        assert [recipe.name for recipe in made] == [
+        recipes = sweep("vision", "fog", "2,2.0000001,1.2345678,1.2345679,0,-0,1e-7,2.50")
+        assert [recipe.name for recipe in recipes] == [
             "fog_2",
             "fog_2.0000001",
             "fog_1.2345678",
@@ -87,36 +87,36 @@ class TestSweep:
         ]
 
     @pytest.mark.parametrize(
-        "given", [{"kinds": ["fog", "snow"]}, {"severities": 3}, {"kinds": None}, {"severities": [1]}]
+        "arguments", [{"kinds": ["fog", "snow"]}, {"severities": 3}, {"kinds": None}, {"severities": [1]}]
     )
-    def test_what_is_no_text_is_refused(self, given: Any) -> None:
+    def test_what_is_no_text_is_refused(self, arguments: Any) -> None:
         with pytest.raises(UsageError, match="are "):
-            sweep(**{"room": "vision", "kinds": "fog", "severities": "3", **given})
+            sweep(**{"room": "vision", "kinds": "fog", "severities": "3", **arguments})
 
     def test_long_mixes_have_folders_of_their_own(self) -> None:
         long = "+".join(PAPER["vision"][:12])
         mixes = [f"{long}+{last}" for last in PAPER["vision"][12:]]
-        made = sweep("vision", ",".join(mixes), "1,3")
-        assert len({recipe.name for recipe in made}) == 2 * len(mixes)
-        assert all(recipe.name.startswith("13_kinds-") for recipe in made)
-        turned = "+".join(reversed(mixes[0].split("+")))
-        assert sweep("vision", turned, "1")[0].name == made[0].name
+        recipes = sweep("vision", ",".join(mixes), "1,3")
+        assert len({recipe.name for recipe in recipes}) == 2 * len(mixes)
+        assert all(recipe.name.startswith("13_kinds-") for recipe in recipes)
+        reversed_kinds = "+".join(reversed(mixes[0].split("+")))
+        assert sweep("vision", reversed_kinds, "1")[0].name == recipes[0].name
 
     @pytest.mark.parametrize(("room", "count"), [("vision", 16), ("sound", 12), ("sentences", 4), ("timing", 4)])
     def test_all_are_the_papers(self, room: str, count: int) -> None:
-        made = sweep(room, "all", "low,medium,high")
-        assert len({recipe.name for recipe in made}) == 3 * count
-        assert {recipe.steps[0].room for recipe in made} == {room}
+        recipes = sweep(room, "all", "low,medium,high")
+        assert len({recipe.name for recipe in recipes}) == 3 * count
+        assert {recipe.steps[0].room for recipe in recipes} == {room}
 
     def test_recipes_take_all_rooms(self) -> None:
         assert len(sweep("recipe", "all", "3")) == 36
-        recipe = one("recipe", "fog+gain+misspelling+offset", "2.5")
+        recipe = one_recipe("recipe", "fog+gain+misspelling+offset", "2.5")
         assert recipe.name == "fog+gain+misspelling+offset_2.5"
         assert recipe.rooms == ("vision", "sound", "sentences", "timing")
 
     def test_what_several_rooms_have_is_named_with_its_room(self) -> None:
-        made = sweep("recipe", "vision.gaussian_noise,sound.gaussian_noise+fog", "3")
-        assert [recipe.name for recipe in made] == ["vision.gaussian_noise_3", "sound.gaussian_noise+fog_3"]
+        recipes = sweep("recipe", "vision.gaussian_noise,sound.gaussian_noise+fog", "3")
+        assert [recipe.name for recipe in recipes] == ["vision.gaussian_noise_3", "sound.gaussian_noise+fog_3"]
         with pytest.raises(UnknownName, match=r"several rooms(?s:.*)write sound.gaussian_noise or vision"):
             sweep("recipe", "gaussian_noise", "3")
 
@@ -126,14 +126,14 @@ class TestSweep:
         assert [recipe.name for recipe in mixes] == ["snow_3", "fog+snow_3", "contrast_3", "fog+fog_3", "fog_3"]
 
     def test_schedules_that_draw_severities_make_one_recipe_of_a_kind(self) -> None:
-        made = sweep("vision", "fog,snow", "1,3,5", schedule="r2bench")
-        assert [recipe.name for recipe in made] == ["fog_dyn_r2bench", "snow_dyn_r2bench"]
+        recipes = sweep("vision", "fog,snow", "1,3,5", schedule="r2bench")
+        assert [recipe.name for recipe in recipes] == ["fog_dyn_r2bench", "snow_dyn_r2bench"]
 
     def test_schedules_that_draw_types_make_one_recipe(self) -> None:
-        made = one("vision", "fog,snow", "3", "paper")
-        assert made.name == "fog-snow_dyn_paper"
-        assert [step.name for step in made.steps] == ["vision.fog.v1", "vision.snow.v1"]
-        assert one("vision", "all", "3", "paper").name == "all_dyn_paper"
+        recipe_ = one_recipe("vision", "fog,snow", "3", "paper")
+        assert recipe_.name == "fog-snow_dyn_paper"
+        assert [step.name for step in recipe_.steps] == ["vision.fog.v1", "vision.snow.v1"]
+        assert one_recipe("vision", "all", "3", "paper").name == "all_dyn_paper"
 
     def test_schedules_that_go_up_and_down_have_a_severity(self) -> None:
         assert [recipe.name for recipe in sweep("vision", "fog", "1,5", schedule="walk")] == [
@@ -142,7 +142,7 @@ class TestSweep:
         ]
 
     @pytest.mark.parametrize(
-        ("given", "schedule", "message"),
+        ("arguments", "schedule", "message"),
         [
             (("vision", "fgo", "3"), "static", "did you mean fog"),
             (("vision", "misspelling", "3"), "static", "no perturbation 'misspelling' of vision"),
@@ -158,30 +158,30 @@ class TestSweep:
             (("vision", "fog+snow", "3"), "paper", "composes"),
             (("sound", "gain", "3"), "ramp", "has no frames"),
             (("vision", "+".join(["fog"] * 17), "3"), "static", "17 perturbations at once"),
-            (("vision", "all", ",".join(f"{at / 200:.3f}" for at in range(1000))), "static", "16000 recipes"),
+            (("vision", "all", ",".join(f"{step / 200:.3f}" for step in range(1000))), "static", "16000 recipes"),
         ],
     )
-    def test_bad_input_is_told(self, given: tuple[str, str, str], schedule: str, message: str) -> None:
+    def test_bad_input_is_told(self, arguments: tuple[str, str, str], schedule: str, message: str) -> None:
         with pytest.raises(UsageError, match=message.replace("(", r"\(")):
-            sweep(*given, schedule=schedule)
+            sweep(*arguments, schedule=schedule)
 
 
 class TestPlan:
     def test_one_step_is_what_its_room_makes(self) -> None:
-        picture = plan_of(one("vision", "gaussian_noise", "4"))
+        picture = plan_of(one_recipe("vision", "gaussian_noise", "4"))
         assert picture.frame(FRAMES[0], 0).tobytes() == vision.apply(
             "gaussian_noise", FRAMES[0], severity=4, seed=7, key="a"
         ).tobytes()  # fmt: skip
-        heard = plan_of(one("sound", "gain", "4")).sound(SOUND, RATE_HZ)
-        assert heard.tobytes() == sound.apply("gain", SOUND, rate_hz=RATE_HZ, severity=4, seed=7, key="a").tobytes()
-        text = plan_of(one("sentences", "mispunctuation", "4")).sentence(TEXT)
+        output = plan_of(one_recipe("sound", "gain", "4")).sound(SOUND, RATE_HZ)
+        assert output.tobytes() == sound.apply("gain", SOUND, rate_hz=RATE_HZ, severity=4, seed=7, key="a").tobytes()
+        text = plan_of(one_recipe("sentences", "mispunctuation", "4")).sentence(TEXT)
         assert text == sentences.apply("mispunctuation", TEXT, severity=4, seed=7, key="a") != TEXT
-        made = plan_of(one("timing", "dropped_frames", "4"))
-        wanted = timing.perturb(
+        plan_ = plan_of(one_recipe("timing", "dropped_frames", "4"))
+        perturbed = timing.perturb(
             "dropped_frames", FRAMES, SOUND, rate_fps=25.0, rate_hz=RATE_HZ, severity=4, seed=7, key="a"
         )
-        assert made.frames == wanted.truth.frames
-        assert made.offset_s == wanted.truth.offset_s
+        assert plan_.frames == perturbed.truth.frames
+        assert plan_.offset_s == perturbed.truth.offset_s
 
     def test_nothing_touched_is_nothing_changed(self) -> None:
         plan = plan_of(Recipe(name="clean", steps=()))
@@ -194,7 +194,7 @@ class TestPlan:
         assert not plan.retimes
 
     def test_steps_stand_in_the_order_in_which_they_arise(self) -> None:
-        recipe = one("recipe", "jpeg_compression+vision.gaussian_noise+fog+mp3_compression+gain+contrast+snow")
+        recipe = one_recipe("recipe", "jpeg_compression+vision.gaussian_noise+fog+mp3_compression+gain+contrast+snow")
         orders = set()
         for key in map(str, range(60)):
             names = [name for name, _ in plan_of(recipe, key=key).steps]
@@ -204,43 +204,45 @@ class TestPlan:
         assert len(orders) == 2 * 2 * 2  # two of the environment, two of the sensor, two of transmission
 
     def test_the_order_and_the_draws_are_the_same_at_every_strength(self) -> None:
-        made = [plan_of(one("vision", "gaussian_noise+contrast+brightness+fog", level)) for level in "135"]
-        assert len({tuple(name for name, _ in plan.steps) for plan in made}) == 1
-        drawn = [[{**params.as_json(), "strength": 0} for _, params in plan.steps] for plan in made]
-        assert drawn[0] == drawn[1] == drawn[2]
+        plans = [plan_of(one_recipe("vision", "gaussian_noise+contrast+brightness+fog", level)) for level in "135"]
+        assert len({tuple(name for name, _ in plan.steps) for plan in plans}) == 1
+        params_drawn = [[{**params.as_json(), "strength": 0} for _, params in plan.steps] for plan in plans]
+        assert params_drawn[0] == params_drawn[1] == params_drawn[2]
 
     @pytest.mark.parametrize("schedule", sorted(SCHEDULES))
     def test_replays_from_json_in_any_order(self, schedule: str) -> None:
-        recipe = Recipe(name="all", steps=one("recipe", ALL_ROOMS).steps, schedule=SCHEDULES[schedule])
+        recipe = Recipe(name="all", steps=one_recipe("recipe", ALL_ROOMS).steps, schedule=SCHEDULES[schedule])
         plan = plan_of(recipe)
         text = json.dumps(plan.as_json(), allow_nan=False)
-        again = Plan.from_json(json.loads(text))
-        assert again == plan
-        assert json.dumps(again.as_json()) == text
-        for other in (again, pickle.loads(pickle.dumps(plan))):  # noqa: S301
+        reread = Plan.from_json(json.loads(text))
+        assert reread == plan
+        assert json.dumps(reread.as_json()) == text
+        for other in (reread, pickle.loads(pickle.dumps(plan))):  # noqa: S301
             assert rendered(other, range(29, -1, -1)) == rendered(plan)
             assert other.sound(SOUND, RATE_HZ).tobytes() == plan.sound(SOUND, RATE_HZ).tobytes()
             assert other.sentence(TEXT) == plan.sentence(TEXT)
             assert (other.words, other.silent_s, other.offset_s) == (plan.words, plan.silent_s, plan.offset_s)
 
     def test_another_seed_or_key_draws_anew(self) -> None:
-        recipe = one("vision", "gaussian_noise")
-        made = {plan_of(recipe, seed=seed, key=key).frame(FRAMES[0], 0).tobytes() for seed in (1, 2) for key in "ab"}
-        assert len(made) == 4
+        recipe = one_recipe("vision", "gaussian_noise")
+        frames_drawn = {
+            plan_of(recipe, seed=seed, key=key).frame(FRAMES[0], 0).tobytes() for seed in (1, 2) for key in "ab"
+        }
+        assert len(frames_drawn) == 4
 
     def test_the_same_perturbation_twice_draws_twice(self) -> None:
-        plan = plan_of(one("vision", "gaussian_noise+gaussian_noise"))
+        plan = plan_of(one_recipe("vision", "gaussian_noise+gaussian_noise"))
         (_, first), (_, second) = plan.steps
         assert first != second
 
     def test_masks_go_where_pixels_go(self) -> None:
         mask = np.zeros((24, 32), dtype=np.bool_)
         mask[6:18, 8:24] = True
-        plan = plan_of(one("vision", "elastic_transform+gaussian_noise", "1"))
+        plan = plan_of(one_recipe("vision", "elastic_transform+gaussian_noise", "1"))
         assert plan.moves
-        wanted = vision.perturb("elastic_transform", FRAMES[0], severity=1, seed=7, key="a", masks=[mask])
-        assert np.array_equal(plan.mask(mask, 0), wanted.truth.masks[0])
-        still = plan_of(one("vision", "gaussian_noise"))
+        perturbed = vision.perturb("elastic_transform", FRAMES[0], severity=1, seed=7, key="a", masks=[mask])
+        assert np.array_equal(plan.mask(mask, 0), perturbed.truth.masks[0])
+        still = plan_of(one_recipe("vision", "gaussian_noise"))
         assert not still.moves
         assert np.array_equal(still.mask(mask, 0), mask)
         assert not np.shares_memory(still.mask(mask, 0), mask)
@@ -248,57 +250,61 @@ class TestPlan:
 
 class TestSchedules:
     def test_r2bench_draws_the_severity_of_every_frame_and_keeps_the_rest(self) -> None:
-        plan = plan_of(one("vision", "fog", schedule="r2bench"))
+        plan = plan_of(one_recipe("vision", "fog", schedule="r2bench"))
         ((name, params),) = plan.steps
-        found = []
-        for at in range(30):
-            frame = plan.frame(FRAMES[at], at).tobytes()
+        levels_seen = []
+        for index in range(30):
+            frame = plan.frame(FRAMES[index], index).tobytes()
             levels = [
                 level
                 for level in (1.0, 3.0, 5.0)
-                if loaded("vision", name).render(FRAMES[at], replace(params, strength=level), index=at).tobytes()
+                if loaded("vision", name).render(FRAMES[index], replace(params, strength=level), index=index).tobytes()
                 == frame
             ]
             assert len(levels) == 1
-            found += levels
-        assert set(found) == {1.0, 3.0, 5.0}
+            levels_seen += levels
+        assert set(levels_seen) == {1.0, 3.0, 5.0}
 
     def test_paper_draws_the_type_of_every_frame_too(self) -> None:
-        plan = plan_of(one("vision", "gaussian_noise,brightness,contrast", schedule="paper"))
-        seen: Counter[tuple[str, float]] = Counter()
-        for at in range(30):
-            frame = plan.frame(FRAMES[at], at).tobytes()
+        plan = plan_of(one_recipe("vision", "gaussian_noise,brightness,contrast", schedule="paper"))
+        n_by_step: Counter[tuple[str, float]] = Counter()
+        for index in range(30):
+            frame = plan.frame(FRAMES[index], index).tobytes()
             for name, params in plan.steps:
                 for level in (1.0, 3.0, 5.0):
-                    made = loaded("vision", name).render(FRAMES[at], replace(params, strength=level), index=at)
-                    seen[name, level] += made.tobytes() == frame
-        assert seen.total() == 30
-        assert len({name for name, _ in seen if any(seen[name, level] for level in (1.0, 3.0, 5.0))}) == 3
+                    frame_made = loaded("vision", name).render(
+                        FRAMES[index], replace(params, strength=level), index=index
+                    )
+                    n_by_step[name, level] += frame_made.tobytes() == frame
+        assert n_by_step.total() == 30
+        assert len({name for name, _ in n_by_step if any(n_by_step[name, level] for level in (1.0, 3.0, 5.0))}) == 3
 
     def test_a_ramp_starts_with_nothing_and_ends_with_all(self) -> None:
-        plan, full = (plan_of(one("vision", "brightness", "4", name)) for name in ("ramp", "static"))
+        plan, full = (plan_of(one_recipe("vision", "brightness", "4", name)) for name in ("ramp", "static"))
         assert plan.frame(FRAMES[0], 0).tobytes() == FRAMES[0].tobytes()
         assert plan.frame(FRAMES[29], 29).tobytes() == full.frame(FRAMES[29], 29).tobytes()
-        damage = [np.abs(plan.frame(FRAMES[0], at).astype(int) - FRAMES[0]).mean() for at in range(30)]
+        damage = [np.abs(plan.frame(FRAMES[0], index).astype(int) - FRAMES[0]).mean() for index in range(30)]
         assert (np.diff(damage) >= 0).all()
 
     def test_steps_go_up_and_down_by_themselves(self) -> None:
         plan = plan_of(
-            one("vision", "brightness+contrast", "4", "burst"), shot=ClipInfo(height=24, width=32, frames=300)
+            one_recipe("vision", "brightness+contrast", "4", "burst"), shot=ClipInfo(height=24, width=32, frames=300)
         )
         clean = FRAMES[0]
         (first, _), (second, _) = plan.steps
-        both = {plan.frame(clean, at).tobytes() for at in range(300)}
-        assert len(both) == 4, (first, second)  # neither, one, the other, both
+        frames_seen = {plan.frame(clean, index).tobytes() for index in range(300)}
+        assert len(frames_seen) == 4, (first, second)  # neither, one, the other, both
 
     def test_a_sound_and_a_sentence_draw_one_severity(self) -> None:
-        recipe = one("recipe", "gain+mispunctuation", schedule="r2bench")
-        drawn = Counter(params.strength for key in map(str, range(60)) for _, params in plan_of(recipe, key=key).steps)
-        assert set(drawn) == {1.0, 3.0, 5.0}
-        assert min(drawn.values()) > 20
+        recipe = one_recipe("recipe", "gain+mispunctuation", schedule="r2bench")
+        n_by_strength = Counter(
+            params.strength for key in map(str, range(60)) for _, params in plan_of(recipe, key=key).steps
+        )
+        assert set(n_by_strength) == {1.0, 3.0, 5.0}
+        assert min(n_by_strength.values()) > 20
 
     def test_where_types_are_drawn_a_sound_takes_one(self) -> None:
-        recipe = one("sound", "gain,time_mask,tanh_distortion", schedule="paper")
+        recipe = one_recipe("sound", "gain,time_mask,tanh_distortion", schedule="paper")
         names = {name for key in map(str, range(30)) for name, _ in plan_of(recipe, key=key).steps}
         assert len(names) == 3
         assert all(len(plan_of(recipe, key=key).steps) == 1 for key in map(str, range(30)))
@@ -306,69 +312,69 @@ class TestSchedules:
 
 class TestTiming:
     def test_a_frame_shown_again_has_the_noise_it_was_taken_with(self) -> None:
-        plan = plan_of(one("recipe", "vision.gaussian_noise+repeated_frames", "5"))
+        plan = plan_of(one_recipe("recipe", "vision.gaussian_noise+repeated_frames", "5"))
         assert [name for name, _ in plan.steps] == ["vision.gaussian_noise.v1", "timing.repeated_frames.v1"]
         assert plan.retimes
         assert plan.frames is not None
-        made = rendered(plan)
-        for at in range(1, 30):
-            assert (made[at] == made[at - 1]) == (plan.frames[at] == plan.frames[at - 1])
+        frames_made = rendered(plan)
+        for index in range(1, 30):
+            assert (frames_made[index] == frames_made[index - 1]) == (plan.frames[index] == plan.frames[index - 1])
 
     def test_two_in_a_row_are_one_after_the_other(self) -> None:
-        plan = plan_of(one("timing", "dropped_frames+repeated_frames", "5"))
+        plan = plan_of(one_recipe("timing", "dropped_frames+repeated_frames", "5"))
         reel = TimingInfo(frames=30, rate_fps=25.0)
         first, second = (registry.load("stressor", name).frames(params, reel) for name, params in plan.steps)
         assert plan.frames == tuple(first[second].tolist())
-        assert [plan.frame_number(at) for at in range(30)] == list(plan.frames)
+        assert [plan.frame_number(index) for index in range(30)] == list(plan.frames)
 
     @pytest.mark.parametrize("key", ["a", "b", "c", "d"])
     def test_the_lag_that_is_told_is_heard(self, key: str) -> None:
         clicks = np.zeros((1, 16_000), np.float32)
         clicks[0, 3200::3200] = 1.0  # one in ten frames of 40 ms at 8 kHz
         take, shot = AudioInfo(samples=16_000, channels=1, rate_hz=RATE_HZ), ClipInfo(height=24, width=32, frames=50)
-        plan = plan_of(one("timing", "offset+drift", "4"), key=key, take=take, shot=shot)
-        heard = np.flatnonzero(plan.sound(clicks, RATE_HZ)[0] > 0.5)
-        lag = np.interp(heard / RATE_HZ, np.arange(50) / 25.0, plan.offset_s)
-        came = (heard / RATE_HZ - lag) * RATE_HZ / 3200  # which click of the input it is
-        assert heard.size >= 3
+        plan = plan_of(one_recipe("timing", "offset+drift", "4"), key=key, take=take, shot=shot)
+        click_samples = np.flatnonzero(plan.sound(clicks, RATE_HZ)[0] > 0.5)
+        lag = np.interp(click_samples / RATE_HZ, np.arange(50) / 25.0, plan.offset_s)
+        came = (click_samples / RATE_HZ - lag) * RATE_HZ / 3200  # which click of the input it is
+        assert click_samples.size >= 3
         assert np.allclose(came, np.rint(came), atol=2 / 3200)
 
     def test_the_lag_of_a_video_of_variable_rate_follows_its_own_times(self) -> None:
-        plan = plan_of(one("timing", "dropped_frames+offset", "5"))
+        plan = plan_of(one_recipe("timing", "dropped_frames+offset", "5"))
         even = np.arange(30) / 25.0
         assert plan.lag(even) == plan.lag(even.tolist()) == plan.offset_s
         times = np.cumsum(np.linspace(0.01, 0.09, 30))
         ((_, params),) = [step for step in plan.steps if step[0] == "timing.offset.v1"]
-        late = 0.64 if params.late else -0.64
-        wanted = times[list(plan.frames)] - (times - late)
-        assert plan.lag(times) == pytest.approx(wanted.tolist())
+        lag_s = 0.64 if params.late else -0.64
+        expected = times[list(plan.frames)] - (times - lag_s)
+        assert plan.lag(times) == pytest.approx(expected.tolist())
         assert max(np.abs(np.subtract(plan.lag(times), plan.offset_s))) > 0.02
 
     @pytest.mark.parametrize("times", [[], [0.0] * 29, [[0.0] * 30], [float("nan")] * 30, list(range(30, 0, -1))])
     def test_a_lag_needs_a_time_for_each_frame(self, times: Any) -> None:
         with pytest.raises(UsageError, match="one for each frame"):
-            plan_of(one("timing", "offset")).lag(times)
-        assert plan_of(one("vision", "brightness")).lag(times) == ()
+            plan_of(one_recipe("timing", "offset")).lag(times)
+        assert plan_of(one_recipe("vision", "brightness")).lag(times) == ()
 
     @pytest.mark.parametrize("key", ["a", "b", "c"])
     @pytest.mark.parametrize("kind", sorted({*PAPER["sound"], "impulse_noise"} - {"mp3_compression"}))
     def test_what_a_later_step_fills_is_not_told_as_silent(self, kind: str, key: str) -> None:
-        plan = plan_of(one("sound", f"time_mask+{kind}", "5"), key=key)
-        made = plan.sound(SOUND, RATE_HZ)
+        plan = plan_of(one_recipe("sound", f"time_mask+{kind}", "5"), key=key)
+        output = plan.sound(SOUND, RATE_HZ)
         assert [name for name, _ in plan.steps].count("sound.time_mask.v1") >= 1
         for start, end in plan.silent_s:
-            within = made[:, int(start * RATE_HZ) + 1 + RATE_HZ // 50 : int(end * RATE_HZ) - RATE_HZ // 50]
-            assert np.abs(within).max(initial=0.0) < 1e-3 * np.abs(made).max()
+            within = output[:, int(start * RATE_HZ) + 1 + RATE_HZ // 50 : int(end * RATE_HZ) - RATE_HZ // 50]
+            assert np.abs(within).max(initial=0.0) < 1e-3 * np.abs(output).max()
         quiet = kind in {"gain", "time_mask", "tanh_distortion", "peaking_filter", "low_pass", "high_pass"}
         last = plan.steps[-1][0] == "sound.time_mask.v1"
         assert bool(plan.silent_s) == (quiet or last or kind == "air_absorption")
 
     def test_noise_after_lost_sound_is_not_silent(self) -> None:
-        steps = one("timing", "offset", "5").steps
+        steps = one_recipe("timing", "offset", "5").steps
         plan = plan_of(Recipe(name="x", steps=steps))
         noisy = Plan(**{
             **{name: getattr(plan, name) for name in ("recipe", "schedule", "seed", "shot", "take", "reel", "text")},
-            "steps": (*plan.steps, *plan_of(one("sound", "gaussian_noise", "5")).steps),
+            "steps": (*plan.steps, *plan_of(one_recipe("sound", "gaussian_noise", "5")).steps),
         })  # fmt: skip
         assert plan.silent_s
         assert noisy.silent_s == ()
@@ -376,27 +382,27 @@ class TestTiming:
     @pytest.mark.parametrize("key", ["a", "b", "c"])
     def test_silence_is_where_it_is_told(self, key: str) -> None:
         loud = np.full((2, TAKE.samples), 0.5, np.float32)
-        plan = plan_of(one("recipe", "time_mask+offset+drift", "5"), key=key)
-        made = plan.sound(loud, RATE_HZ)
+        plan = plan_of(one_recipe("recipe", "time_mask+offset+drift", "5"), key=key)
+        output = plan.sound(loud, RATE_HZ)
         times = np.arange(TAKE.samples) / RATE_HZ
-        told = np.zeros(TAKE.samples, np.bool_)
+        is_silent = np.zeros(TAKE.samples, np.bool_)
         for start, end in plan.silent_s:
-            told |= (times > start + 0.003) & (times < end - 0.003)
-        assert told.sum() > RATE_HZ // 4
-        assert np.abs(made[:, told]).max() < 0.25  # a mask may fade at its ends
+            is_silent |= (times > start + 0.003) & (times < end - 0.003)
+        assert is_silent.sum() > RATE_HZ // 4
+        assert np.abs(output[:, is_silent]).max() < 0.25  # a mask may fade at its ends
 
 
 @given(some.text(some.characters(exclude_categories=["Cs"]), max_size=60), some.integers(0, 1000))
 def test_the_changes_that_are_told_make_the_sentence(text: str, seed: int) -> None:
-    steps = one("sentences", "mispunctuation+character_missing", "4").steps
+    steps = one_recipe("sentences", "mispunctuation+character_missing", "4").steps
     plan = planned(Recipe(name="both", steps=steps), seed=seed, key="", sentence=text)
-    made, at = "", 0
+    sentence_made, position = "", 0
     for change in plan.words:
         assert text[change.start :].startswith(change.before)
         assert change.before != change.after
-        made += text[at : change.start] + change.after
-        at = change.start + len(change.before)
-    assert made + text[at:] == plan.sentence(text)
+        sentence_made += text[position : change.start] + change.after
+        position = change.start + len(change.before)
+    assert sentence_made + text[position:] == plan.sentence(text)
 
 
 def test_changes_of_two_rounds_are_told_in_the_places_of_the_first_sentence() -> None:
@@ -411,19 +417,19 @@ def test_changes_of_two_rounds_are_told_in_the_places_of_the_first_sentence() ->
 
 
 def test_what_one_step_takes_out_and_another_puts_in_again_is_no_change() -> None:
-    plan = plan_of(one("sentences", "mispunctuation+character_missing", "5"), sentence="0!00", seed=52, key="")
+    plan = plan_of(one_recipe("sentences", "mispunctuation+character_missing", "5"), sentence="0!00", seed=52, key="")
     assert all(change.before != change.after for change in plan.words)
 
 
 def test_what_must_stay_stays_through_all_steps() -> None:
-    recipe = one("sentences", "mispunctuation+character_missing", "5")
+    recipe = one_recipe("sentences", "mispunctuation+character_missing", "5")
     for seed in range(20):
         assert "dog" in plan_of(recipe, seed=seed, keep=["dog"]).sentence(TEXT)
 
 
 def test_the_head_noun_stays_through_all_steps() -> None:
     """Of the sentence that was given, whatever noun stands first once other words are misspelled."""
-    recipe = one("sentences", "misspelling+character_missing+misspelling+grammar_error", "5")
+    recipe = one_recipe("sentences", "misspelling+character_missing+misspelling+grammar_error", "5")
     start = TEXT.index("dog")
     for seed in range(30):
         words = plan_of(recipe, seed=seed, keep_head=True).words
@@ -436,7 +442,7 @@ def test_the_head_noun_stays_through_all_steps() -> None:
 @pytest.mark.parametrize("keep", ["dog", None, [5]], ids=repr)
 def test_what_must_stay_is_a_list_of_phrases(keep: Any) -> None:
     with pytest.raises(UsageError, match="keep is"):
-        plan_of(one("sentences", "misspelling"), keep=keep)
+        plan_of(one_recipe("sentences", "misspelling"), keep=keep)
 
 
 class TestBadInput:
@@ -451,11 +457,11 @@ class TestBadInput:
     )
     def test_a_recipe_needs_what_it_perturbs(self, room: str, kind: str, missing: Any) -> None:
         with pytest.raises(UsageError, match="and there is no"):
-            plan_of(one(room, kind), **missing)
+            plan_of(one_recipe(room, kind), **missing)
 
     def test_short_names_will_do_where_they_are_clear(self) -> None:
         short = Recipe(name="x", steps=(RecipeStep(name="brightness", strength=3.0),))
-        assert plan_of(short).steps == plan_of(one("vision", "brightness")).steps
+        assert plan_of(short).steps == plan_of(one_recipe("vision", "brightness")).steps
         with pytest.raises(UnknownName, match="several rooms"):
             plan_of(Recipe(name="x", steps=(RecipeStep(name="gaussian_noise", strength=3.0),)))
 
@@ -466,7 +472,7 @@ class TestBadInput:
             plan_of(Recipe(name="x", steps=(RecipeStep(name="vision.gaussian_noise.v1", strength=7.0),)))
 
     def test_other_material_than_was_planned_for(self) -> None:
-        plan = plan_of(one("recipe", ALL_ROOMS))
+        plan = plan_of(one_recipe("recipe", ALL_ROOMS))
         with pytest.raises(UsageError, match="24 x 32"):
             plan.frame(FRAMES[0][:, :-1], 0)
         with pytest.raises(UsageError, match="24 x 32"):
@@ -500,25 +506,25 @@ class TestBadInput:
     @pytest.mark.parametrize("kind", ["gaussian_blur", "contrast", "elastic_transform", "gaussian_noise"])
     def test_what_is_no_frame_is_refused(self, kind: str, frame: Any) -> None:
         with pytest.raises(UsageError, match="the frame is"):
-            plan_of(one("vision", kind)).frame(frame, 0)
+            plan_of(one_recipe("vision", kind)).frame(frame, 0)
 
     @pytest.mark.parametrize("mask", [np.zeros((24, 32), np.uint8), np.zeros((24, 32, 1), np.bool_), [[True]], 5, None])
     @pytest.mark.parametrize("kind", ["fog", "elastic_transform"])
     def test_what_is_no_mask_is_refused(self, kind: str, mask: Any) -> None:
         with pytest.raises(UsageError, match="the mask is"):
-            plan_of(one("vision", kind)).mask(mask, 0)
+            plan_of(one_recipe("vision", kind)).mask(mask, 0)
 
     @pytest.mark.parametrize("kind", [*PAPER["vision"], "zoom_blur", "elastic_transform", "vision.gaussian_noise"])
     def test_a_frame_may_lie_in_memory_in_any_way(self, kind: str) -> None:
-        plan, turned = plan_of(one("vision", kind)), np.asfortranarray(FRAMES[0])
-        for view in (turned, FRAMES[0][::-1], FRAMES[0][..., ::-1]):
+        plan, fortran_frame = plan_of(one_recipe("vision", kind)), np.asfortranarray(FRAMES[0])
+        for view in (fortran_frame, FRAMES[0][::-1], FRAMES[0][..., ::-1]):
             assert np.array_equal(plan.frame(view, 0), plan.frame(np.ascontiguousarray(view), 0))
         mask = np.asfortranarray(FRAMES[0][..., 0] > 100)
         assert np.array_equal(plan.mask(mask, 0), plan.mask(np.ascontiguousarray(mask), 0))
 
     def test_a_clip_without_end(self) -> None:
         with pytest.raises(TooLarge):
-            plan_of(one("vision", "gaussian_noise"), shot=ClipInfo(height=2, width=2, frames=10**9))
+            plan_of(one_recipe("vision", "gaussian_noise"), shot=ClipInfo(height=2, width=2, frames=10**9))
 
     @pytest.mark.parametrize(
         "change",
@@ -565,10 +571,10 @@ class TestBadInput:
         ids=lambda change: json.dumps(change)[:60],
     )
     def test_a_damaged_plan_is_refused(self, change: dict[str, Any]) -> None:
-        held = plan_of(one("recipe", ALL_ROOMS)).as_json()
-        assert Plan.from_json(held).steps
+        plan_json = plan_of(one_recipe("recipe", ALL_ROOMS)).as_json()
+        assert Plan.from_json(plan_json).steps
         with pytest.raises(InputError):
-            Plan.from_json({**held, **change})
+            Plan.from_json({**plan_json, **change})
 
     @pytest.mark.parametrize("value", [None, [], "plan", 3, {}])
     def test_what_is_no_plan_is_refused(self, value: Any) -> None:
@@ -577,8 +583,8 @@ class TestBadInput:
 
 
 def test_the_papers_names_are_all_registered() -> None:
-    known = {entry.name for entry in registry.entries("stressor")}
-    assert {f"{room}.{kind}.v1" for room, kinds in PAPER.items() for kind in kinds} <= known
+    registered = {entry.name for entry in registry.entries("stressor")}
+    assert {f"{room}.{kind}.v1" for room, kinds in PAPER.items() for kind in kinds} <= registered
     assert {room: len(kinds) for room, kinds in PAPER.items()} == {
         "vision": 16,
         "sound": 12,

@@ -28,14 +28,14 @@ LOOKS = st.tuples(
 )
 
 
-def both(**said: str) -> Form:
-    return {"op": "and", "of": [{"op": key, "word": word} for key, word in said.items()]}
+def form_with(**attributes: str) -> Form:
+    return {"op": "and", "of": [{"op": key, "word": word} for key, word in attributes.items()]}
 
 
-def changed(
+def negative_of(
     form: Form, *things: SceneObject, unlisted: bool = False, seed: int = 0
 ) -> Stressed[str, Proof] | Undefined:
-    numbered = tuple(replace(one, id=str(at)) for at, one in enumerate(things))
+    numbered = tuple(replace(scene_object, id=str(number)) for number, scene_object in enumerate(things))
     facts = Facts(things=numbered, duration_s=5.0, unlisted=unlisted)
     sentence = phrase(generator(1, "said"), form).text
     return perturb(
@@ -56,20 +56,22 @@ def test_what_is_said_instead_is_false_of_all_that_could_be_meant(
     things = [
         replace(THING, category=kind, texture=look, motion=way, area=(size, size)) for kind, look, way, size in looks
     ]
-    made = changed(both(category=category, **({"motion": motion} if moves else {"texture": texture})), *things)
-    if isinstance(made, Undefined):
+    outcome = negative_of(
+        form_with(category=category, **({"motion": motion} if moves else {"texture": texture})), *things
+    )
+    if isinstance(outcome, Undefined):
         return
-    said = made.truth.word
+    word = outcome.truth.word
     meant = {thing.motion if moves else thing.texture for thing in things if thing.category == category}
-    assert made.truth.claim == ("motion" if moves else "texture")
-    assert said not in {motion, texture}
-    assert not {said, None} & meant
+    assert outcome.truth.claim == ("motion" if moves else "texture")
+    assert word not in {motion, texture}
+    assert not {word, None} & meant
     if moves:
-        assert not (said == "to_and_fro" and meant & {"left", "right"})
-        assert not (said in {"left", "right"} and "to_and_fro" in meant)
+        assert not (word == "to_and_fro" and meant & {"left", "right"})
+        assert not (word in {"left", "right"} and "to_and_fro" in meant)
     else:
-        assert {said, texture} != {"spotted", "speckled"}
-        assert said in {thing.texture for thing in things}, "a texture that something else there has"
+        assert {word, texture} != {"spotted", "speckled"}
+        assert word in {thing.texture for thing in things}, "a texture that something else there has"
 
 
 STRIPED, SPOTTED = replace(THING, texture="striped"), replace(THING, category="drum", texture="spotted")
@@ -81,31 +83,31 @@ LARGER_BELL: Form = {"op": "and", "of": [{"op": "category", "word": "bell"}, LAR
 @pytest.mark.parametrize(
     ("form", "things", "texts"),
     [
-        (both(category="bell", texture="striped"), (STRIPED, SPOTTED), {"spotted"}),
+        (form_with(category="bell", texture="striped"), (STRIPED, SPOTTED), {"spotted"}),
         (LARGER_BELL, (LARGE, SMALL), {"smaller", "less"}),
-        (both(category="bell", motion="left"), (replace(THING, motion="left"),), {"right", "up", "down", "still"}),
+        (form_with(category="bell", motion="left"), (replace(THING, motion="left"),), {"right", "up", "down", "still"}),
     ],
 )
 def test_one_of_each_sort(form: Form, things: tuple[SceneObject, ...], texts: set[str]) -> None:
-    made = [changed(form, *things, seed=seed) for seed in range(40)]
-    said = " ".join(one.output for one in made if not isinstance(one, Undefined))
-    assert all(not isinstance(one, Undefined) for one in made)
-    assert texts & set(said.split())
+    outcomes = [negative_of(form, *things, seed=seed) for seed in range(40)]
+    sentences_said = " ".join(outcome.output for outcome in outcomes if not isinstance(outcome, Undefined))
+    assert all(not isinstance(outcome, Undefined) for outcome in outcomes)
+    assert texts & set(sentences_said.split())
 
 
 @pytest.mark.parametrize(
     ("form", "things", "unlisted"),
     [
-        (both(category="bell", texture="striped"), (STRIPED, replace(STRIPED, texture="spotted")), False),
-        (both(category="bell", texture="striped"), (STRIPED, replace(STRIPED, texture=None), SPOTTED), False),
-        (both(texture="striped"), (STRIPED, replace(SPOTTED, category="bell")), False),
+        (form_with(category="bell", texture="striped"), (STRIPED, replace(STRIPED, texture="spotted")), False),
+        (form_with(category="bell", texture="striped"), (STRIPED, replace(STRIPED, texture=None), SPOTTED), False),
+        (form_with(texture="striped"), (STRIPED, replace(SPOTTED, category="bell")), False),
         (LARGER_BELL, (LARGE, SMALL, replace(LARGE, area=(0.02, 0.02))), False),
-        (both(texture="striped"), (STRIPED, replace(SPOTTED, category="bell")), True),
+        (form_with(texture="striped"), (STRIPED, replace(SPOTTED, category="bell")), True),
     ],
 )
 def test_nothing_is_said_where_something_may_be_meant(
     form: Form, things: tuple[SceneObject, ...], unlisted: bool
 ) -> None:
-    made = changed(form, *things, unlisted=unlisted)
-    assert isinstance(made, Undefined)
-    assert "still named" in made.reason
+    outcome = negative_of(form, *things, unlisted=unlisted)
+    assert isinstance(outcome, Undefined)
+    assert "still named" in outcome.reason

@@ -20,12 +20,12 @@ RANDOM = ("paper", "r2bench", "burst", "walk")
     frames=some.integers(1, 300),
 )
 def test_one_strength_for_each_frame_and_the_same_again(name: str, full: float, seed: int, frames: int) -> None:
-    made = SCHEDULES[name].strengths(full, seed=seed, frames=frames)
-    assert made.shape == (frames,)
-    assert made.dtype == np.float64
-    assert made.min() >= 0.0
-    assert made.max() <= (5.0 if SCHEDULES[name].draws_levels else full)
-    assert np.array_equal(made, SCHEDULES[name].strengths(full, seed=seed, frames=frames))
+    strengths = SCHEDULES[name].strengths(full, seed=seed, frames=frames)
+    assert strengths.shape == (frames,)
+    assert strengths.dtype == np.float64
+    assert strengths.min() >= 0.0
+    assert strengths.max() <= (5.0 if SCHEDULES[name].draws_levels else full)
+    assert np.array_equal(strengths, SCHEDULES[name].strengths(full, seed=seed, frames=frames))
 
 
 @pytest.mark.parametrize("name", sorted(SCHEDULES))
@@ -46,34 +46,34 @@ def test_static_is_the_same_throughout() -> None:
 
 @pytest.mark.parametrize("name", ["paper", "r2bench"])
 def test_severities_are_low_medium_and_high_alike(name: str) -> None:
-    made = SCHEDULES[name].strengths(2.0, seed=3, frames=3000)
-    counts = [(made == level).sum() for level in LEVELS]
-    assert sum(counts) == made.size
+    strengths = SCHEDULES[name].strengths(2.0, seed=3, frames=3000)
+    counts = [(strengths == level).sum() for level in LEVELS]
+    assert sum(counts) == strengths.size
     assert min(counts) > 900  # 1000 expected, deviation 26
-    same = (np.diff(made) == 0).mean()
-    assert 0.28 < same < 0.39  # frames draw by themselves: a third stay as the one before
+    share_same = (np.diff(strengths) == 0).mean()
+    assert 0.28 < share_same < 0.39  # frames draw by themselves: a third stay as the one before
 
 
 def test_types_are_drawn_alike() -> None:
-    made = SCHEDULES["paper"].types(16, seed=5, frames=16_000)
-    assert np.bincount(made, minlength=16).min() > 850
-    assert made.max() == 15
+    types_drawn = SCHEDULES["paper"].types(16, seed=5, frames=16_000)
+    assert np.bincount(types_drawn, minlength=16).min() > 850
+    assert types_drawn.max() == 15
 
 
 def test_a_ramp_rises_evenly_from_nothing() -> None:
-    made = SCHEDULES["ramp"].strengths(4.0, seed=0, frames=81)
-    assert made[0] == 0.0
-    assert made[-1] == 4.0
-    assert np.allclose(np.diff(made), 0.05)
+    strengths = SCHEDULES["ramp"].strengths(4.0, seed=0, frames=81)
+    assert strengths[0] == 0.0
+    assert strengths[-1] == 4.0
+    assert np.allclose(np.diff(strengths), 0.05)
     assert SCHEDULES["ramp"].strengths(4.0, seed=0, frames=1) == 4.0
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_bursts_come_one_in_fifty_frames(seed: int) -> None:
-    made = SCHEDULES["burst"].strengths(3.0, seed=seed, frames=500)
-    assert set(np.unique(made)) == {0.0, 3.0}
+    strengths = SCHEDULES["burst"].strengths(3.0, seed=seed, frames=500)
+    assert set(np.unique(strengths)) == {0.0, 3.0}
     for start in range(0, 500, 50):
-        period = made[start : start + 50]
+        period = strengths[start : start + 50]
         on = np.flatnonzero(period)
         assert 12 <= on.size <= 25
         assert on[-1] - on[0] + 1 == on.size

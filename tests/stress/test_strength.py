@@ -28,18 +28,18 @@ def test_low_medium_high_are_1_3_5() -> None:
 
 @pytest.mark.parametrize("severity", [0, 1, 5])
 def test_whole_numbers_will_do(severity: int) -> None:
-    found = strength_of(severity)
-    assert found == severity
-    assert isinstance(found, float)
+    strength = strength_of(severity)
+    assert strength == severity
+    assert isinstance(strength, float)
 
 
 @given(st.floats().filter(lambda value: not 0.0 <= value <= STRONGEST))
 def test_numbers_out_of_range_are_refused(severity: float) -> None:
     for given_as in (severity, repr(severity)):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError) as error:
             strength_of(given_as)
-        assert all(name in caught.value.expected for name in NAMED)
-        assert caught.value.hint
+        assert all(name in error.value.expected for name in NAMED)
+        assert error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_what_is_no_number_is_refused(severity: Any) -> None:
 @given(st.text(max_size=20))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        found = strength_of(text)
+        strength = strength_of(text)
     except UsageError:
         return
-    assert 0.0 <= found <= STRONGEST
+    assert 0.0 <= strength <= STRONGEST
 
 
 @given(SIX)
@@ -89,9 +89,9 @@ def test_at_a_level_the_constant_is_its_own(values: list[float]) -> None:
 def test_between_levels_the_constant_lies_on_the_line(values: list[float], strength: float) -> None:
     below = min(int(strength), 4)
     low, high = values[below], values[below + 1]
-    found = between(values, strength)
-    assert min(low, high) - 1e-6 <= found <= max(low, high) + 1e-6
-    assert found == pytest.approx(low * (1 - strength + below) + high * (strength - below), rel=1e-9, abs=1e-6)
+    constant = between(values, strength)
+    assert min(low, high) - 1e-6 <= constant <= max(low, high) + 1e-6
+    assert constant == pytest.approx(low * (1 - strength + below) + high * (strength - below), rel=1e-9, abs=1e-6)
 
 
 @given(SIX, st.floats(0.0, STRONGEST), st.floats(-1e-6, 1e-6))
@@ -105,10 +105,10 @@ def test_the_constant_does_not_jump(values: list[float], strength: float, step: 
 def test_a_range_has_both_bounds_of_a_strength_and_what_lies_between(
     low: list[float], high: list[float], strength: float, share: float
 ) -> None:
-    found = Range("constant", tuple(low), tuple(high))
+    range_ = Range("constant", tuple(low), tuple(high))
     bounds = between(low, strength), between(high, strength)
-    assert found.at(strength) == bounds
-    assert min(bounds) - 1e-6 <= found.within(strength, share) <= max(bounds) + 1e-6
+    assert range_.at(strength) == bounds
+    assert min(bounds) - 1e-6 <= range_.within(strength, share) <= max(bounds) + 1e-6
     assert Constant("constant", tuple(low)).at(strength) == bounds[0]
 
 

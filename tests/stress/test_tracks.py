@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rigid_shapes import Stance, centre, drawn, outline
+from rigid_shapes import Stance, centre, outline, shape_mask
 
 from auscult.errors import InputError, UsageError
 from auscult.outcome import Outcome, Scored, Undefined
@@ -31,9 +31,9 @@ SIDE_BOUND = 0.12
 SHAPE = (240, 320)
 
 
-def square(top: int, left: int, side: int, *, shape: tuple[int, int] = SHAPE) -> Mask:
+def square(top: int, left_px: int, side: int, *, shape: tuple[int, int] = SHAPE) -> Mask:
     mask = np.zeros(shape, bool)
-    mask[top : top + side, left : left + side] = True
+    mask[top : top + side, left_px : left_px + side] = True
     return mask
 
 
@@ -41,12 +41,12 @@ def alone(targets: Sequence[Mask | None]) -> list[list[Mask | None]]:
     return [[] for _ in targets]
 
 
-def made(track: DefectTrack) -> list[StressedMask]:
+def stressed_of(track: DefectTrack) -> list[StressedMask]:
     return [frame.value for frame in track.frames if isinstance(frame, Scored)]
 
 
-def named(found: Sequence[DefectTrack]) -> dict[str, DefectTrack]:
-    return {track.name: track for track in found}
+def by_name(tracks_: Sequence[DefectTrack]) -> dict[str, DefectTrack]:
+    return {track.name: track for track in tracks_}
 
 
 stances = st.builds(
@@ -66,10 +66,10 @@ stances = st.builds(
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), slender=st.floats(0.4, 1.0), path=stances)
 def test_every_frame_is_in_its_window_and_on_its_side(seed: int, slender: float, path: list[Stance]) -> None:
-    targets = [drawn(outline(seed, slender=slender), stance) for stance in path]
-    found = list(tracks.variants(targets, alone(targets), seed=seed, key="a", kinds=["cutout", "dilate", "erode"]))
-    assert [track.name for track in found] == [f"{k}_{d}" for k in ("cutout", "dilate", "erode") for d in WINDOWS]
-    for track in found:
+    targets = [shape_mask(outline(seed, slender=slender), stance) for stance in path]
+    tracks_ = list(tracks.variants(targets, alone(targets), seed=seed, key="a", kinds=["cutout", "dilate", "erode"]))
+    assert [track.name for track in tracks_] == [f"{k}_{d}" for k in ("cutout", "dilate", "erode") for d in WINDOWS]
+    for track in tracks_:
         assert len(track.frames) == len(targets)
         for target, frame in zip(targets, track.frames, strict=True):
             if not isinstance(frame, Scored):
@@ -89,7 +89,7 @@ def test_every_frame_is_in_its_window_and_on_its_side(seed: int, slender: float,
 def test_holes_and_sides_keep_their_place_on_a_rigid_object(seed: int, slender: float, path: list[Stance]) -> None:
     shape = (480, 640)
     placed = [Stance(x=s.x * 2, y=s.y * 2, scale=s.scale * 2, turn_deg=s.turn_deg) for s in path]
-    targets = [drawn(outline(seed, slender=slender), stance, shape=shape) for stance in placed]
+    targets = [shape_mask(outline(seed, slender=slender), stance, shape=shape) for stance in placed]
     for track in tracks.variants(targets, alone(targets), seed=seed, kinds=["cutout", "dilate", "erode"]):
         bound = HOLE_BOUND if track.kind == "cutout" else SIDE_BOUND
         places = [
@@ -97,47 +97,53 @@ def test_holes_and_sides_keep_their_place_on_a_rigid_object(seed: int, slender: 
             for stance, target, frame in zip(placed, targets, track.frames, strict=True)
             if isinstance(frame, Scored)
         ]
-        moved = [float(np.hypot(*(after - before)[0])) for before, after in itertools.pairwise(places)]
-        assert max(moved, default=0.0) < bound
+        moves = [float(np.hypot(*(after - before)[0])) for before, after in itertools.pairwise(places)]
+        assert max(moves, default=0.0) < bound
 
 
 def test_masks_made_one_by_one_do_not_keep_their_place() -> None:
     """The control of the test above: without tracks the bound is broken all the time."""
-    moved = []
+    moves = []
     for seed in range(6):
         stance = Stance(x=160, y=120, scale=60)
-        target = drawn(outline(seed), stance)
+        target = shape_mask(outline(seed), stance)
         places = [
-            stance.own(centre(target ^ one.value.output))
-            for one in (masks.stress("cutout", MaskTarget(mask=target), seed=seed, key=str(i)) for i in range(4))
-            if isinstance(one, Scored)
+            stance.own(centre(target ^ outcome.value.output))
+            for outcome in (masks.stress("cutout", MaskTarget(mask=target), seed=seed, key=str(i)) for i in range(4))
+            if isinstance(outcome, Scored)
         ]
-        moved += [float(np.hypot(*(after - before)[0])) for before, after in itertools.pairwise(places)]
-    assert np.median(moved) > 2 * HOLE_BOUND
+        moves += [float(np.hypot(*(after - before)[0])) for before, after in itertools.pairwise(places)]
+    assert np.median(moves) > 2 * HOLE_BOUND
 
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10_000), path=stances)
 def test_any_frame_replays_from_its_json_alone(seed: int, path: list[Stance]) -> None:
-    targets = [drawn(outline(seed), stance) for stance in path]
-    others = [[drawn(outline(seed + 1), Stance(x=path[0].x, y=path[0].y, scale=20))] for _ in targets]
+    targets = [shape_mask(outline(seed), stance) for stance in path]
+    others = [[shape_mask(outline(seed + 1), Stance(x=path[0].x, y=path[0].y, scale=20))] for _ in targets]
     for track in tracks.variants(targets, others, seed=seed):
         for target, row, frame in reversed(list(zip(targets, others, track.frames, strict=True))):
             if isinstance(frame, Scored):
                 params = json.loads(json.dumps(frame.value.params))
-                again = tracks.render(track.kind, tracks.target_of(target, row), params)
-                assert np.array_equal(again, frame.value.output)
+                replayed = tracks.render(track.kind, tracks.target_of(target, row), params)
+                assert np.array_equal(replayed, frame.value.output)
                 assert track.params.items() <= {**frame.value.params}.items()
 
 
 def test_the_same_for_any_number_of_opencv_threads() -> None:
-    targets = [drawn(outline(3), Stance(x=120 + 9 * i, y=110, scale=50, turn_deg=6 * i)) for i in range(3)]
+    targets = [shape_mask(outline(3), Stance(x=120 + 9 * i, y=110, scale=50, turn_deg=6 * i)) for i in range(3)]
     before = cv2.getNumThreads()
     runs = []
     try:
         for threads in (1, 4):
             cv2.setNumThreads(threads)
-            runs.append([one for t in tracks.variants(targets, alone(targets), seed=5) for one in made(t)])
+            runs.append(
+                [
+                    stressed_mask
+                    for t in tracks.variants(targets, alone(targets), seed=5)
+                    for stressed_mask in stressed_of(t)
+                ]
+            )
     finally:
         cv2.setNumThreads(before)
     assert len(runs[0]) == len(runs[1]) == 7 * 3
@@ -145,9 +151,9 @@ def test_the_same_for_any_number_of_opencv_threads() -> None:
 
 
 def test_seed_and_key_make_another_track() -> None:
-    targets = [drawn(outline(3), Stance(x=150, y=110, scale=50))]
+    targets = [shape_mask(outline(3), Stance(x=150, y=110, scale=50))]
     outputs = [
-        made(next(tracks.variants(targets, [[]], seed=seed, key=key, kinds=["cutout"])))[0].output
+        stressed_of(next(tracks.variants(targets, [[]], seed=seed, key=key, kinds=["cutout"])))[0].output
         for seed, key in ((1, "a"), (1, "a"), (2, "a"), (1, "b"))
     ]
     assert np.array_equal(outputs[0], outputs[1])
@@ -158,18 +164,18 @@ def test_seed_and_key_make_another_track() -> None:
 def test_the_whole_set_of_one_object() -> None:
     targets = [square(80, 100 + 5 * i, 70) for i in range(4)]
     others = [[square(20, 20 * k, 8 + 2 * k) for k in range(1, 5)] for _ in targets]
-    found = list(tracks.variants(targets, others, seed=1))
-    assert len(found) == 13  # 1 perfect, 2 cutout, 2 dilate, 2 erode, 3 merge and 3 full_neg
-    assert len({track.name for track in found}) == len(found)
-    assert [track.kind for track in found] == sorted([t.kind for t in found], key=DEFECTS.index)
-    assert {track.name: track.rank for track in found if track.kind == "merge"} == {
+    tracks_ = list(tracks.variants(targets, others, seed=1))
+    assert len(tracks_) == 13  # 1 perfect, 2 cutout, 2 dilate, 2 erode, 3 merge and 3 full_neg
+    assert len({track.name for track in tracks_}) == len(tracks_)
+    assert [track.kind for track in tracks_] == sorted([t.kind for t in tracks_], key=DEFECTS.index)
+    assert {track.name: track.rank for track in tracks_ if track.kind == "merge"} == {
         "merge_1": 1,
         "merge_2": 2,
         "merge_3": 3,
     }
-    assert named(found)["cutout_hard"].rank == 1
-    assert named(found)["cutout_medium"].rank == 2
-    assert [one.truth.iou for one in made(named(found)["perfect"])] == [1.0] * 4
+    assert by_name(tracks_)["cutout_hard"].rank == 1
+    assert by_name(tracks_)["cutout_medium"].rank == 2
+    assert [stressed_mask.truth.iou for stressed_mask in stressed_of(by_name(tracks_)["perfect"])] == [1.0] * 4
 
 
 def test_negatives_are_one_object_and_ranked() -> None:
@@ -177,8 +183,8 @@ def test_negatives_are_one_object_and_ranked() -> None:
     targets = [square(80, 100, 60) for _ in range(3)]
     far, beside, large, inside = square(0, 0, 12), square(80, 130, 60), square(70, 90, 110), square(90, 110, 20)
     others = [[far, beside, large, inside] for _ in targets]
-    found = list(tracks.variants(targets, others, kinds=["merge", "full_neg"]))
-    assert [(track.name, track.other) for track in found] == [
+    tracks_ = list(tracks.variants(targets, others, kinds=["merge", "full_neg"]))
+    assert [(track.name, track.other) for track in tracks_] == [
         ("merge_1", 0),
         ("merge_2", 1),
         ("merge_3", 2),
@@ -186,53 +192,53 @@ def test_negatives_are_one_object_and_ranked() -> None:
         ("full_neg_2", 0),
         ("full_neg_3", 1),
     ]
-    means = [np.mean([one.truth.iou for one in made(track)]) for track in found[:3]]
+    means = [np.mean([stressed_mask.truth.iou for stressed_mask in stressed_of(track)]) for track in tracks_[:3]]
     assert means == sorted(means, reverse=True)
-    assert [track.difficulty for track in found] == ["hard", "easy", "easy", None, None, None]
-    for track in found:
+    assert [track.difficulty for track in tracks_] == ["hard", "easy", "easy", None, None, None]
+    for track in tracks_:
         assert track.params == {"other": track.other}
-        for target, row, one in zip(targets, others, made(track), strict=True):
+        for target, row, stressed_mask in zip(targets, others, stressed_of(track), strict=True):
             negative = row[track.other or 0] & ~target
-            assert np.array_equal(one.output, target | negative if track.kind == "merge" else negative)
+            assert np.array_equal(stressed_mask.output, target | negative if track.kind == "merge" else negative)
 
 
 def test_frames_without_the_other_object_are_counted_with_their_reason() -> None:
     target = square(80, 100, 60)
     rows: list[Mask | None] = [square(10, 10, 20)] * 4 + [None, np.zeros(SHAPE, bool), square(90, 110, 9)]
-    found = list(tracks.variants([target] * 7, [[row] for row in rows], kinds=["merge"]))
-    assert [track.made for track in found] == [4]
-    assert found[0].reasons == {"other_not_annotated": 1, "other_not_visible": 1, "other_inside_target": 1}
-    assert not found[0].dropped
+    tracks_ = list(tracks.variants([target] * 7, [[row] for row in rows], kinds=["merge"]))
+    assert [track.made for track in tracks_] == [4]
+    assert tracks_[0].reasons == {"other_not_annotated": 1, "other_not_visible": 1, "other_inside_target": 1}
+    assert not tracks_[0].dropped
 
 
 def test_a_track_with_fewer_than_half_of_its_frames_is_dropped_and_counted() -> None:
     target = square(80, 100, 60)
-    gone = np.zeros(SHAPE, bool)
-    others: list[list[Mask | None]] = [[square(10, 10, 20)], [gone], [gone]]
+    empty_mask = np.zeros(SHAPE, bool)
+    others: list[list[Mask | None]] = [[square(10, 10, 20)], [empty_mask], [empty_mask]]
     (track,) = tracks.variants([target] * 3, others, kinds=["full_neg"])
     assert (track.made, track.dropped) == (0, True)
     assert track.reasons == {"track_dropped": 1, "other_not_visible": 2}
-    dropped = track.frames[0]
-    assert isinstance(dropped, Undefined)
-    assert dropped.detail == {"made": 1, "with_target": 3}
-    (half,) = tracks.variants([target] * 2, others[:2], kinds=["full_neg"])
-    assert (half.made, half.dropped) == (1, False)
+    dropped_frame = track.frames[0]
+    assert isinstance(dropped_frame, Undefined)
+    assert dropped_frame.detail == {"made": 1, "with_target": 3}
+    (half_track,) = tracks.variants([target] * 2, others[:2], kinds=["full_neg"])
+    assert (half_track.made, half_track.dropped) == (1, False)
 
 
 def test_an_object_seen_in_most_frames_is_taken_before_a_nearer_one_that_is_not() -> None:
     target = square(80, 100, 60)
-    gone = np.zeros(SHAPE, bool)
-    near = [square(80, 102, 60)] + [gone] * 4
-    rows = [[one, *(square(10, 40 * k, 12) for k in range(3))] for one in near]
+    empty_mask = np.zeros(SHAPE, bool)
+    near_masks = [square(80, 102, 60)] + [empty_mask] * 4
+    rows = [[near_mask, *(square(10, 40 * k, 12) for k in range(3))] for near_mask in near_masks]
     assert [t.other for t in tracks.variants([target] * 5, rows, kinds=["full_neg"])] == [1, 2, 3]
 
 
 def test_frames_without_a_target() -> None:
     targets = [square(80, 100, 60), None, np.zeros(SHAPE, bool), square(80, 110, 60)]
     others: list[list[Mask | None]] = [[square(10, 10, 20)] for _ in targets]
-    found = list(tracks.variants(targets, others))
-    assert len(found) == 9
-    for track in found:
+    tracks_ = list(tracks.variants(targets, others))
+    assert len(tracks_) == 9
+    for track in tracks_:
         assert track.made == 2, track.name
         assert track.reasons == {"no_annotation": 1, "target_empty": 1}
         assert isinstance(track.frames[1], Undefined)
@@ -241,15 +247,15 @@ def test_frames_without_a_target() -> None:
 
 def test_a_clip_without_any_target_or_without_frames() -> None:
     for targets in ([None, np.zeros(SHAPE, bool)], []):
-        found = list(tracks.variants(targets, alone(targets)))
-        assert len(found) == 9
-        assert all(track.dropped and track.made == 0 for track in found)
+        tracks_ = list(tracks.variants(targets, alone(targets)))
+        assert len(tracks_) == 9
+        assert all(track.dropped and track.made == 0 for track in tracks_)
 
 
 def test_one_object_alone_has_no_negatives_and_they_are_counted() -> None:
     targets = [square(80, 100, 60)] * 2
-    found = list(tracks.variants(targets, alone(targets), kinds=["merge", "full_neg"]))
-    assert [(track.kind, track.reasons, track.dropped) for track in found] == [
+    tracks_ = list(tracks.variants(targets, alone(targets), kinds=["merge", "full_neg"]))
+    assert [(track.kind, track.reasons, track.dropped) for track in tracks_] == [
         (kind, {"no_other_object": 2}, True) for kind in ("merge", "full_neg")
     ]
 
@@ -268,20 +274,20 @@ def test_an_object_that_fills_the_frame_or_is_one_pixel_wide() -> None:
         for track in tracks.variants([mask, mask], alone([mask, mask]), seed=1):
             outcomes: Sequence[Outcome[StressedMask]] = track.frames
             assert all(isinstance(frame, Scored | Undefined) for frame in outcomes)
-    assert named(list(tracks.variants([full], [[]])))["dilate_hard"].reasons == {"no_boundary": 1}
+    assert by_name(list(tracks.variants([full], [[]])))["dilate_hard"].reasons == {"no_boundary": 1}
 
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000), path=stances, hidden=st.integers(0, 3))
 def test_occluded_frames_keep_their_windows(seed: int, path: list[Stance], hidden: int) -> None:
-    targets = [drawn(outline(seed), stance) for stance in path]
+    targets = [shape_mask(outline(seed), stance) for stance in path]
     targets[hidden] = targets[hidden].copy()
     targets[hidden][:, int(path[hidden].x) :] = False
     for track in tracks.variants(targets, alone(targets), seed=seed, kinds=sorted(WINDOWED)):
         assert track.made >= 2, (track.name, track.reasons)
-        for one in made(track):
+        for stressed_mask in stressed_of(track):
             low, high = WINDOWS[track.difficulty or "easy"]
-            assert low <= (one.truth.iou or 0.0) <= high
+            assert low <= (stressed_mask.truth.iou or 0.0) <= high
 
 
 @pytest.mark.parametrize(
@@ -307,7 +313,7 @@ def test_an_unknown_kind_is_refused() -> None:
 def test_hostile_parameters_are_refused(kind: str) -> None:
     target = tracks.target_of(square(80, 100, 60), [square(10, 10, 20)])
     (good,) = list(tracks.variants([target.mask], [list(target.others)], seed=1, kinds=[kind]))[:1]
-    params = dict(made(good)[0].params)
+    params = dict(stressed_of(good)[0].params)
     hostile: list[Any] = [{**params, "more": 1}, [], None, {"holes": 1}]
     hostile += [{**params, name: value} for name in params for value in (None, "x", float("nan"), -1, [1e9] * 9, {})]
     if "body" in params:
@@ -324,10 +330,10 @@ def test_an_empty_target_cannot_be_rendered() -> None:
 
 def test_the_rule_of_dropping() -> None:
     good: Outcome[StressedMask] = made_one()
-    no, away = Undefined("splits"), Undefined("target_empty")
-    assert kept([good, no, away, away]) == ((good, no, away, away), False)
-    frames, dropped = kept([good, no, no, away])
-    assert dropped
+    no, without_target = Undefined("splits"), Undefined("target_empty")
+    assert kept([good, no, without_target, without_target]) == ((good, no, without_target, without_target), False)
+    frames, is_dropped = kept([good, no, no, without_target])
+    assert is_dropped
     assert [frame.reason for frame in frames if isinstance(frame, Undefined)] == [
         "track_dropped",
         "splits",

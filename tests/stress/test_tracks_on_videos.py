@@ -57,41 +57,41 @@ def test_holes_and_sides_stay_in_place(data: Path, name: str) -> None:
     targets = davis(data, name)
     for track in tracks.variants(targets, [[] for _ in targets], seed=3, key=name, kinds=sorted(WINDOWED)):
         assert track.made == len(targets), (track.name, track.reasons)
-        moved = steps(
+        moves = steps(
             [
                 place(target, frame.value.output) if isinstance(frame, Scored) else None
                 for target, frame in zip(targets, track.frames, strict=True)
             ]
         )
-        assert max(moved) < (CALM | LIVELY)[name], track.name
+        assert max(moves) < (CALM | LIVELY)[name], track.name
 
 
 def test_masks_made_one_by_one_jump(data: Path) -> None:
     """The control: on the calmest sequence, holes drawn anew in each frame move tens of times as far."""
     targets = davis(data, "blackswan")
     alone = [masks.stress("cutout", MaskTarget(mask=target), key=str(i)) for i, target in enumerate(targets)]
-    moved = steps(
+    moves = steps(
         [
-            place(target, one.value.output) if isinstance(one, Scored) else None
-            for target, one in zip(targets, alone, strict=True)
+            place(target, outcome.value.output) if isinstance(outcome, Scored) else None
+            for target, outcome in zip(targets, alone, strict=True)
         ]
     )
-    assert np.median(moved) > CALM["blackswan"]
+    assert np.median(moves) > CALM["blackswan"]
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_three_objects_that_hide_one_another(data: Path, step: int) -> None:
     labels = dogs(data, step)
-    moved: dict[str, list[float]] = defaultdict(list)
+    moves_by_kind: dict[str, list[float]] = defaultdict(list)
     reasons: Counter[str] = Counter()
-    asked = 0
-    for chosen in (1, 2, 3):
-        targets = [label == chosen for label in labels]
-        others = [[label == index for index in (1, 2, 3) if index != chosen] for label in labels]
-        found = list(tracks.variants(targets, others, seed=3, key=str(chosen)))
-        assert len(found) == 11
-        for track in found:
-            asked += len(track.frames)
+    n_frames = 0
+    for target_index in (1, 2, 3):
+        targets = [label == target_index for label in labels]
+        others = [[label == index for index in (1, 2, 3) if index != target_index] for label in labels]
+        tracks_ = list(tracks.variants(targets, others, seed=3, key=str(target_index)))
+        assert len(tracks_) == 11
+        for track in tracks_:
+            n_frames += len(track.frames)
             reasons += track.reasons
             outputs = [frame.value.output if isinstance(frame, Scored) else None for frame in track.frames]
             for target, row, output in zip(targets, others, outputs, strict=True):
@@ -100,28 +100,30 @@ def test_three_objects_that_hide_one_another(data: Path, step: int) -> None:
             if track.kind in WINDOWED:
                 low, high = WINDOWS[track.difficulty or "easy"]
                 assert all(low <= (f.value.truth.iou or 0) <= high for f in track.frames if isinstance(f, Scored))
-                moved[track.kind] += steps(
+                moves_by_kind[track.kind] += steps(
                     [None if o is None else place(t, o) for t, o in zip(targets, outputs, strict=True)]
                 )
             assert not track.dropped
-    assert sum(reasons.values()) < 0.02 * asked
+    assert sum(reasons.values()) < 0.02 * n_frames
     if step == 1:
         assert {
-            kind: round(float(np.median(values)), 3) for kind, values in moved.items() if np.median(values) > 0.05
+            kind: round(float(np.median(values)), 3)
+            for kind, values in moves_by_kind.items()
+            if np.median(values) > 0.05
         } == {}
 
 
 @pytest.mark.slow
 def test_few_frames_of_davis_cannot_be_made(data: Path) -> None:
-    asked, missing, dropped = 0, 0, 0
+    n_frames, missing, n_dropped = 0, 0, 0
     for folder in sorted((data / "video" / "davis2016").iterdir()):
         if not (folder / "masks").is_dir():
             continue
         targets = davis(data, folder.name)
         for track in tracks.variants(targets, [[] for _ in targets], seed=1, key=folder.name, kinds=sorted(WINDOWED)):
-            asked += len(track.frames)
+            n_frames += len(track.frames)
             missing += len(track.frames) - track.made
-            dropped += track.dropped
-    assert asked == 600
-    assert missing <= 0.05 * asked
-    assert dropped <= 2
+            n_dropped += track.dropped
+    assert n_frames == 600
+    assert missing <= 0.05 * n_frames
+    assert n_dropped <= 2

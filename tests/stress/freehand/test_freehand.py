@@ -29,7 +29,9 @@ GRADES: tuple[Difficulty, ...] = ("hard", "medium")
 LARGE_PX = 32 * 32
 
 
-def made(kind: str, mask: Mask, *, difficulty: Difficulty, key: object = 0) -> tuple[Any, Mask] | Undefined:
+def choose_and_render(
+    kind: str, mask: Mask, *, difficulty: Difficulty, key: object = 0
+) -> tuple[Any, Mask] | Undefined:
     """Parameters and mask, or why there is none."""
     maker, target = MAKERS[kind], MaskTarget(mask=mask)
     params = maker.choose(randomness.generator(3, kind, difficulty, key), target, difficulty=difficulty)
@@ -60,33 +62,40 @@ def blots(draw: st.DrawFn) -> Mask:
 @settings(max_examples=25, deadline=None)
 @given(mask=blots(), kind=st.sampled_from(sorted(MAKERS)), difficulty=st.sampled_from(GRADES), key=st.integers(0, 999))
 def test_any_shape_keeps_window_and_side_and_replays(mask: Mask, kind: str, difficulty: Difficulty, key: int) -> None:
-    found = made(kind, mask, difficulty=difficulty, key=key)
-    if isinstance(found, Undefined):
-        assert found.reason in {"window_not_reached", "no_boundary", "no_interior", "no_room", "splits", "too_thin"}
+    params_and_mask = choose_and_render(kind, mask, difficulty=difficulty, key=key)
+    if isinstance(params_and_mask, Undefined):
+        assert params_and_mask.reason in {
+            "window_not_reached",
+            "no_boundary",
+            "no_interior",
+            "no_room",
+            "splits",
+            "too_thin",
+        }
         return
-    params, output = found
+    params, output = params_and_mask
     keeps_window_and_side(kind, mask, output, difficulty)
-    again = type(params).from_json(json.loads(json.dumps(params.as_json(), allow_nan=False)))
-    assert again == params
-    assert MAKERS[kind].render(MaskTarget(mask=mask), again).tobytes() == output.tobytes()
+    reread = type(params).from_json(json.loads(json.dumps(params.as_json(), allow_nan=False)))
+    assert reread == params
+    assert MAKERS[kind].render(MaskTarget(mask=mask), reread).tobytes() == output.tobytes()
 
 
 @pytest.mark.parametrize("kind", sorted(MAKERS))
 @pytest.mark.parametrize("example", sorted(EXAMPLES))
 def test_the_examples_of_the_contracts_are_defined(kind: str, example: str) -> None:
     for difficulty in GRADES:
-        found = made(kind, EXAMPLES[example].mask, difficulty=difficulty)
-        assert not isinstance(found, Undefined)
-        keeps_window_and_side(kind, EXAMPLES[example].mask, found[1], difficulty)
+        params_and_mask = choose_and_render(kind, EXAMPLES[example].mask, difficulty=difficulty)
+        assert not isinstance(params_and_mask, Undefined)
+        keeps_window_and_side(kind, EXAMPLES[example].mask, params_and_mask[1], difficulty)
 
 
 def test_every_way_to_go_wrong_occurs() -> None:
     mask = EXAMPLES["ellipse"].mask
     modes = {
         kind: {
-            found[0].mode
+            params_and_mask[0].mode
             for key in range(30)
-            if isinstance(found := made(kind, mask, difficulty="hard", key=key), tuple)
+            if isinstance(params_and_mask := choose_and_render(kind, mask, difficulty="hard", key=key), tuple)
         }
         for kind in MAKERS
     }
@@ -103,9 +112,9 @@ def test_every_way_to_go_wrong_occurs() -> None:
     ],
 )
 def test_what_cannot_be_made_has_a_reason(kind: str, mask: Mask, reason: str) -> None:
-    found = made(kind, mask, difficulty="hard")
-    assert isinstance(found, Undefined)
-    assert found.reason == reason
+    params_and_mask = choose_and_render(kind, mask, difficulty="hard")
+    assert isinstance(params_and_mask, Undefined)
+    assert params_and_mask.reason == reason
 
 
 @pytest.mark.parametrize(
@@ -122,10 +131,10 @@ def test_what_cannot_be_made_has_a_reason(kind: str, mask: Mask, reason: str) ->
     ],
 )
 def test_parameters_out_of_range_are_refused(kind: str, change: dict[str, object]) -> None:
-    found = made(kind, EXAMPLES["ellipse"].mask, difficulty="hard")
-    assert not isinstance(found, Undefined)
+    params_and_mask = choose_and_render(kind, EXAMPLES["ellipse"].mask, difficulty="hard")
+    assert not isinstance(params_and_mask, Undefined)
     with pytest.raises(InputError):
-        MAKERS[kind].params.from_json({**found[0].as_json(), **change})
+        MAKERS[kind].params.from_json({**params_and_mask[0].as_json(), **change})
 
 
 def test_a_lost_limb_is_the_part_beyond_the_neck() -> None:
@@ -134,11 +143,11 @@ def test_a_lost_limb_is_the_part_beyond_the_neck() -> None:
     mask[36:44, 65:80] = True
     mask[28:52, 80:105] = True  # 600 of 4320 pixels lie beyond the neck: within the hard window
     fitting = [
-        found[1]
+        params_and_mask[1]
         for key in range(60)
-        if isinstance(found := made("cutout", mask, difficulty="hard", key=key), tuple)
-        and found[0].mode == "limb"
-        and found[0].spots[0].x_px > 90
+        if isinstance(params_and_mask := choose_and_render("cutout", mask, difficulty="hard", key=key), tuple)
+        and params_and_mask[0].mode == "limb"
+        and params_and_mask[0].spots[0].x_px > 90
     ]
     assert fitting
     for output in fitting:
@@ -150,38 +159,38 @@ def test_no_outline_is_taken_off_where_the_frame_cuts_the_object() -> None:
     mask = np.zeros((60, 90), np.bool_)
     mask[15:45, 40:] = True
     for key in range(12):
-        found = made("erode", mask, difficulty="hard", key=key)
-        assert not isinstance(found, Undefined)
-        if found[0].mode in {"matte", "coarse", "blocks"}:
-            assert found[1][30, -1]
+        params_and_mask = choose_and_render("erode", mask, difficulty="hard", key=key)
+        assert not isinstance(params_and_mask, Undefined)
+        if params_and_mask[0].mode in {"matte", "coarse", "blocks"}:
+            assert params_and_mask[1][30, -1]
 
 
 def test_few_objects_of_photographs_are_undefined(data: Path) -> None:
     """The calibration part: the test part is only measured."""
-    listed = json.loads((data / "images" / "coco" / "instances.json").read_text(encoding="utf-8"))
-    names = {image["id"]: image["file_name"] for image in listed["images"]}
+    instances_file = json.loads((data / "images" / "coco" / "instances.json").read_text(encoding="utf-8"))
+    names = {image["id"]: image["file_name"] for image in instances_file["images"]}
     part = set(committed()["coco"]["calibration"])
-    undefined, asked = Counter[str](), 0
-    for instance in listed["annotations"]:
+    undefined, n_asked = Counter[str](), 0
+    for instance in instances_file["annotations"]:
         if instance["iscrowd"] or names[instance["image_id"]] not in part:
             continue
         mask = rle.decode(instance["rle"])
         if np.count_nonzero(mask) < LARGE_PX:
             continue
-        asked += 1
-        difficulty = GRADES[asked % 2]
+        n_asked += 1
+        difficulty = GRADES[n_asked % 2]
         for kind in MAKERS:
-            found = made(kind, mask, difficulty=difficulty, key=asked)
-            if isinstance(found, Undefined):
+            params_and_mask = choose_and_render(kind, mask, difficulty=difficulty, key=n_asked)
+            if isinstance(params_and_mask, Undefined):
                 undefined[kind] += 1
             else:
-                keeps_window_and_side(kind, mask, found[1], difficulty)
-    assert asked > 50
-    assert max(undefined.values(), default=0) <= 0.03 * asked
+                keeps_window_and_side(kind, mask, params_and_mask[1], difficulty)
+    assert n_asked > 50
+    assert max(undefined.values(), default=0) <= 0.03 * n_asked
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_mask_that_fills_the_frame_has_no_outline_and_can_be_cut(seed: int) -> None:
     target = MaskTarget(mask=np.ones((50, 60), bool))
-    made = masks.stress("freehand_cutout", target, difficulty="medium", seed=seed)
-    assert isinstance(made, Undefined) or 0.75 <= (made.value.truth.iou or 0.0) <= 0.80
+    outcome = masks.stress("freehand_cutout", target, difficulty="medium", seed=seed)
+    assert isinstance(outcome, Undefined) or 0.75 <= (outcome.value.truth.iou or 0.0) <= 0.80

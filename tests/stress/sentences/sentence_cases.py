@@ -18,24 +18,28 @@ LONG = "The first object making a sound by being played by the man on the left."
 
 
 def edits(
-    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[TextSpan] = ()
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, protected: Sequence[TextSpan] = ()
 ) -> Sequence[Edit]:
-    return stressor.choose(generator(seed, sentence), sentence, strength=strength, kept=kept)
+    return stressor.choose(generator(seed, sentence), sentence, strength=strength, kept=protected)
 
 
-def made(
-    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[TextSpan] = ()
+def perturbed_text_of(
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, protected: Sequence[TextSpan] = ()
 ) -> str:
-    return edited(sentence, edits(stressor, sentence, strength=strength, seed=seed, kept=kept))
+    return edited(sentence, edits(stressor, sentence, strength=strength, seed=seed, protected=protected))
 
 
-def real_sentences(data: Path, *, each: int) -> list[str]:
+def real_sentences(data: Path, *, per_source: int) -> list[str]:
     """Some expressions of each of three collections, the same each time."""
     folder = data / "referring"
     with (folder / "ref_avs_expressions.csv").open(encoding="utf-8", newline="") as file:
-        heard = [row["exp"] for row in csv.DictReader(file)]
+        audio_sentences = [row["exp"] for row in csv.DictReader(file)]
     videos = json.loads((folder / "ref_youtube_vos_expressions.json").read_text(encoding="utf-8"))["videos"]
-    seen = [one["exp"] for video in videos.values() for one in video["expressions"].values()]
+    video_sentences = [expression["exp"] for video in videos.values() for expression in video["expressions"].values()]
     pictures = [row["sentence"] for row in json.loads((folder / "refcocos_sentences.json").read_text(encoding="utf-8"))]
     rng = generator(0, "real sentences")
-    return [every[at] for every in (heard, seen, pictures) for at in rng.permutation(len(every))[:each].tolist()]
+    return [
+        source[index]
+        for source in (audio_sentences, video_sentences, pictures)
+        for index in rng.permutation(len(source))[:per_source].tolist()
+    ]

@@ -17,7 +17,7 @@ from sentence_cases import (
     MISSPELLING,
     NESTED,
     edits,
-    made,
+    perturbed_text_of,
     real_sentences,
 )
 
@@ -32,9 +32,9 @@ LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 def test_counts_of_30_characters_are_the_release_s() -> None:
     assert len(THIRTY) == 30
-    lost = [30 - len(made(CHARACTER_MISSING, THIRTY, strength=level)) for level in (1, 3, 5)]
-    marks = [len(made(MISPUNCTUATION, THIRTY, strength=level)) - 30 for level in (1, 3, 5)]
-    assert lost == [2, 4, 8]
+    n_lost = [30 - len(perturbed_text_of(CHARACTER_MISSING, THIRTY, strength=level)) for level in (1, 3, 5)]
+    marks = [len(perturbed_text_of(MISPUNCTUATION, THIRTY, strength=level)) - 30 for level in (1, 3, 5)]
+    assert n_lost == [2, 4, 8]
     assert marks == [1, 4, 6]
 
 
@@ -56,9 +56,9 @@ def test_faults_of_grammar_grow_with_the_level_and_one_is_there_from_level_1(see
     assert counts[-1] >= counts[0] + 3
 
 
-@pytest.mark.parametrize("stressor", NESTED, ids=lambda one: one.name)
+@pytest.mark.parametrize("stressor", NESTED, ids=lambda stressor: stressor.name)
 def test_what_changes_at_one_strength_changes_at_every_greater_one(stressor: SentenceStressor) -> None:
-    for low, high in pairwise([edits(stressor, LONG, strength=at / 4) for at in range(1, 21)]):
+    for low, high in pairwise([edits(stressor, LONG, strength=level / 4) for level in range(1, 21)]):
         assert set(low) <= set(high)
 
 
@@ -72,24 +72,28 @@ def test_edit_distance_is_levenshtein_s() -> None:
 def _plain_distance(before: str, after: str) -> int:
     if not before or not after:
         return len(before) + len(after)
-    same = _plain_distance(before[1:], after[1:])
+    distance_if_same = _plain_distance(before[1:], after[1:])
     if before[0] == after[0]:
-        return same
-    return 1 + min(same, _plain_distance(before[1:], after), _plain_distance(before, after[1:]))
+        return distance_if_same
+    return 1 + min(distance_if_same, _plain_distance(before[1:], after), _plain_distance(before, after[1:]))
 
 
 def test_the_median_edit_distance_grows_with_the_level_on_real_sentences(data: Path) -> None:
-    sentences = real_sentences(data, each=20)
+    sentences = real_sentences(data, per_source=20)
     for stressor in ALL:
         medians = [
-            statistics.median(edit_distance(one, made(stressor, one, strength=level)) for one in sentences)
+            statistics.median(
+                edit_distance(sentence, perturbed_text_of(stressor, sentence, strength=level)) for sentence in sentences
+            )
             for level in LEVELS
         ]
         assert all(low < high for low, high in pairwise(medians)), f"{stressor.name}: {medians}"
 
 
 def test_few_real_sentences_stay_as_they_were(data: Path) -> None:
-    sentences = real_sentences(data, each=20)
+    sentences = real_sentences(data, per_source=20)
     for stressor in ALL:
-        same = [one for one in sentences if made(stressor, one, strength=3.0) == one]
-        assert len(same) <= 2, f"{stressor.name}: {same}"
+        unchanged = [
+            sentence for sentence in sentences if perturbed_text_of(stressor, sentence, strength=3.0) == sentence
+        ]
+        assert len(unchanged) <= 2, f"{stressor.name}: {unchanged}"

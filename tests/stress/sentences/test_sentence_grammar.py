@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
+from sentence_cases import GRAMMAR_ERROR, LONG, edits, perturbed_text_of
 
 from auscult.language.lexicon import lexicon, regular_past, third
 from auscult.language.tokens import words
@@ -15,13 +15,15 @@ from auscult.stress.sentences.grammar_error import SentenceWords, possible_fault
 
 def faults(sentence: str, kind: str) -> set[str]:
     """The sentence with each single fault of a kind."""
-    found = words(sentence)
-    view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], lexicon=lexicon())
+    words_found = words(sentence)
+    view = SentenceWords(
+        sentence=sentence, words=words_found, lows=[word.low for word in words_found], lexicon=lexicon()
+    )
     return {edited(sentence, [fault.edit]) for fault in possible_faults(view, Guard.over(())) if fault.kind == kind}
 
 
 @pytest.mark.parametrize(
-    ("sentence", "kind", "wanted"),
+    ("sentence", "kind", "expected"),
     [
         ("the dog barks", "agreement", "the dog bark"),
         ("the dogs bark", "agreement", "the dogs barks"),
@@ -47,8 +49,8 @@ def faults(sentence: str, kind: str) -> set[str]:
         ("sounding", "order", "sounding sounding"),
     ],
 )
-def test_knows_the_fault(sentence: str, kind: str, wanted: str) -> None:
-    assert wanted in faults(sentence, kind)
+def test_knows_the_fault(sentence: str, kind: str, expected: str) -> None:
+    assert expected in faults(sentence, kind)
 
 
 @pytest.mark.parametrize("sentence", ["the dog behind the man", "the cup without a lid", "the bird above the tree"])
@@ -58,22 +60,22 @@ def test_no_preposition_that_tells_a_place_is_changed(sentence: str) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_what_denies_stays_where_it_stands(seed: int) -> None:
-    changed = made(GRAMMAR_ERROR, "the man who is not sitting and never sings", strength=5, seed=seed)
-    assert {"not", "never"} <= set(changed.split())
+    sentence = perturbed_text_of(GRAMMAR_ERROR, "the man who is not sitting and never sings", strength=5, seed=seed)
+    assert {"not", "never"} <= set(sentence.split())
 
 
 def test_each_kind_is_drawn() -> None:
     sentence = "the first dog that barks on the left"
     kinds = {kind: faults(sentence, kind) for kind in ("agreement", "tense", "article", "preposition", "order")}
-    single = [made(GRAMMAR_ERROR, sentence, strength=1, seed=seed) for seed in range(80)]
-    drawn = {kind for kind, known in kinds.items() for one in single if one in known}
-    assert drawn == set(kinds)
+    single = [perturbed_text_of(GRAMMAR_ERROR, sentence, strength=1, seed=seed) for seed in range(80)]
+    kinds_drawn = {kind for kind, changed_words in kinds.items() for word in single if word in changed_words}
+    assert kinds_drawn == set(kinds)
 
 
 def test_faults_do_not_touch_one_another() -> None:
     for seed in range(30):
-        found = edits(GRAMMAR_ERROR, LONG, strength=5, seed=seed)
-        assert all(one.end <= other.start for one, other in pairwise(found))
+        word_edits = edits(GRAMMAR_ERROR, LONG, strength=5, seed=seed)
+        assert all(edit.end <= other.start for edit, other in pairwise(word_edits))
 
 
 def test_forms_of_verbs() -> None:
@@ -85,6 +87,6 @@ def test_forms_of_verbs() -> None:
     ]
     assert lexicon().past_of["sing"] == "sang"
     assert lexicon().participles["worn"] == "wear"
-    many = ("men", "boxes", "puppies", "horses", "foxes", "ferries", "cookies", "tubas", "bus", "dog")
-    one = ["man", "box", "puppy", "horse", "fox", "ferry", "cookie", "tuba", "bus", "dog"]
-    assert [lexicon().singular(noun) for noun in many] == one
+    plurals = ("men", "boxes", "puppies", "horses", "foxes", "ferries", "cookies", "tubas", "bus", "dog")
+    singulars = ["man", "box", "puppy", "horse", "fox", "ferry", "cookie", "tuba", "bus", "dog"]
+    assert [lexicon().singular(noun) for noun in plurals] == singulars

@@ -59,19 +59,21 @@ def test_finds_none_where_there_is_none(sentence: str) -> None:
 def test_the_head_noun_stays_when_it_is_to_be_kept(name: str) -> None:
     sentence = "the small brown dog that barks near the other dog"
     for seed in range(8):
-        changed = sentences.perturb(name, sentence, severity=5, seed=seed, keep_head=True)
+        perturbed = sentences.perturb(name, sentence, severity=5, seed=seed, keep_head=True)
         start = sentence.index("dog")
-        assert all(one.start + len(one.before) <= start or one.start >= start + 3 for one in changed.truth.words)
-        assert "dog" in [word.text for word in words(changed.output)] or name == "mispunctuation"
-        assert changed.output != sentence
+        assert all(word.start + len(word.before) <= start or word.start >= start + 3 for word in perturbed.truth.words)
+        assert "dog" in [word.text for word in words(perturbed.output)] or name == "mispunctuation"
+        assert perturbed.output != sentence
 
 
 def test_agrees_with_the_category_that_real_expressions_were_written_for(data: Path) -> None:
     """Where the name of the referred object's category begins an expression, the head noun is in that name."""
     with (data / "referring" / "ref_avs_expressions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[::7]
-    told = [(row["uid"].split("_")[-2].lower(), row["exp"]) for row in rows]
-    named = [(noun, text) for noun, text in told if text.lower().startswith((f"the {noun} ", f"{noun} "))]
-    right = sum((head_noun(text) or "").lower() in [*noun.split("-"), noun] for noun, text in named)
-    assert len(named) >= 100
-    assert right >= 0.97 * len(named)
+    noun_and_text = [(row["uid"].split("_")[-2].lower(), row["exp"]) for row in rows]
+    starting_with_noun = [
+        (noun, text) for noun, text in noun_and_text if text.lower().startswith((f"the {noun} ", f"{noun} "))
+    ]
+    right = sum((head_noun(text) or "").lower() in [*noun.split("-"), noun] for noun, text in starting_with_noun)
+    assert len(starting_with_noun) >= 100
+    assert right >= 0.97 * len(starting_with_noun)

@@ -19,8 +19,8 @@ SENTENCE = "the grey pigeon that lands on the railing, near the dog"
 
 
 def replies(text: Any) -> Rewriter:
-    def model(told: str, sentence: str) -> Any:
-        del told, sentence
+    def model(instructions: str, sentence: str) -> Any:
+        del instructions, sentence
         return text
 
     return model
@@ -28,17 +28,20 @@ def replies(text: Any) -> Rewriter:
 
 def test_the_reply_is_taken_over_and_replays_without_the_model() -> None:
     reply = "the grey pigeon that land on railing, the near dog"
-    found = rewritten("grammar_error", SENTENCE, replies(reply))
-    assert found.output == reply
-    params = json.loads(json.dumps(found.params))
+    rewritten_ = rewritten("grammar_error", SENTENCE, replies(reply))
+    assert rewritten_.output == reply
+    params = json.loads(json.dumps(rewritten_.params))
     assert sentences.render("grammar_error", SENTENCE, params) == reply
     assert params["strength"] == 3.0
 
 
 def test_changed_words_are_told_one_by_one() -> None:
     reply = SENTENCE.replace("pigeon", "pigoen").replace("railing", "raling")
-    found = rewritten("misspelling", SENTENCE, replies(reply), severity="low")
-    assert [(one.before, one.after) for one in found.truth.words] == [("pigeon", "pigoen"), ("railing", "raling")]
+    rewritten_ = rewritten("misspelling", SENTENCE, replies(reply), severity="low")
+    assert [(word.before, word.after) for word in rewritten_.truth.words] == [
+        ("pigeon", "pigoen"),
+        ("railing", "raling"),
+    ]
 
 
 def test_quotation_marks_and_spaces_around_the_reply_are_left_out() -> None:
@@ -47,23 +50,23 @@ def test_quotation_marks_and_spaces_around_the_reply_are_left_out() -> None:
 
 
 def test_the_model_is_told_what_to_do_how_much_and_what_must_stay() -> None:
-    asked: list[tuple[str, str]] = []
+    requests: list[tuple[str, str]] = []
 
-    def model(told: str, sentence: str) -> str:
-        asked.append((told, sentence))
+    def model(instructions: str, sentence: str) -> str:
+        requests.append((instructions, sentence))
         return sentence.replace("grey", "gery")
 
     rewritten("misspelling", SENTENCE, model, severity=5, keep_head=True)
-    ((told, sentence),) = asked
+    ((instructions, sentence),) = requests
     assert sentence == SENTENCE
-    assert "7 misspelt words" in told
-    assert "“pigeon”" in told
-    assert told.count("Reply: ") == 4
+    assert "7 misspelt words" in instructions
+    assert "“pigeon”" in instructions
+    assert instructions.count("Reply: ") == 4
 
 
 def test_more_is_asked_for_at_a_greater_severity() -> None:
-    told = [instruction("grammar_error", SENTENCE, strength=level) for level in (1, 3, 5)]
-    assert [text.split(" grammar mistakes")[0].split()[-1] for text in told] == ["1", "3", "6"]
+    instruction_texts = [instruction("grammar_error", SENTENCE, strength=level) for level in (1, 3, 5)]
+    assert [text.split(" grammar mistakes")[0].split()[-1] for text in instruction_texts] == ["1", "3", "6"]
 
 
 def test_the_head_noun_stays_whatever_the_reply() -> None:
@@ -72,7 +75,7 @@ def test_the_head_noun_stays_whatever_the_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "reason"),
     [
         ("", "empty"),
         (' " " ', "empty"),
@@ -85,8 +88,8 @@ def test_the_head_noun_stays_whatever_the_reply() -> None:
         (SENTENCE.replace("pigeon ", ""), "must stay"),
     ],
 )
-def test_what_is_no_rewriting_is_refused(reply: str, why: str) -> None:
-    with pytest.raises(InputError, match=why):
+def test_what_is_no_rewriting_is_refused(reply: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
         rewritten("misspelling", SENTENCE, replies(reply), keep=["pigeon"])
 
 
@@ -96,7 +99,7 @@ def test_a_reply_that_is_no_text_is_the_plug_in_s_fault() -> None:
 
 
 def test_what_the_model_raises_is_not_hidden() -> None:
-    def broken(told: str, sentence: str) -> str:
+    def broken(instructions: str, sentence: str) -> str:
         raise ConnectionError("no answer")
 
     with pytest.raises(ConnectionError):
@@ -104,7 +107,7 @@ def test_what_the_model_raises_is_not_hidden() -> None:
 
 
 def test_nobody_is_asked_where_there_is_nothing_to_do() -> None:
-    def never(told: str, sentence: str) -> str:
+    def never(instructions: str, sentence: str) -> str:
         raise AssertionError
 
     assert rewritten("misspelling", SENTENCE, never, severity=0).output == SENTENCE

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentence_cases import ALL, CHARACTER_MISSING, LONG, MISPUNCTUATION, edits, made
+from sentence_cases import ALL, CHARACTER_MISSING, LONG, MISPUNCTUATION, edits, perturbed_text_of
 
 from auscult.errors import UsageError
 from auscult.language.tokens import graphemes, words
@@ -34,7 +34,7 @@ ODD = (
     "İSTANBUL ŞEHRİ",
     "\x00\x07 control",
 )
-stressors = pytest.mark.parametrize("stressor", ALL, ids=lambda one: one.name)
+stressors = pytest.mark.parametrize("stressor", ALL, ids=lambda stressor: stressor.name)
 
 
 @pytest.mark.parametrize("text", JOINED)
@@ -56,70 +56,74 @@ def test_graphemes_cover_any_text(text: str) -> None:
 
 @given(st.text(max_size=60))
 def test_words_are_found_where_they_stand(text: str) -> None:
-    found = words(text)
-    assert all(text[word.start : word.end] == word.text for word in found)
-    assert all(any(char.isalnum() for char in word.text) for word in found)
+    words_found = words(text)
+    assert all(text[word.start : word.end] == word.text for word in words_found)
+    assert all(any(char.isalnum() for char in word.text) for word in words_found)
 
 
 @settings(max_examples=25)
 @given(st.text(alphabet=st.sampled_from("ae dogTHE.,'’-\n\u0301\u200d👩🇩🇪क्ष狗ж2"), max_size=40), st.integers(0, 3))
 def test_any_text_can_be_perturbed_and_made_again(text: str, seed: int) -> None:
     for stressor in ALL:
-        chosen = tuple(edits(stressor, text, strength=5, seed=seed)) if text else ()
-        again = Edits.from_json(json.loads(json.dumps(Edits(strength=5, edits=chosen).as_json())))
-        assert edited(text, again.edits) == edited(text, chosen)
+        word_edits = tuple(edits(stressor, text, strength=5, seed=seed)) if text else ()
+        reread = Edits.from_json(json.loads(json.dumps(Edits(strength=5, edits=word_edits).as_json())))
+        assert edited(text, reread.edits) == edited(text, word_edits)
         borders = {start for start, _ in graphemes(text)} | {len(text)}
-        assert all({one.start, one.end} <= borders for one in chosen)
+        assert all({edit.start, edit.end} <= borders for edit in word_edits)
 
 
 @stressors
 @pytest.mark.parametrize("text", ODD)
 def test_odd_text_gives_text(stressor: SentenceStressor, text: str) -> None:
     for strength in (0.4, 1, 3, 5):
-        changed = made(stressor, text, strength=strength)
-        assert changed.strip() or not text.strip()
-        assert len(changed) <= 2 * len(text) + 1
+        perturbed_text = perturbed_text_of(stressor, text, strength=strength)
+        assert perturbed_text.strip() or not text.strip()
+        assert len(perturbed_text) <= 2 * len(text) + 1
 
 
 def test_accents_go_with_their_letters() -> None:
     text = "e\u0301" * 40
-    assert made(CHARACTER_MISSING, text, strength=5) == "e\u0301" * 30
-    assert all(mark not in made(MISPUNCTUATION, text, strength=5) for mark in ("e,", "e.", "e;", "e:", "e!", "e?"))
+    assert perturbed_text_of(CHARACTER_MISSING, text, strength=5) == "e\u0301" * 30
+    assert all(
+        mark not in perturbed_text_of(MISPUNCTUATION, text, strength=5) for mark in ("e,", "e.", "e;", "e:", "e!", "e?")
+    )
 
 
 @stressors
 def test_words_of_another_script_are_changed_too(stressor: SentenceStressor) -> None:
     text = "собака которая громко лает справа от кошки и мешка"
-    assert made(stressor, text, strength=5) != text
+    assert perturbed_text_of(stressor, text, strength=5) != text
 
 
 @stressors
 def test_10000_words_take_less_than_a_second(stressor: SentenceStressor) -> None:
     text = " ".join([LONG] * 667)
-    kept = spans_of(text, ["the", "man"], head=True)
+    protected = spans_of(text, ["the", "man"], head=True)
     begin = time.process_time()
-    found = edits(stressor, text, strength=5, kept=kept)
-    edited(text, found)
+    word_edits = edits(stressor, text, strength=5, protected=protected)
+    edited(text, word_edits)
     assert time.process_time() - begin < 1.0
-    assert len(found) > 1000
+    assert len(word_edits) > 1000
 
 
 @stressors
 def test_what_must_stay_stays(stressor: SentenceStressor) -> None:
-    kept = spans_of(LONG, ["OBJECT", "played by the man"])
-    assert [LONG[low:high] for low, high in kept] == ["object", "played by the man"]
+    protected = spans_of(LONG, ["OBJECT", "played by the man"])
+    assert [LONG[low:high] for low, high in protected] == ["object", "played by the man"]
     for seed in range(20):
-        changed = made(stressor, LONG, strength=5, seed=seed, kept=kept)
-        assert changed != LONG
-        assert changed.count("object") == 1
-        marks = changed.translate(str.maketrans("", "", ",.;:!?"))
-        assert "played by the man" in (marks if stressor is MISPUNCTUATION else changed)
+        perturbed_text = perturbed_text_of(stressor, LONG, strength=5, seed=seed, protected=protected)
+        assert perturbed_text != LONG
+        assert perturbed_text.count("object") == 1
+        marks = perturbed_text.translate(str.maketrans("", "", ",.;:!?"))
+        assert "played by the man" in (marks if stressor is MISPUNCTUATION else perturbed_text)
 
 
 def test_a_kept_word_does_not_run_into_its_neighbours() -> None:
-    kept = spans_of(LONG, ["object"])
+    protected = spans_of(LONG, ["object"])
     for seed in range(40):
-        assert "object" in made(CHARACTER_MISSING, LONG, strength=5, seed=seed, kept=kept).split()
+        assert (
+            "object" in perturbed_text_of(CHARACTER_MISSING, LONG, strength=5, seed=seed, protected=protected).split()
+        )
 
 
 def test_kept_phrases_are_found_whatever_letters_come_before() -> None:
@@ -131,8 +135,8 @@ def test_kept_phrases_are_whole_words() -> None:
     assert spans_of("a cat and a man, ma'am: a-b", ["a"]) == ((0, 1), (10, 11), (24, 25))
     assert spans_of("the 2nd (left) one, the (left)most", ["(left)"]) == ((8, 14), (24, 30))
     assert spans_of("那只在叫的狗 и собака, собакам", ["狗", "собака"]) == ((5, 6), (9, 15))
-    changed = {sentences.apply("misspelling", LONG, severity=5, seed=seed, keep=["a"]) for seed in range(10)}
-    assert len(changed) == 10
+    perturbed_texts = {sentences.apply("misspelling", LONG, severity=5, seed=seed, keep=["a"]) for seed in range(10)}
+    assert len(perturbed_texts) == 10
 
 
 @pytest.mark.parametrize("keep", ["dog", None, [5], [None], 7, [b"dog"]], ids=repr)
@@ -143,13 +147,13 @@ def test_keep_is_a_list_of_phrases(keep: Any) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=6), st.integers(0, 25), st.integers(0, 4))
 def test_the_guard_is_the_plain_rule(lengths: list[tuple[int, int]], start: int, length: int) -> None:
-    kept = [(low, low + size) for low, size in lengths]
-    merged = {at for low, high in kept for at in range(low, high)}
+    protected = [(low, low + size) for low, size in lengths]
+    positions = {index for low, high in protected for index in range(low, high)}
     if length:
-        assert Guard.over(kept).free(start, start + length) == merged.isdisjoint(range(start, start + length))
+        assert Guard.over(protected).free(start, start + length) == positions.isdisjoint(range(start, start + length))
     else:
-        inside = any(low < start < high for low, high in kept)
-        assert Guard.over(kept).free(start, start) == (not inside)
+        inside = any(low < start < high for low, high in protected)
+        assert Guard.over(protected).free(start, start) == (not inside)
 
 
 def test_every_data_file_says_where_it_comes_from() -> None:

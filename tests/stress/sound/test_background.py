@@ -48,24 +48,24 @@ def test_the_ratio_holds(
     samples: int, channels: int, length: int, noisy: int, level: int, ratio: float, place: float
 ) -> None:
     clean = hiss(samples, channels=channels)
-    drawn = params(float(level), ratio=ratio, place=place)
-    made = MIXER.mix(clean, hiss(length, channels=noisy, seed=1), drawn, rate_hz=RATE_HZ)
-    added = made - clean
+    params_ = params(float(level), ratio=ratio, place=place)
+    mixed = MIXER.mix(clean, hiss(length, channels=noisy, seed=1), params_, rate_hz=RATE_HZ)
+    added_noise = mixed - clean
     low_db, high_db = ((25, 30), (20, 25), (15, 20), (10, 15), (5, 10))[level - 1]
-    assert 20 * np.log10(rms(clean) / rms(added)) == pytest.approx(low_db + ratio * (high_db - low_db), abs=0.05)
-    assert np.abs(added - added[0]).max() < 1e-6, "every channel is given the same noise"
+    assert 20 * np.log10(rms(clean) / rms(added_noise)) == pytest.approx(low_db + ratio * (high_db - low_db), abs=0.05)
+    assert np.abs(added_noise - added_noise[0]).max() < 1e-6, "every channel is given the same noise"
 
 
 def test_a_noise_of_the_same_length_is_turned_upside_down() -> None:
     clean, noise = hiss(4_000), hiss(4_000, seed=1)
-    added = MIXER.mix(clean, noise, params(), rate_hz=RATE_HZ) - clean
-    assert np.corrcoef(added[0], noise[0])[0, 1] < -0.999
+    added_noise = MIXER.mix(clean, noise, params(), rate_hz=RATE_HZ) - clean
+    assert np.corrcoef(added_noise[0], noise[0])[0, 1] < -0.999
 
 
 def test_a_long_noise_is_cut_and_a_short_one_goes_round() -> None:
     clean, ramp = hiss(1_000), np.arange(1.0, 5_001.0, dtype=np.float32)[None]
-    cut = (clean - MIXER.mix(clean, ramp, params(place=0.5), rate_hz=RATE_HZ))[0]
-    assert cut[-1] / cut[0] == pytest.approx(3_000 / 2_001, rel=1e-2)
+    noise_heard = (clean - MIXER.mix(clean, ramp, params(place=0.5), rate_hz=RATE_HZ))[0]
+    assert noise_heard[-1] / noise_heard[0] == pytest.approx(3_000 / 2_001, rel=1e-2)
     short = (clean - MIXER.mix(clean, ramp[:, :300], params(place=0.5), rate_hz=RATE_HZ))[0]
     np.testing.assert_allclose(short[300:], short[:-300], atol=1e-5)
     assert short[0] / short[149] == pytest.approx(151 / 300, rel=2e-2)
@@ -81,23 +81,23 @@ def test_silence_stays_silent() -> None:
 
 def test_the_caller_brings_the_noise() -> None:
     clean, noise = hiss(2_000)[0], hiss(2_000, channels=2, seed=9)
-    done = stress.perturb("background_noise", clean, rate_hz=RATE_HZ, severity=5, seed=3, noise=noise)
-    again = stress.render("background_noise", clean, done.params, rate_hz=RATE_HZ, noise=noise)
-    assert again.tobytes() == done.output.tobytes()
-    added = done.output - clean
-    assert np.corrcoef(added, noise.mean(axis=0))[0, 1] < -0.999
+    perturbed = stress.perturb("background_noise", clean, rate_hz=RATE_HZ, severity=5, seed=3, noise=noise)
+    replayed = stress.render("background_noise", clean, perturbed.params, rate_hz=RATE_HZ, noise=noise)
+    assert replayed.tobytes() == perturbed.output.tobytes()
+    added_noise = perturbed.output - clean
+    assert np.corrcoef(added_noise, noise.mean(axis=0))[0, 1] < -0.999
 
 
 def test_a_kind_that_is_not_known() -> None:
-    drawn = {**params().as_json(), "kind": "trumpet"}
+    params_json = {**params().as_json(), "kind": "trumpet"}
     with pytest.raises(InputError, match="trumpet"):
-        stress.render("background_noise", hiss(100), drawn, rate_hz=RATE_HZ)
+        stress.render("background_noise", hiss(100), params_json, rate_hz=RATE_HZ)
 
 
 def test_every_kind_is_drawn() -> None:
     take = stress.AudioInfo(samples=10, channels=1, rate_hz=RATE_HZ)
-    drawn = {BACKGROUND_NOISE.choose(generator(0, "kind", at), take, strength=1.0).kind for at in range(80)}
-    assert drawn == set(KINDS)
+    kinds_drawn = {BACKGROUND_NOISE.choose(generator(0, "kind", key), take, strength=1.0).kind for key in range(80)}
+    assert kinds_drawn == set(KINDS)
 
 
 @pytest.mark.parametrize("rate_hz", [4_000, 8_000, 44_100, 192_000])
@@ -109,16 +109,16 @@ def test_a_made_noise_is_loud_enough_and_goes_round_without_a_seam(kind: str, ra
     assert rms(noise) == pytest.approx(1.0, abs=1e-3)
     steps = np.abs(np.diff(noise))
     assert abs(noise[0] - noise[-1]) <= 1.5 * steps.max()
-    again = make(kind, rate_hz // 3, rate_hz=rate_hz, rng=generator(4, kind))
+    second = make(kind, rate_hz // 3, rate_hz=rate_hz, rng=generator(4, kind))
     other = make(kind, rate_hz // 3, rate_hz=rate_hz, rng=generator(5, kind))
-    assert again.tobytes() == noise.tobytes() != other.tobytes()
+    assert second.tobytes() == noise.tobytes() != other.tobytes()
 
 
 def test_a_long_sound_hears_a_period_again() -> None:
     assert make("pink", 8_000 * 120, rate_hz=8_000, rng=generator(0)).size < 2.1 * LONGEST_S * 8_000
     clean = hiss(8_000 * 70)
-    made = stress.apply("background_noise", clean, rate_hz=8_000, severity=5)
-    assert rms(made[:, -8_000:] - clean[:, -8_000:]) > 0.01
+    output = stress.apply("background_noise", clean, rate_hz=8_000, severity=5)
+    assert rms(output[:, -8_000:] - clean[:, -8_000:]) > 0.01
 
 
 def test_the_kinds_sound_like_themselves() -> None:

@@ -49,20 +49,20 @@ def room_at(strength: float, seed: int) -> tuple[Room, RoomParams]:
 
 def lag(first: Samples, second: Samples) -> int:
     size = 2 * first.size
-    both = np.fft.irfft(np.fft.rfft(second, size) * np.conj(np.fft.rfft(first, size)), size)
-    found = int(np.argmax(both))
-    return found if found < size // 2 else found - size
+    correlation = np.fft.irfft(np.fft.rfft(second, size) * np.conj(np.fft.rfft(first, size)), size)
+    lag_samples = int(np.argmax(correlation))
+    return lag_samples if lag_samples < size // 2 else lag_samples - size
 
 
-def snr_db(clean: Samples, made: Samples) -> float:
-    return float(10.0 * np.log10(np.sum(np.square(clean)) / max(1e-20, float(np.sum(np.square(made - clean))))))
+def snr_db(clean: Samples, output: Samples) -> float:
+    return float(10.0 * np.log10(np.sum(np.square(clean)) / max(1e-20, float(np.sum(np.square(output - clean))))))
 
 
-def spectral_distance_db(clean: Samples, made: Samples) -> float:
+def spectral_distance_db(clean: Samples, output: Samples) -> float:
     """Mean over time of the root mean square of log spectra's difference, in dB."""
     spectra = []
-    for one in (clean[0], made[0]):
-        frames = np.lib.stride_tricks.sliding_window_view(one, 512)[::256] * np.hanning(512)
+    for samples in (clean[0], output[0]):
+        frames = np.lib.stride_tricks.sliding_window_view(samples, 512)[::256] * np.hanning(512)
         spectra.append(np.square(np.abs(np.fft.rfft(frames))))
     floor = 1e-6 * spectra[0].mean() + 1e-12
     difference = 10.0 * np.log10((spectra[0] + floor) / (spectra[1] + floor))
@@ -79,24 +79,24 @@ def spectral_distance_db(clean: Samples, made: Samples) -> float:
 def test_convolution_is_the_sum_it_says(samples: int, taps: int, channels: int, before: float) -> None:
     lead = int(before * (taps - 1))
     clean, kernel = hiss(samples, channels=channels), hiss(taps, seed=1)[0]
-    made = convolve(clean, kernel, lead=lead)
+    output = convolve(clean, kernel, lead=lead)
     size = samples + taps
     exact = np.fft.irfft(np.fft.rfft(clean.astype(np.float64), size) * np.fft.rfft(kernel, size), size)
     exact = np.pad(exact, ((0, 0), (0, samples)))[:, lead : lead + samples]
-    np.testing.assert_allclose(made, exact, atol=3e-6 * max(1.0, float(np.abs(exact).max())))
+    np.testing.assert_allclose(output, exact, atol=3e-6 * max(1.0, float(np.abs(exact).max())))
 
 
 @pytest.mark.parametrize(("rate_hz", "wanted_hz"), [(44_100, 16_000), (192_000, 48_000), (12_345, 16_000)])
 def test_resampling_moves_nothing(rate_hz: int, wanted_hz: int) -> None:
     times, low_hz = np.arange(5_000) / rate_hz, 900.0
     bell = np.exp(-0.5 * np.square((times - times.mean()) / (times.mean() / 4)))
-    made = resampled(
+    output = resampled(
         (bell * np.sin(2 * np.pi * low_hz * times)).astype(np.float32)[None], rate_hz=rate_hz, wanted_hz=wanted_hz
     )
-    assert made.shape == (1, -(-5_000 * wanted_hz // rate_hz))
-    later = np.arange(made.shape[1]) / wanted_hz
-    bell = np.exp(-0.5 * np.square((later - times.mean()) / (times.mean() / 4)))
-    np.testing.assert_allclose(made[0], bell * np.sin(2 * np.pi * low_hz * later), atol=2e-4)
+    assert output.shape == (1, -(-5_000 * wanted_hz // rate_hz))
+    times_out = np.arange(output.shape[1]) / wanted_hz
+    bell = np.exp(-0.5 * np.square((times_out - times.mean()) / (times.mean() / 4)))
+    np.testing.assert_allclose(output[0], bell * np.sin(2 * np.pi * low_hz * times_out), atol=2e-4)
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -104,17 +104,23 @@ def test_resampling_moves_nothing(rate_hz: int, wanted_hz: int) -> None:
 def test_nothing_moves(name: str, rate_hz: int, channels: int) -> None:
     clean = hiss(20_000, channels=channels)
     for level in (1, 3, 5):
-        made = stress.apply(name, clean, rate_hz=rate_hz, severity=level, seed=level)
-        assert made.shape == clean.shape
-        assert max(abs(lag(one, two)) for one, two in zip(clean, made, strict=True)) <= 1
+        output = stress.apply(name, clean, rate_hz=rate_hz, severity=level, seed=level)
+        assert output.shape == clean.shape
+        assert (
+            max(
+                abs(lag(clean_channel, output_channel))
+                for clean_channel, output_channel in zip(clean, output, strict=True)
+            )
+            <= 1
+        )
 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_channels_are_filtered_alike_and_alone(name: str) -> None:
     clean = hiss(5_000, channels=2)
-    both = stress.apply(name, clean, rate_hz=16_000, severity=4)
-    each = [stress.apply(name, row, rate_hz=16_000, severity=4) for row in clean]
-    np.testing.assert_allclose(both, np.stack(each), atol=1e-6)
+    filtered_both = stress.apply(name, clean, rate_hz=16_000, severity=4)
+    filtered_each = [stress.apply(name, row, rate_hz=16_000, severity=4) for row in clean]
+    np.testing.assert_allclose(filtered_both, np.stack(filtered_each), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -144,39 +150,39 @@ def test_each_level_does_more_damage(name: str) -> None:
     [(10, 40, 2_000, 2.7), (10, 80, 8_000, 15.8), (20, 60, 4_000, 4.1), (15, 40, 8_000, 24.65), (10, 50, 1_000, 0.95)],
 )
 def test_coefficients_are_those_of_the_table(celsius: float, humidity: float, hertz: float, expected: float) -> None:
-    (found,) = absorption(np.asarray([hertz]), celsius=celsius, humidity=humidity)
-    assert 1e3 * found == pytest.approx(expected, rel=1e-6)
+    (coefficient,) = absorption(np.asarray([hertz]), celsius=celsius, humidity=humidity)
+    assert 1e3 * coefficient == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(("hertz", "per_metre"), [(500.0, 0.5e-3), (4_000.0, 9.4e-3), (8_000.0, 29.0e-3)])
 def test_a_tone_loses_what_the_way_takes(hertz: float, per_metre: float) -> None:
     tone = np.sin(2 * np.pi * hertz * np.arange(44_100) / 44_100).astype(np.float32)[None]
     params = AirParams(strength=1.0, humidity=0.5, distance=0.5, temperature=0.0)  # 40 %, 20 m, 10 degrees
-    made = AIR.render(tone, params, rate_hz=44_100)
+    output = AIR.render(tone, params, rate_hz=44_100)
     middle = slice(5_000, 39_000)
-    gain = np.dot(made[0, middle], tone[0, middle]) / np.dot(tone[0, middle], tone[0, middle])
+    gain = np.dot(output[0, middle], tone[0, middle]) / np.dot(tone[0, middle], tone[0, middle])
     assert gain == pytest.approx(np.exp(-20.0 * per_metre), rel=0.02)
 
 
 def test_the_filter_of_air_has_no_phase() -> None:
     click = np.zeros((1, 4_001), dtype=np.float32)
     click[0, 2_000] = 1.0
-    made = stress.apply("air_absorption", click, rate_hz=44_100, severity=5)[0]
-    np.testing.assert_allclose(made, made[::-1], atol=1e-6)
+    output = stress.apply("air_absorption", click, rate_hz=44_100, severity=5)[0]
+    np.testing.assert_allclose(output, output[::-1], atol=1e-6)
 
 
 def naive_images(room: Room, reach_m: float) -> NDArray[np.float64]:
     """(distance, amplitude) of images by reflecting the source again and again at the walls of each axis."""
     axes = []
-    for long, source, there in zip(room.size_m, room.source_m, room.microphone_m, strict=True):
-        found = [(source, 0)]
+    for long, source, microphone in zip(room.size_m, room.source_m, room.microphone_m, strict=True):
+        images = [(source, 0)]
         for wall_first in (0.0, long):
             place, wall = source, wall_first
             for bounces in range(1, 30):
                 place = 2 * wall - place
-                found.append((place, bounces))
+                images.append((place, bounces))
                 wall = long - wall
-        axes.append([(place - there, count) for place, count in found if abs(place - there) <= reach_m])
+        axes.append([(place - microphone, count) for place, count in images if abs(place - microphone) <= reach_m])
     rows = []
     for triple in product(*axes):
         distance = math.sqrt(sum(gap**2 for gap, _ in triple))
@@ -189,7 +195,7 @@ def naive_images(room: Room, reach_m: float) -> NDArray[np.float64]:
 def test_echoes_are_those_of_mirrored_sources() -> None:
     room, params = room_at(4.0, 3)
     rate_hz, seconds = 16_000, 0.03
-    heard = response(room, samples=rate_hz, rate_hz=rate_hz, rng=params.stream("room"))
+    impulse_response = response(room, samples=rate_hz, rate_hz=rate_hz, rng=params.stream("room"))
     images = naive_images(room, room.direct_m + 343.0 * seconds)
     times = np.arange(-LEAD, int(seconds * rate_hz) - 20)
     exact = np.zeros(times.size)
@@ -198,8 +204,10 @@ def test_echoes_are_those_of_mirrored_sources() -> None:
     # Compared where both are exact: between the high-pass and the roll-off of short pulses.
     band = np.fft.rfftfreq(1024, 1 / rate_hz)
     band = (band > 300) & (band < 5_500)
-    found, wanted = (np.fft.rfft(one, 1024)[band] for one in (heard[: times.size], exact))
-    assert np.sum(np.abs(found - wanted) ** 2) < 0.01 * np.sum(np.abs(wanted - 1.0) ** 2)
+    found_spectrum, expected_spectrum = (
+        np.fft.rfft(samples, 1024)[band] for samples in (impulse_response[: times.size], exact)
+    )
+    assert np.sum(np.abs(found_spectrum - expected_spectrum) ** 2) < 0.01 * np.sum(np.abs(expected_spectrum - 1.0) ** 2)
 
 
 @pytest.mark.parametrize("level", [2.0, 3.0, 4.0, 5.0])
@@ -207,9 +215,9 @@ def test_echoes_are_those_of_mirrored_sources() -> None:
 def test_a_room_decays_in_its_time(level: float, rate_hz: int) -> None:
     """By Schroeder's backward integration, from 5 to 35 dB below what is heard 20 ms after the direct sound."""
     room, params = room_at(level, 1)
-    heard = response(room, samples=10**6, rate_hz=rate_hz, rng=params.stream("room"))[LEAD + rate_hz // 50 :]
-    left = np.cumsum(np.square(heard[::-1].astype(np.float64)))[::-1]
-    decay_db = 10.0 * np.log10(left / left[0] + 1e-12)
+    tail = response(room, samples=10**6, rate_hz=rate_hz, rng=params.stream("room"))[LEAD + rate_hz // 50 :]
+    energy_left = np.cumsum(np.square(tail[::-1].astype(np.float64)))[::-1]
+    decay_db = 10.0 * np.log10(energy_left / energy_left[0] + 1e-12)
     span = np.argmax(decay_db < -35.0) - np.argmax(decay_db < -5.0)
     assert 2.0 * span / rate_hz == pytest.approx(room.rt60_s, rel=0.15)
 
@@ -241,9 +249,9 @@ def test_eyring_there_and_back() -> None:
 @pytest.mark.parametrize("name", ["room_reverberation", "impulse_response"])
 def test_a_shorter_sound_is_heard_in_the_same_room(name: str) -> None:
     clean = hiss(12_000)
-    whole = stress.perturb(name, clean, rate_hz=16_000, severity=4)
-    part = stress.render(name, clean[:, :5_000], whole.params, rate_hz=16_000)
-    np.testing.assert_allclose(part[:, :-LEAD], whole.output[:, : 5_000 - LEAD], atol=2e-4)
+    full = stress.perturb(name, clean, rate_hz=16_000, severity=4)
+    part = stress.render(name, clean[:, :5_000], full.params, rate_hz=16_000)
+    np.testing.assert_allclose(part[:, :-LEAD], full.output[:, : 5_000 - LEAD], atol=2e-4)
 
 
 @pytest.mark.parametrize("rate_hz", [8_000, 44_100])
@@ -252,32 +260,34 @@ def test_a_shorter_sound_is_heard_in_the_same_room(name: str) -> None:
 )
 def test_responses_have_their_length_and_energy(level: int, length_s: float, wet_db: float, rate_hz: int) -> None:
     params = ResponseParams(strength=float(level), seed=9, damping=0.5, gap=0.5)
-    heard = RESPONSES.response(params, rate_hz=rate_hz).astype(np.float64)
-    assert heard.size == int(np.ceil(length_s * rate_hz))
-    assert np.sum(heard**2) == pytest.approx(1.0, rel=1e-4)
-    assert 10 * np.log10(np.sum(heard[1:] ** 2) / heard[0] ** 2) == pytest.approx(wet_db, abs=0.01)
-    assert not heard[1 : int(0.011 * rate_hz)].any(), "the direct sound comes first"
-    assert np.abs(heard).argmax() == 0
+    impulse_response = RESPONSES.response(params, rate_hz=rate_hz).astype(np.float64)
+    assert impulse_response.size == int(np.ceil(length_s * rate_hz))
+    assert np.sum(impulse_response**2) == pytest.approx(1.0, rel=1e-4)
+    assert 10 * np.log10(np.sum(impulse_response[1:] ** 2) / impulse_response[0] ** 2) == pytest.approx(
+        wet_db, abs=0.01
+    )
+    assert not impulse_response[1 : int(0.011 * rate_hz)].any(), "the direct sound comes first"
+    assert np.abs(impulse_response).argmax() == 0
 
 
 def test_high_tones_die_first() -> None:
     params = ResponseParams(strength=3.0, seed=2, damping=0.5, gap=0.0)
-    heard = RESPONSES.response(params, rate_hz=16_000)
+    impulse_response = RESPONSES.response(params, rate_hz=16_000)
     shares = []
     for start in (0.1, 0.9):
-        power = np.square(np.abs(np.fft.rfft(heard[int(start * 16_000) :][:4_800])))
+        power = np.square(np.abs(np.fft.rfft(impulse_response[int(start * 16_000) :][:4_800])))
         shares.append(power[1_200:].sum() / power[:300].sum())  # above 4 kHz beside below 1 kHz
     assert shares[1] < 0.1 * shares[0]
 
 
-def delay(clean: Samples, made: Samples) -> int:
+def delay(clean: Samples, output: Samples) -> int:
     """How much later the second is heard, by the phases of the tones that the first has."""
     size = 2 * clean.size
-    before, after = np.fft.rfft(clean, size), np.fft.rfft(made, size)
+    before, after = np.fft.rfft(clean, size), np.fft.rfft(output, size)
     cross = after * np.conj(before)
     cross /= np.abs(cross) + 1e-3 * np.abs(before).max() ** 2
-    found = int(np.argmax(np.fft.irfft(cross, size)))
-    return found if found < size // 2 else found - size
+    lag_samples = int(np.argmax(np.fft.irfft(cross, size)))
+    return lag_samples if lag_samples < size // 2 else lag_samples - size
 
 
 @pytest.mark.extra_video
@@ -288,12 +298,18 @@ def test_real_sounds_stay_where_they_are(name: str, rate_hz: int, channels: int,
         *sorted(data.glob("audio/esc10/dog_bark/*.ogg"))[:1],
         *sorted(data.glob("audio/speech_fsdd/*.wav"))[::200][:2],
     ]
-    for at, path in enumerate(paths):
+    for number, path in enumerate(paths):
         clip = read_sound(path)
         loudest = int(np.abs(clip.samples[0]).argmax())
         piece = clip.samples[:1, max(0, loudest - clip.rate_hz // 4) :][:, : clip.rate_hz // 2]
         clean = resampled(piece, rate_hz=clip.rate_hz, wanted_hz=rate_hz)
         clean = np.concatenate([np.roll(clean, 37 * channel, axis=1) for channel in range(channels)])
-        made = stress.apply(name, clean, rate_hz=rate_hz, severity=(1, 3, 5)[at], seed=at)
-        assert made.shape == clean.shape
-        assert max(abs(delay(one, two)) for one, two in zip(clean, made, strict=True)) <= 1, (path, at)
+        output = stress.apply(name, clean, rate_hz=rate_hz, severity=(1, 3, 5)[number], seed=number)
+        assert output.shape == clean.shape
+        assert (
+            max(
+                abs(delay(clean_channel, output_channel))
+                for clean_channel, output_channel in zip(clean, output, strict=True)
+            )
+            <= 1
+        ), (path, number)

@@ -23,47 +23,49 @@ RATE_HZ = 44_100
 def music_like(samples: int) -> Samples:
     """Struck strings over the whole range of hearing, and a little hiss."""
     times = np.arange(samples) / RATE_HZ
-    made = 0.003 * generator(0, "music").standard_normal(samples)
-    for at, hz in enumerate((110.0, 330.0, 587.0, 1480.0, 4200.0, 9000.0)):
-        beat = (times - 0.07 * at) % 0.5
-        made += 0.25 / (1 + at) * np.exp(-6.0 * beat) * np.sin(2 * np.pi * hz * times)
-    return made.astype(np.float32)
+    music = 0.003 * generator(0, "music").standard_normal(samples)
+    for number, hz in enumerate((110.0, 330.0, 587.0, 1480.0, 4200.0, 9000.0)):
+        beat = (times - 0.07 * number) % 0.5
+        music += 0.25 / (1 + number) * np.exp(-6.0 * beat) * np.sin(2 * np.pi * hz * times)
+    return music.astype(np.float32)
 
 
-def snr_db(clean: Samples, made: Samples) -> float:
-    error = made.astype(np.float64) - clean
+def snr_db(clean: Samples, output: Samples) -> float:
+    error = output.astype(np.float64) - clean
     return float(10.0 * np.log10(np.sum(clean.astype(np.float64) ** 2) / max(np.sum(error**2), 1e-20)))
 
 
-def spectral_distance_db(clean: Samples, made: Samples) -> float:
+def spectral_distance_db(clean: Samples, output: Samples) -> float:
     """Root mean square of the difference of the two log spectra over time and frequency, in dB."""
-    frames = [np.lib.stride_tricks.sliding_window_view(one, 1024)[::512] * np.hanning(1024) for one in (clean, made)]
-    logs = [10.0 * np.log10(np.abs(np.fft.rfft(one)) ** 2 + 1e-7) for one in frames]
+    frames = [
+        np.lib.stride_tricks.sliding_window_view(samples, 1024)[::512] * np.hanning(1024) for samples in (clean, output)
+    ]
+    logs = [10.0 * np.log10(np.abs(np.fft.rfft(frame)) ** 2 + 1e-7) for frame in frames]
     return float(np.sqrt(np.mean((logs[0] - logs[1]) ** 2)))
 
 
-def damage(name: str, clean: Samples, made: Samples) -> float:
-    return -snr_db(clean, made) if name in BY_SNR else spectral_distance_db(clean, made)
+def damage(name: str, clean: Samples, output: Samples) -> float:
+    return -snr_db(clean, output) if name in BY_SNR else spectral_distance_db(clean, output)
 
 
 def medians(name: str, sounds: list[tuple[Samples, int]]) -> list[float]:
     """The median damage over sounds, with the same draws at levels 1 to 5."""
-    found = []
+    median_damages = []
     stressor = loaded("sound", name)
     for level in range(1, 6):
         worse = []
-        for at, (clean, rate_hz) in enumerate(sounds):
+        for number, (clean, rate_hz) in enumerate(sounds):
             take = AudioInfo(samples=len(clean), channels=1, rate_hz=rate_hz)
-            params = stressor.choose(generator(at, name), take, strength=float(level))
+            params = stressor.choose(generator(number, name), take, strength=float(level))
             worse.append(damage(name, clean, stressor.render(opened(clean), params, rate_hz=rate_hz)[0]))
-        found.append(float(np.median(worse)))
-    return found
+        median_damages.append(float(np.median(worse)))
+    return median_damages
 
 
 @pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
 def test_each_level_does_more_damage(name: str) -> None:
-    found = medians(name, [(music_like(22_050), RATE_HZ)] * 5)
-    assert all(after > before for before, after in pairwise(found)), found
+    damages = medians(name, [(music_like(22_050), RATE_HZ)] * 5)
+    assert all(after > before for before, after in pairwise(damages)), damages
 
 
 @pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
@@ -75,10 +77,10 @@ def test_next_to_no_strength_does_next_to_no_damage(name: str) -> None:
     assert np.mean(faint) < 0.1 * np.mean(level_1)
 
 
-def lag(clean: Samples, made: Samples) -> int:
+def lag(clean: Samples, output: Samples) -> int:
     """By how many samples the second must move to fit the first best."""
     size = 1 << (2 * len(clean) - 1).bit_length()
-    fit = np.fft.irfft(np.fft.rfft(made.astype(np.float64), size) * np.conj(np.fft.rfft(clean, size)), size)
+    fit = np.fft.irfft(np.fft.rfft(output.astype(np.float64), size) * np.conj(np.fft.rfft(clean, size)), size)
     return (int(fit.argmax()) + size // 2) % size - size // 2
 
 
@@ -93,9 +95,9 @@ def clips(data: Path) -> list[tuple[Samples, int]]:
         *sorted(folder.glob("speech_fsdd/*.wav"))[::40],
         *sorted(folder.glob("speech_librispeech/*.ogg")),
     ]
-    read = [read_sound(path) for path in paths]
-    found = [(np.ascontiguousarray(one.samples[0, : 3 * one.rate_hz]), one.rate_hz) for one in read]
-    return [(samples, rate_hz) for samples, rate_hz in found if np.abs(samples).max() > 0.01 and len(samples) > 2048]
+    sounds_read = [read_sound(path) for path in paths]
+    starts = [(np.ascontiguousarray(sound_.samples[0, : 3 * sound_.rate_hz]), sound_.rate_hz) for sound_ in sounds_read]
+    return [(samples, rate_hz) for samples, rate_hz in starts if np.abs(samples).max() > 0.01 and len(samples) > 2048]
 
 
 @pytest.mark.slow
@@ -103,6 +105,6 @@ def clips(data: Path) -> list[tuple[Samples, int]]:
 @pytest.mark.parametrize("name", [name for name in (*BY_SNR, *BY_SPECTRUM) if name != "time_mask"])
 def test_real_sounds_stay_where_they_are(name: str, clips: list[tuple[Samples, int]]) -> None:
     """Without the time mask, which may silence the one event of a clip: beside its pause every sample is as it was."""
-    for at, (clean, rate_hz) in enumerate(clips):
-        made = sound.apply(name, clean, rate_hz=rate_hz, severity=1 + at % 5, seed=at)
-        assert abs(lag(clean, made)) <= 1
+    for number, (clean, rate_hz) in enumerate(clips):
+        output = sound.apply(name, clean, rate_hz=rate_hz, severity=1 + number % 5, seed=number)
+        assert abs(lag(clean, output)) <= 1

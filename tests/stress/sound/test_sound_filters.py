@@ -21,8 +21,8 @@ RATES = (8_000, 16_000, 44_100, 192_000)
 
 
 def hiss(samples: int, *, channels: int = 1, seed: int = 0) -> Samples:
-    drawn = generator(seed, "hiss").standard_normal((channels, samples))
-    return (0.1 * drawn).astype(np.float32)
+    noise = generator(seed, "hiss").standard_normal((channels, samples))
+    return (0.1 * noise).astype(np.float32)
 
 
 def butterworth(kind: str, cutoff_hz: float, rate_hz: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -43,16 +43,16 @@ def cookbook(centre_hz: float, *, gain_db: float, q: float, rate_hz: int) -> tup
     return top / below[0], below / below[0]
 
 
-def recursive(given: NDArray[np.floating], b: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
+def recursive(samples: NDArray[np.floating], b: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
     """The filter run sample by sample, from rest."""
-    made = np.zeros(len(given))
+    output = np.zeros(len(samples))
     first = second = 0.0
-    for at, value in enumerate(given.tolist()):
+    for index, value in enumerate(samples.tolist()):
         out = b[0] * value + first
         first = b[1] * value - a[1] * out + second
         second = b[2] * value - a[2] * out
-        made[at] = out
-    return made
+        output[index] = out
+    return output
 
 
 def answer(response: Response, *, around: int) -> Samples:
@@ -71,8 +71,8 @@ def test_the_gain_is_the_butterworths(kind: str, rate_hz: int) -> None:
     around = 4096
     click = np.zeros(2 * around + 1)
     click[0] = 1.0
-    wanted = np.abs(np.fft.rfft(recursive(click, b, a)))
-    np.testing.assert_allclose(np.abs(np.fft.rfft(answer(response, around=around))), wanted, atol=2e-5)
+    expected = np.abs(np.fft.rfft(recursive(click, b, a)))
+    np.testing.assert_allclose(np.abs(np.fft.rfft(answer(response, around=around))), expected, atol=2e-5)
     at_cutoff = response.gain(np.array([2.0 * math.pi * 0.1]))
     assert 20.0 * math.log10(at_cutoff[0]) == pytest.approx(-3.0103, abs=1e-3)
 
@@ -85,9 +85,9 @@ def test_the_gain_is_the_cookbooks(gain_db: float, rate_hz: int) -> None:
     around = 8192
     click = np.zeros(2 * around + 1)
     click[0] = 1.0
-    wanted = np.abs(np.fft.rfft(recursive(click, b, a)))
-    made = np.abs(np.fft.rfft(answer(response, around=around)))
-    np.testing.assert_allclose(made, wanted, atol=1e-4 * wanted.max())
+    expected = np.abs(np.fft.rfft(recursive(click, b, a)))
+    gains = np.abs(np.fft.rfft(answer(response, around=around)))
+    np.testing.assert_allclose(gains, expected, atol=1e-4 * expected.max())
     assert 20.0 * math.log10(response.gain(np.array([2.0 * math.pi * 2000.0 / rate_hz]))[0]) == pytest.approx(gain_db)
 
 
@@ -108,27 +108,27 @@ def responses(rate_hz: int) -> list[Response]:
     ]
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("response_index", range(4))
 @pytest.mark.parametrize("rate_hz", RATES)
-def test_a_click_stays_where_it_is_and_its_answer_ends_within_reach(which: int, rate_hz: int) -> None:
-    response = responses(rate_hz)[which]
-    made = answer(response, around=response.reach + 50)
+def test_a_click_stays_where_it_is_and_its_answer_ends_within_reach(response_index: int, rate_hz: int) -> None:
+    response = responses(rate_hz)[response_index]
+    answered = answer(response, around=response.reach + 50)
     centre = response.reach + 50
-    assert np.abs(made).argmax() == centre
-    np.testing.assert_allclose(made, made[::-1], atol=1e-6)
-    assert np.abs(made[:50]).max() < 2e-6
+    assert np.abs(answered).argmax() == centre
+    np.testing.assert_allclose(answered, answered[::-1], atol=1e-6)
+    assert np.abs(answered[:50]).max() < 2e-6
 
 
-@pytest.mark.parametrize("which", range(4))
-def test_no_sound_is_delayed(which: int) -> None:
+@pytest.mark.parametrize("response_index", range(4))
+def test_no_sound_is_delayed(response_index: int) -> None:
     """The lag at which output and input fit best, on a hiss, a chirp and a burst."""
     rate_hz = 16_000
     times = np.arange(16_000) / rate_hz
     chirp = np.sin(2.0 * math.pi * (150.0 + 1500.0 * times) * times)
     burst = np.exp(-(((times - 0.4) / 0.02) ** 2)) * np.sin(2.0 * math.pi * 600.0 * times)
     for given_sound in (hiss(16_000)[0], chirp.astype(np.float32), burst.astype(np.float32)):
-        made = filters.filtered(given_sound[None], responses(rate_hz)[which])[0]
-        spectrum = np.fft.rfft(made, 32_768) * np.conj(np.fft.rfft(given_sound, 32_768))
+        output = filters.filtered(given_sound[None], responses(rate_hz)[response_index])[0]
+        spectrum = np.fft.rfft(output, 32_768) * np.conj(np.fft.rfft(given_sound, 32_768))
         assert np.fft.irfft(spectrum).argmax() == 0
 
 
@@ -137,22 +137,22 @@ def test_no_sound_is_delayed(which: int) -> None:
     samples=st.integers(1, 20_000),
     channels=st.integers(1, 8),
     rate_hz=st.sampled_from(RATES),
-    which=st.integers(0, 3),
+    response_index=st.integers(0, 3),
 )
-def test_shape_type_constants_and_time_reversal(samples: int, channels: int, rate_hz: int, which: int) -> None:
-    response = responses(rate_hz)[which]
+def test_shape_type_constants_and_time_reversal(samples: int, channels: int, rate_hz: int, response_index: int) -> None:
+    response = responses(rate_hz)[response_index]
     given_sound = hiss(samples, channels=channels)
     before = given_sound.copy()
-    made = filters.filtered(given_sound, response)
-    assert made.shape == given_sound.shape
-    assert made.dtype == np.float32
-    assert made.flags.c_contiguous
+    output = filters.filtered(given_sound, response)
+    assert output.shape == given_sound.shape
+    assert output.dtype == np.float32
+    assert output.flags.c_contiguous
     assert np.array_equal(given_sound, before)
     backwards = filters.filtered(np.ascontiguousarray(given_sound[:, ::-1]), response)
-    np.testing.assert_allclose(made, backwards[:, ::-1], atol=5e-6)
+    np.testing.assert_allclose(output, backwards[:, ::-1], atol=5e-6)
     level = np.full((channels, samples), 0.5, np.float32)
-    wanted = 0.5 * response.gain(np.zeros(1))[0]
-    np.testing.assert_allclose(filters.filtered(level, response), wanted, atol=5e-6)
+    expected = 0.5 * response.gain(np.zeros(1))[0]
+    np.testing.assert_allclose(filters.filtered(level, response), expected, atol=5e-6)
 
 
 def test_blocks_leave_no_seam() -> None:
@@ -162,16 +162,16 @@ def test_blocks_leave_no_seam() -> None:
     given_sound = hiss(samples, channels=2)
     padded = np.pad(given_sound.astype(np.float64), ((0, 0), (20_000, 20_000)), mode="edge")
     gain = response.gain(np.linspace(0.0, math.pi, padded.shape[1] // 2 + 1))
-    whole = np.fft.irfft(np.fft.rfft(padded) * gain, padded.shape[1])[:, 20_000:-20_000]
-    np.testing.assert_allclose(filters.filtered(given_sound, response), whole, atol=3e-6)
+    straight = np.fft.irfft(np.fft.rfft(padded) * gain, padded.shape[1])[:, 20_000:-20_000]
+    np.testing.assert_allclose(filters.filtered(given_sound, response), straight, atol=3e-6)
 
 
 def test_a_filter_taken_in_part() -> None:
     given_sound = hiss(5000)
     response = filters.low_pass(1000.0, rate_hz=16_000)
-    whole = filters.filtered(given_sound, response)
-    half = filters.filtered(given_sound, filters.blended(response, 0.5))
-    np.testing.assert_allclose(half, 0.5 * (given_sound + whole), atol=1e-6)
+    full_filter = filters.filtered(given_sound, response)
+    half_filter = filters.filtered(given_sound, filters.blended(response, 0.5))
+    np.testing.assert_allclose(half_filter, 0.5 * (given_sound + full_filter), atol=1e-6)
     np.testing.assert_allclose(filters.filtered(given_sound, filters.blended(response, 0.0)), given_sound, atol=1e-6)
 
 
@@ -194,9 +194,9 @@ def test_the_levels_cut_where_the_release_cuts(share: float) -> None:
             cutoff_hz = filters.mel_between(*ends, share=share)
             times = np.arange(44_100) / 44_100
             tone = np.sin(2.0 * math.pi * cutoff_hz * times).astype(np.float32)[None]
-            made = stressor.render(tone, params, rate_hz=44_100)  # type: ignore[arg-type]
+            output = stressor.render(tone, params, rate_hz=44_100)  # type: ignore[arg-type]
             inner = slice(10_000, 34_000)
-            assert np.mean(made[0, inner] ** 2) / np.mean(tone[0, inner] ** 2) == pytest.approx(0.5, abs=0.01)
+            assert np.mean(output[0, inner] ** 2) / np.mean(tone[0, inner] ** 2) == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("share", [-1.0, 0.25, 1.0])
@@ -205,16 +205,16 @@ def test_the_peak_is_as_high_as_was_drawn(share: float) -> None:
         params = PeakingParams(strength=level, centre_share=1.0, gain_share=share, quality_share=0.5)
         centre_hz = (1500.0, 2500.0, 3500.0, 5500.0, 7500.0)[level - 1]
         tone = (0.1 * np.sin(2.0 * math.pi * centre_hz * np.arange(44_100) / 44_100)).astype(np.float32)[None]
-        made = PEAKING.render(tone, params, rate_hz=44_100)
+        output = PEAKING.render(tone, params, rate_hz=44_100)
         inner = slice(15_000, 29_000)
-        found_db = 10.0 * math.log10(np.mean(made[0, inner] ** 2) / np.mean(tone[0, inner] ** 2))
+        found_db = 10.0 * math.log10(np.mean(output[0, inner] ** 2) / np.mean(tone[0, inner] ** 2))
         assert found_db == pytest.approx(share * bound_db, abs=0.3)
 
 
 def test_a_low_pass_above_half_the_rate_changes_nothing() -> None:
     tone = (0.5 * np.sin(np.arange(8000) * 0.3)).astype(np.float32)
-    made = sound.render("low_pass", tone, {"strength": 1.0, "cutoff_share": 1.0}, rate_hz=8000)
-    np.testing.assert_allclose(made, tone, atol=1e-4)
+    output = sound.render("low_pass", tone, {"strength": 1.0, "cutoff_share": 1.0}, rate_hz=8000)
+    np.testing.assert_allclose(output, tone, atol=1e-4)
 
 
 @pytest.mark.parametrize("rate_hz", [100, 1_000, 8_000, 768_000])
@@ -222,6 +222,6 @@ def test_a_low_pass_above_half_the_rate_changes_nothing() -> None:
 def test_odd_rates(name: str, rate_hz: int) -> None:
     given_sound = hiss(3000, channels=2)
     for level in (1, 3, 5):
-        made = sound.apply(name, given_sound, rate_hz=rate_hz, severity=level, seed=level)
-        assert np.isfinite(made).all()
-        assert np.abs(made).max() < 100.0
+        output = sound.apply(name, given_sound, rate_hz=rate_hz, severity=level, seed=level)
+        assert np.isfinite(output).all()
+        assert np.abs(output).max() < 100.0

@@ -21,14 +21,14 @@ OURS = ("gaussian_noise", "impulse_noise", "peaking_filter", "time_mask", "tanh_
 
 def tone(samples: int, *, rate_hz: int = 16_000) -> Samples:
     times = np.arange(samples) / rate_hz
-    drawn = generator(0, "tone").standard_normal(samples)
-    return (0.4 * np.sin(2 * np.pi * 440 * times) + 0.05 * drawn).astype(np.float32)
+    noise = generator(0, "tone").standard_normal(samples)
+    return (0.4 * np.sin(2 * np.pi * 440 * times) + 0.05 * noise).astype(np.float32)
 
 
 GOOD: dict[str, tuple[Any, int]] = {
     "one sample": (tone(1), 16_000),
     "two samples": (tone(2), 8_000),
-    "eight channels": (np.stack([tone(3000) * (1 - at / 10) for at in range(8)]), 48_000),
+    "eight channels": (np.stack([tone(3000) * (1 - channel / 10) for channel in range(8)]), 48_000),
     "192 kHz": (tone(40_000, rate_hz=192_000), 192_000),
     "8 kHz": (tone(4000, rate_hz=8_000), 8_000),
     "silent": (np.zeros(5000, np.float32), 16_000),
@@ -61,36 +61,36 @@ BAD: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("case", GOOD)
 def test_a_sound_that_will_do(name: str, case: str) -> None:
-    given, rate_hz = GOOD[case]
-    before = given.tobytes()
-    made = sound.apply(name, given, rate_hz=rate_hz, severity=4.5, seed=3)
-    assert made.shape == given.shape
-    assert made.dtype == np.float32
-    assert np.isfinite(made).all()
-    assert made.flags.writeable
-    assert given.tobytes() == before
+    sound_in, rate_hz = GOOD[case]
+    before = sound_in.tobytes()
+    output = sound.apply(name, sound_in, rate_hz=rate_hz, severity=4.5, seed=3)
+    assert output.shape == sound_in.shape
+    assert output.dtype == np.float32
+    assert np.isfinite(output).all()
+    assert output.flags.writeable
+    assert sound_in.tobytes() == before
 
 
 @pytest.mark.parametrize("case", GOOD)
 @pytest.mark.parametrize("name", ["gain", "time_mask", "background_noise"])
 def test_what_is_applied_is_what_is_told_and_replays(name: str, case: str) -> None:
-    given, rate_hz = GOOD[case]
-    told = sound.perturb(name, given, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
-    made = sound.apply(name, given, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
-    assert made.tobytes() == told.output.tobytes()
-    assert made.shape == told.output.shape == given.shape
-    assert sound.render(name, given, told.params, rate_hz=rate_hz).tobytes() == made.tobytes()
+    sound_in, rate_hz = GOOD[case]
+    perturbed = sound.perturb(name, sound_in, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
+    output = sound.apply(name, sound_in, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
+    assert output.tobytes() == perturbed.output.tobytes()
+    assert output.shape == perturbed.output.shape == sound_in.shape
+    assert sound.render(name, sound_in, perturbed.params, rate_hz=rate_hz).tobytes() == output.tobytes()
 
 
 @pytest.mark.parametrize("name", ["gain", *OURS])
 @pytest.mark.parametrize("kind", [np.int16, np.int32])
 def test_integers_are_scaled_by_their_range(name: str, kind: Any) -> None:
-    most = np.iinfo(kind).max
-    whole = np.round(tone(4000) * 0.9 * most).astype(kind)
-    scaled = (whole / (most + 1.0)).astype(np.float32)
-    made = sound.apply(name, whole, rate_hz=16_000, seed=5)
-    assert made.dtype == np.float32
-    assert np.array_equal(made, sound.apply(name, scaled, rate_hz=16_000, seed=5))
+    largest = np.iinfo(kind).max
+    integers = np.round(tone(4000) * 0.9 * largest).astype(kind)
+    scaled = (integers / (largest + 1.0)).astype(np.float32)
+    output = sound.apply(name, integers, rate_hz=16_000, seed=5)
+    assert output.dtype == np.float32
+    assert np.array_equal(output, sound.apply(name, scaled, rate_hz=16_000, seed=5))
 
 
 def test_the_greatest_integers_stay_within_full_scale() -> None:
@@ -101,11 +101,11 @@ def test_the_greatest_integers_stay_within_full_scale() -> None:
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("severity", [0, 3])
 def test_a_sound_that_will_not_do_is_refused_in_words(case: str, severity: int) -> None:
-    given, named = BAD[case]
-    with pytest.raises(UsageError) as told:
-        sound.apply("gaussian_noise", given, rate_hz=16_000, severity=severity)
-    assert named in told.value.message
-    assert "float32" in told.value.expected
+    sound_in, phrase = BAD[case]
+    with pytest.raises(UsageError) as error:
+        sound.apply("gaussian_noise", sound_in, rate_hz=16_000, severity=severity)
+    assert phrase in error.value.message
+    assert "float32" in error.value.expected
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_a_severity_out_of_range(severity: Any) -> None:
 
 def test_severities_have_names() -> None:
     for word, number in (("low", 1), ("medium", 3), ("high", 5)):
-        named = sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=word)
-        assert named.params == sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=number).params
+        by_word = sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=word)
+        assert by_word.params == sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=number).params
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -166,13 +166,13 @@ def test_parameters_that_nobody_drew(params: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_seed_and_key_decide(name: str) -> None:
-    given = tone(4000)
-    first = sound.perturb(name, given, rate_hz=16_000, seed=1, key="a")
-    again = sound.render(name, given, json.loads(json.dumps(first.params)), rate_hz=16_000)
-    assert again.tobytes() == first.output.tobytes()
-    assert sound.perturb(name, given, rate_hz=16_000, seed=1, key="a").params == first.params
-    assert sound.perturb(name, given, rate_hz=16_000, seed=1, key="b").params != first.params
-    assert sound.perturb(name, given, rate_hz=16_000, seed=2, key="a").params != first.params
+    sound_in = tone(4000)
+    first = sound.perturb(name, sound_in, rate_hz=16_000, seed=1, key="a")
+    replayed = sound.render(name, sound_in, json.loads(json.dumps(first.params)), rate_hz=16_000)
+    assert replayed.tobytes() == first.output.tobytes()
+    assert sound.perturb(name, sound_in, rate_hz=16_000, seed=1, key="a").params == first.params
+    assert sound.perturb(name, sound_in, rate_hz=16_000, seed=1, key="b").params != first.params
+    assert sound.perturb(name, sound_in, rate_hz=16_000, seed=2, key="a").params != first.params
 
 
 PLUG_IN = """
@@ -222,15 +222,15 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("severity", "named"),
+    ("severity", "phrase"),
     [(1, "float32 (1, 99)"), (2, "float64 (1, 100)"), (3, "list"), (4, "NoneType")],
 )
-def test_a_plug_in_that_gives_back_something_else(plugged: str, severity: int, named: str) -> None:
-    with pytest.raises(UsageError) as told:
+def test_a_plug_in_that_gives_back_something_else(plugged: str, severity: int, phrase: str) -> None:
+    with pytest.raises(UsageError) as error:
         sound.apply(plugged, tone(100), rate_hz=16_000, severity=severity)
-    assert named in told.value.message
-    assert plugged in told.value.message
-    assert told.value.expected == "float32 (1, 100)"
+    assert phrase in error.value.message
+    assert plugged in error.value.message
+    assert error.value.expected == "float32 (1, 100)"
 
 
 def test_a_plug_in_that_keeps_the_shape(plugged: str) -> None:
@@ -241,12 +241,12 @@ def test_a_plug_in_that_keeps_the_shape(plugged: str) -> None:
 @pytest.mark.parametrize("name", ["gain", "time_mask", "gaussian_noise", "impulse_noise"])
 @pytest.mark.parametrize(("channels", "samples", "at_once"), [(1, 10_007, 777), (2, 33_335, 4096), (3, 5, 1)])
 def test_parts_of_a_sound_are_rendered_as_the_whole_is(name: str, channels: int, samples: int, at_once: int) -> None:
-    given = np.stack([tone(samples) * (1 - at / 10) for at in range(channels)])
+    sound_in = np.stack([tone(samples) * (1 - channel / 10) for channel in range(channels)])
     stressor, take = loaded("sound", name), AudioInfo(samples=samples, channels=channels, rate_hz=16_000)
     for seed in range(3):
         params = chosen(stressor, take, severity=4, seed=seed, key="k")
         parts = [
-            stressor.block(given[:, start : start + at_once], params, start=start, take=take)
+            stressor.block(sound_in[:, start : start + at_once], params, start=start, take=take)
             for start in range(0, samples, at_once)
         ]
-        assert np.concatenate(parts, axis=1).tobytes() == stressor.render(given, params, rate_hz=16_000).tobytes()
+        assert np.concatenate(parts, axis=1).tobytes() == stressor.render(sound_in, params, rate_hz=16_000).tobytes()

@@ -27,9 +27,9 @@ FPS = 25.0
 @pytest.fixture(autouse=True, scope="module")
 def one_look() -> Iterator[None]:
     """Look into the registry once: it reads the metadata of every package each time."""
-    known = {"stressor": registry.entries("stressor")}
+    entries_of = {"stressor": registry.entries("stressor")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "entries", known.__getitem__)
+        patch.setattr(registry, "entries", entries_of.__getitem__)
         yield
 
 
@@ -54,7 +54,7 @@ def perturbed(name: str, **options: Any) -> Any:
     return timing.perturb(name, CLIP, SOUND, rate_fps=FPS, rate_hz=RATE_HZ, **options)
 
 
-def same(first: timing.Footage, second: timing.Footage) -> bool:
+def same_footage(first: timing.Footage, second: timing.Footage) -> bool:
     assert first.sound is not None
     assert second.sound is not None
     return first.clip.tobytes() == second.clip.tobytes() and first.sound.tobytes() == second.sound.tobytes()
@@ -82,7 +82,7 @@ class TestLaws:
 
     def test_changes_nothing_at_strength_0(self, name: str) -> None:
         made = perturbed(name, severity=0)
-        assert same(made.output, timing.Footage(clip=CLIP, sound=SOUND))
+        assert same_footage(made.output, timing.Footage(clip=CLIP, sound=SOUND))
         assert not np.shares_memory(made.output.clip, CLIP)
         assert not np.shares_memory(made.output.sound, SOUND)
         assert made.truth.frames == tuple(range(50))
@@ -91,30 +91,30 @@ class TestLaws:
 
     def test_leaves_its_input_alone_and_keeps_lengths(self, name: str) -> None:
         clip, sound = CLIP.tobytes(), SOUND.tobytes()
-        made = perturbed(name, severity=5).output
+        footage = perturbed(name, severity=5).output
         assert (CLIP.tobytes(), SOUND.tobytes()) == (clip, sound)
-        assert (made.clip.shape, made.clip.dtype) == (CLIP.shape, CLIP.dtype)
-        assert (made.sound.shape, made.sound.dtype) == (SOUND.shape, np.float32)
-        assert made.clip.flags.writeable
-        assert made.sound.flags.writeable
+        assert (footage.clip.shape, footage.clip.dtype) == (CLIP.shape, CLIP.dtype)
+        assert (footage.sound.shape, footage.sound.dtype) == (SOUND.shape, np.float32)
+        assert footage.clip.flags.writeable
+        assert footage.sound.flags.writeable
 
     def test_is_decided_by_seed_and_key(self, name: str) -> None:
         first = perturbed(name, seed=5, key="a")
         perturbed(name, seed=9, key="b")
-        assert same(first.output, perturbed(name, seed=5, key="a").output)
+        assert same_footage(first.output, perturbed(name, seed=5, key="a").output)
         others = [perturbed(name, seed=seed, key="a").output for seed in range(8)]
-        assert any(not same(first.output, other) for other in others)
+        assert any(not same_footage(first.output, other) for other in others)
 
     @pytest.mark.parametrize("severity", [0, 0.4, 1, 2.5, 5])
     def test_replays_from_json(self, name: str, severity: float) -> None:
         made = perturbed(name, severity=severity, seed=2)
         params = json.loads(json.dumps(made.params, allow_nan=False))
-        again = timing.render(name, CLIP, SOUND, params_json=params, rate_fps=FPS, rate_hz=RATE_HZ)
-        assert same(made.output, again)
+        replayed = timing.render(name, CLIP, SOUND, params_json=params, rate_fps=FPS, rate_hz=RATE_HZ)
+        assert same_footage(made.output, replayed)
 
     def test_draws_do_not_depend_on_strength(self, name: str) -> None:
-        drawn = [{**perturbed(name, severity=severity).params, "strength": 0} for severity in (1, 3, 5)]
-        assert drawn[0] == drawn[1] == drawn[2]
+        params_drawn = [{**perturbed(name, severity=severity).params, "strength": 0} for severity in (1, 3, 5)]
+        assert params_drawn[0] == params_drawn[1] == params_drawn[2]
 
     def test_every_frame_is_what_is_told(self, name: str) -> None:
         made = perturbed(name, severity=4)
@@ -131,17 +131,17 @@ class TestLaws:
     def test_damage_grows_with_the_level(self, name: str) -> None:
         for seed in range(5):
             lags = [perturbed(name, severity=level, seed=seed).truth for level in range(6)]
-            damage = [np.abs(one.offset_s).mean() for one in lags]
+            damage = [np.abs(lag.offset_s).mean() for lag in lags]
             assert (np.diff(damage) > 0).all()
 
     def test_silence_is_where_it_is_told(self, name: str) -> None:
         made = perturbed(name, severity=5)
         times = np.arange(SOUND.shape[1]) / RATE_HZ
-        told = np.zeros(times.size, dtype=np.bool_)
+        is_silent = np.zeros(times.size, dtype=np.bool_)
         for start, end in made.truth.silent_s:
-            told |= (times >= start) & (times < end)
+            is_silent |= (times >= start) & (times < end)
         silent = (made.output.sound == 0).all(axis=0)
-        assert (told == silent).mean() > 1 - 2 / times.size
+        assert (is_silent == silent).mean() > 1 - 2 / times.size
 
     @pytest.mark.parametrize("channels", [1, 8])
     def test_any_sound(self, name: str, channels: int) -> None:
@@ -150,15 +150,15 @@ class TestLaws:
             noise_of(777, channels)[0],
             (noise_of(500, channels) * 9e3).astype("int16"),
         ):
-            made = timing.apply(name, clip_of(2), sound, rate_fps=FPS, rate_hz=192_000, severity=5)
-            assert made.sound is not None
-            assert made.sound.shape == sound.shape
-            assert np.isfinite(made.sound).all()
+            footage = timing.apply(name, clip_of(2), sound, rate_fps=FPS, rate_hz=192_000, severity=5)
+            assert footage.sound is not None
+            assert footage.sound.shape == sound.shape
+            assert np.isfinite(footage.sound).all()
 
     def test_one_frame_and_no_sound(self, name: str) -> None:
-        made = timing.apply(name, clip_of(1), rate_fps=FPS, severity=5)
-        assert made.clip.tolist() == clip_of(1).tolist()
-        assert made.sound is None
+        footage = timing.apply(name, clip_of(1), rate_fps=FPS, severity=5)
+        assert footage.clip.tolist() == clip_of(1).tolist()
+        assert footage.sound is None
 
 
 @given(
@@ -174,8 +174,8 @@ def test_frames_and_times_never_fall(name: str, frames: int, rate_fps: float, st
     numbers = base.numbers_of(stressor, params, reel)
     assert numbers[0] == 0
     assert (numbers <= np.arange(frames)).all()
-    heard = base.heard_by(stressor, params, np.linspace(0, reel.duration_s, 50))
-    assert (np.diff(heard) >= 0).all()
+    times_heard = base.heard_by(stressor, params, np.linspace(0, reel.duration_s, 50))
+    assert (np.diff(times_heard) >= 0).all()
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -205,8 +205,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_input_is_told(name: str, case: str) -> None:
-    changed, message = BAD[case]
-    options = {"clip": CLIP, "sound": SOUND, "rate_fps": FPS, "rate_hz": RATE_HZ, **changed}
+    changes, message = BAD[case]
+    options = {"clip": CLIP, "sound": SOUND, "rate_fps": FPS, "rate_hz": RATE_HZ, **changes}
     with pytest.raises(UsageError, match=message):
         timing.perturb(name, options.pop("clip"), options.pop("sound"), **options)
 
@@ -227,13 +227,13 @@ class Broken:
 
     name = "timing.broken.v1"
 
-    def __init__(self, frames: Any, heard: Any) -> None:
-        self._frames, self._heard = frames, heard
+    def __init__(self, frames: Any, heard_times: Any) -> None:
+        self._frames, self._heard = frames, heard_times
 
-    def frames(self, *_given: Any) -> Any:
+    def frames(self, *_arguments: Any) -> Any:
         return self._frames
 
-    def heard(self, *_given: Any) -> Any:
+    def heard(self, *_arguments: Any) -> Any:
         return self._heard
 
 
@@ -255,8 +255,8 @@ def test_a_plug_in_with_wrong_frames_is_at_fault(frames: Any) -> None:
         base.numbers_of(Broken(frames, None), params, TimingInfo(frames=3, rate_fps=25.0))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("heard", [None, np.zeros(2), np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 1.0])])
-def test_a_plug_in_with_wrong_times_is_at_fault(heard: Any) -> None:
+@pytest.mark.parametrize("heard_times", [None, np.zeros(2), np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 1.0])])
+def test_a_plug_in_with_wrong_times_is_at_fault(heard_times: Any) -> None:
     params = loaded("timing", "offset").params(strength=3.0, late=True)
     with pytest.raises(UsageError, match="plug-in is at fault"):
-        base.heard_by(Broken(None, heard), params, np.arange(3.0))  # type: ignore[arg-type]
+        base.heard_by(Broken(None, heard_times), params, np.arange(3.0))  # type: ignore[arg-type]

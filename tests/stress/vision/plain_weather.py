@@ -33,19 +33,19 @@ def plasma(rng: np.random.Generator, size: int, *, decay: float) -> Any:
     heights = np.zeros((size, size))
     step, amplitude = size, 1.0
     while step >= 2:
-        half = step // 2
+        half_step = step // 2
         for y in range(0, size, step):
             for x in range(0, size, step):
                 corners = [heights[(y + dy) % size, (x + dx) % size] for dy in (0, step) for dx in (0, step)]
-                heights[y + half, x + half] = np.mean(corners) + amplitude * rng.uniform(-1, 1)
-        for y in range(0, size, half):
-            for x in range((y // half + 1) % 2 * half, size, step):
+                heights[y + half_step, x + half_step] = np.mean(corners) + amplitude * rng.uniform(-1, 1)
+        for y in range(0, size, half_step):
+            for x in range((y // half_step + 1) % 2 * half_step, size, step):
                 around = [
                     heights[(y + dy) % size, (x + dx) % size]
-                    for dy, dx in ((-half, 0), (half, 0), (0, -half), (0, half))
+                    for dy, dx in ((-half_step, 0), (half_step, 0), (0, -half_step), (0, half_step))
                 ]
                 heights[y, x] = np.mean(around) + amplitude * rng.uniform(-1, 1)
-        step, amplitude = half, amplitude / decay**2
+        step, amplitude = half_step, amplitude / decay**2
     heights -= heights.min()
     return heights / heights.max()
 
@@ -62,50 +62,50 @@ def veiled(picture: Any, fractal: Any, *, density: float) -> Any:
     """A picture in fog."""
     values = picture / 255.0
     brightest = values.max()
-    made = (values + density * fractal[..., np.newaxis]) * brightest / (brightest + density)
-    return (np.clip(made, 0, 1) * 255).astype(np.uint8)
+    veiled_values = (values + density * fractal[..., np.newaxis]) * brightest / (brightest + density)
+    return (np.clip(veiled_values, 0, 1) * 255).astype(np.uint8)
 
 
 def frost(rng: np.random.Generator, picture: Any, level: int) -> Any:
     """The frost of a level, a random piece of a texture."""
-    kept, added = FROST[level - 1]
+    kept_share, ice_share = FROST[level - 1]
     ice = texture(int(rng.integers(6)))
-    top, left = (int(rng.integers(ice.shape[axis] - picture.shape[axis])) for axis in (0, 1))
-    piece = ice[top : top + picture.shape[0], left : left + picture.shape[1]]
-    return np.clip(kept * picture.astype(float) + added * piece, 0, 255).astype(np.uint8)
+    top, left_px = (int(rng.integers(ice.shape[axis] - picture.shape[axis])) for axis in (0, 1))
+    piece = ice[top : top + picture.shape[0], left_px : left_px + picture.shape[1]]
+    return np.clip(kept_share * picture.astype(float) + ice_share * piece, 0, 255).astype(np.uint8)
 
 
 def snow(rng: np.random.Generator, picture: Any, level: int) -> Any:
     """The snow of a level."""
-    mean, deviation, zoom, threshold, radius, spread, kept = SNOW[level - 1]
+    mean, deviation, zoom, threshold, radius, spread, kept_share = SNOW[level - 1]
     height, width = picture.shape[:2]
     cells = rng.normal(mean, deviation, (math.ceil(height / zoom), math.ceil(width / zoom)))
     layer = _zoomed(cells, *(round(count * zoom) for count in cells.shape))[:height, :width]
     layer = np.clip(np.where(layer < threshold, 0, layer), 0, 1)
     layer = drawn_out(layer, radius=int(radius), spread=spread, angle_deg=rng.uniform(-135, -45))
-    return whitened(picture, np.round(layer * 255) / 255, kept=kept)
+    return whitened(picture, np.round(layer * 255) / 255, kept_share=kept_share)
 
 
-def whitened(picture: Any, layer: Any, *, kept: float) -> Any:
+def whitened(picture: Any, layer: Any, *, kept_share: float) -> Any:
     """A picture in a snow layer of 0..1 and the same turned by half."""
     values = picture / 255.0
     grey = values @ [0.299, 0.587, 0.114]
-    made = kept * values + (1 - kept) * np.maximum(values, grey[..., np.newaxis] * 1.5 + 0.5)
+    whitened_values = kept_share * values + (1 - kept_share) * np.maximum(values, grey[..., np.newaxis] * 1.5 + 0.5)
     flakes = layer + np.rot90(layer, 2)
-    return (np.clip(made + flakes[..., np.newaxis], 0, 1) * 255).astype(np.uint8)
+    return (np.clip(whitened_values + flakes[..., np.newaxis], 0, 1) * 255).astype(np.uint8)
 
 
 def drawn_out(layer: Any, *, radius: int, spread: float, angle_deg: float) -> Any:
     """The one-sided blur along a direction, tap by tap; what comes in over the edge repeats the edge."""
     weights = np.exp(-(np.arange(2 * radius + 1) ** 2) / (2 * spread**2))
     angle = math.radians(angle_deg)
-    made = np.zeros_like(layer)
+    layer_out = np.zeros_like(layer)
     rows, columns = np.mgrid[: layer.shape[0], : layer.shape[1]]
     for step, weight in enumerate(weights / weights.sum()):
         down, right = (-math.ceil(step * part - 0.5) for part in (math.sin(angle), math.cos(angle)))
         source = np.clip(rows - down, 0, None), np.clip(columns - right, 0, layer.shape[1] - 1)
-        made += weight * layer[source]
-    return made
+        layer_out += weight * layer[source]
+    return layer_out
 
 
 def spatter(rng: np.random.Generator, picture: Any, level: int) -> Any:
@@ -117,15 +117,15 @@ def spatter(rng: np.random.Generator, picture: Any, level: int) -> Any:
     if mud:
         thick = _smooth((liquid > threshold).astype(float), gain)[..., np.newaxis]
         thick[thick < 0.8] = 0
-        made = values * (1 - thick) + thick * np.array([63, 42, 20]) / 255
-        return (np.clip(made, 0, 1) * 255).astype(np.uint8)
+        spattered = values * (1 - thick) + thick * np.array([63, 42, 20]) / 255
+        return (np.clip(spattered, 0, 1) * 255).astype(np.uint8)
     drops = (liquid * 255).astype(np.uint8)
-    away = np.minimum(cv2.distanceTransform(255 - cv2.Canny(drops, 50, 150), cv2.DIST_L2, 5), 20)
-    depth = cv2.equalizeHist(cv2.blur(away, (3, 3)).astype(np.uint8))
+    distance = np.minimum(cv2.distanceTransform(255 - cv2.Canny(drops, 50, 150), cv2.DIST_L2, 5), 20)
+    depth = cv2.equalizeHist(cv2.blur(distance, (3, 3)).astype(np.uint8))
     shaded = cv2.filter2D(depth, cv2.CV_8U, np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], dtype=float))
     light = drops * cv2.blur(shaded, (3, 3)).astype(float)
-    made = values + (gain * light / light.max())[..., np.newaxis] * np.array([175, 238, 238]) / 255
-    return (np.clip(made, 0, 1) * 255).astype(np.uint8)
+    spattered = values + (gain * light / light.max())[..., np.newaxis] * np.array([175, 238, 238]) / 255
+    return (np.clip(spattered, 0, 1) * 255).astype(np.uint8)
 
 
 def _smooth(image: Any, spread: float) -> Any:

@@ -46,8 +46,8 @@ def photograph(height: int = 144, width: int = 176) -> Frame:
 
 
 def params_of(stressor: VisionStressor[Any], strength: float, seed: int = 1) -> Params:
-    chosen: Params = stressor.choose(generator(seed, "test"), ClipInfo(height=144, width=176), strength=strength)
-    return chosen
+    params: Params = stressor.choose(generator(seed, "test"), ClipInfo(height=144, width=176), strength=strength)
+    return params
 
 
 def rendered(stressor: VisionStressor[Any], frame: Frame, strength: float, seed: int = 1) -> Frame:
@@ -63,7 +63,7 @@ def sharpness(picture: Frame) -> float:
     return float(np.abs(np.diff(picture.astype(int), axis=1)).mean())
 
 
-def left(stressor: VisionStressor[Any], before: Frame, after: Frame) -> float:
+def share_left(stressor: VisionStressor[Any], before: Frame, after: Frame) -> float:
     """How good the picture still is, by the metric that is declared for the stressor.
 
     PSNR, in dB; for glass the share of sharpness that is left. ImageNet-C's glass moves the picture as well, by half a
@@ -77,7 +77,7 @@ def cut_down(values: Values) -> Frame:
     return np.clip(values + 1e-7, 0, 255).astype(np.uint8)
 
 
-def apart(first: Frame, second: Frame) -> NDArray[np.int64]:
+def difference_of(first: Frame, second: Frame) -> NDArray[np.int64]:
     return np.abs(first.astype(np.int64) - second)
 
 
@@ -86,8 +86,8 @@ def shifted(values: Values, down: int, right: int, mode: str) -> Values:
     height, width = values.shape[:2]
     around = max(abs(down), abs(right), 1)
     padded = np.pad(values, ((around, around), (around, around), (0, 0)), mode=mode)  # type: ignore[call-overload]
-    found: Values = padded[around + down :, around + right :][:height, :width]
-    return found
+    shifted_values: Values = padded[around + down :, around + right :][:height, :width]
+    return shifted_values
 
 
 def plain_gaussian(values: Values, sigma: float) -> Values:
@@ -95,7 +95,7 @@ def plain_gaussian(values: Values, sigma: float) -> Values:
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     weights /= weights.sum()
     for axis in (0, 1):
-        steps = [(at, 0) if axis == 0 else (0, at) for at in range(-reach, reach + 1)]
+        steps = [(step, 0) if axis == 0 else (0, step) for step in range(-reach, reach + 1)]
         total = np.zeros_like(values)
         for weight, (down, right) in zip(weights, steps, strict=True):
             total += weight * shifted(values, down, right, "edge")
@@ -108,14 +108,14 @@ def test_gaussian_blur_agrees_with_the_formula(level: int) -> None:
     picture = photograph()
     (sigma,) = GAUSSIAN.levels[level]
     plain = plain_gaussian(picture.astype(float), sigma)
-    ours = rendered(GAUSSIAN, picture, level)
-    assert np.mean(apart(ours, cut_down(plain)) <= 1) > 0.99
-    assert np.abs(ours - plain).max() < 1.6
+    output = rendered(GAUSSIAN, picture, level)
+    assert np.mean(difference_of(output, cut_down(plain)) <= 1) > 0.99
+    assert np.abs(output - plain).max() < 1.6
 
 
 def plain_disc(radius: int, alias: float) -> Values:
-    half, size = (8, 3) if radius <= 8 else (radius, 5)
-    across, down = np.meshgrid(np.arange(-half, half + 1), np.arange(-half, half + 1))
+    half_size, size = (8, 3) if radius <= 8 else (radius, 5)
+    across, down = np.meshgrid(np.arange(-half_size, half_size + 1), np.arange(-half_size, half_size + 1))
     disc = (across**2 + down**2 <= radius**2).astype(float)
     disc /= disc.sum()
     return np.asarray(cv2.GaussianBlur(disc, (size, size), sigmaX=alias), dtype=float)
@@ -126,11 +126,11 @@ def test_defocus_blur_agrees_with_the_formula(level: int) -> None:
     picture = photograph()
     radius, alias = DEFOCUS.levels[level]
     kernel = plain_disc(int(radius), alias)
-    half = len(kernel) // 2
+    half_size = len(kernel) // 2
     total = np.zeros(picture.shape)
     for down, right in zip(*np.nonzero(kernel > 1e-12), strict=True):
-        total += kernel[down, right] * shifted(picture.astype(float), down - half, right - half, "reflect")
-    difference = apart(rendered(DEFOCUS, picture, level), cut_down(total))
+        total += kernel[down, right] * shifted(picture.astype(float), down - half_size, right - half_size, "reflect")
+    difference = difference_of(rendered(DEFOCUS, picture, level), cut_down(total))
     assert np.mean(difference <= 1) > 0.99
     assert difference.max() <= 2
 
@@ -141,8 +141,8 @@ def plain_motion(values: Values, radius: int, sigma: float, angle_deg: float) ->
     weights /= weights.sum()
     angle = math.radians(angle_deg)
     total = np.zeros_like(values)
-    for at, weight in enumerate(weights):
-        down, right = math.ceil(at * math.sin(angle) - 0.5), math.ceil(at * math.cos(angle) - 0.5)
+    for index, weight in enumerate(weights):
+        down, right = math.ceil(index * math.sin(angle) - 0.5), math.ceil(index * math.cos(angle) - 0.5)
         total += weight * shifted(values, down, right, "edge")
     return total
 
@@ -153,18 +153,18 @@ def test_motion_blur_agrees_with_the_formula(level: int, angle_deg: float) -> No
     picture = photograph()
     radius, sigma = MOTION.levels[level]
     plain = plain_motion(picture.astype(float), int(radius), sigma, angle_deg)
-    ours = MOTION.render(picture, MotionBlurParams(strength=level, angle_deg=angle_deg))
-    assert apart(ours, cut_down(plain)).max() <= 1
+    output = MOTION.render(picture, MotionBlurParams(strength=level, angle_deg=angle_deg))
+    assert difference_of(output, cut_down(plain)).max() <= 1
 
 
 def test_motion_blur_draws_a_point_out_to_one_side_along_its_angle() -> None:
     picture = np.zeros((101, 101, 3), np.uint8)
     picture[50, 50] = 255
     for angle_deg in (-45.0, -20.0, 0.0, 45.0):
-        made = MOTION.render(picture, MotionBlurParams(strength=3, angle_deg=angle_deg))[..., 0]
-        rows, columns = np.nonzero(made)
+        output = MOTION.render(picture, MotionBlurParams(strength=3, angle_deg=angle_deg))[..., 0]
+        rows, columns = np.nonzero(output)
         assert columns.max() == 50
-        assert np.average(50 - columns, weights=made[rows, columns]) < 0.4 * (50 - columns.min())
+        assert np.average(50 - columns, weights=output[rows, columns]) < 0.4 * (50 - columns.min())
         far = columns.argmin()
         assert math.degrees(math.atan2(50 - rows[far], 50 - columns[far])) == pytest.approx(angle_deg, abs=3)
 
@@ -191,7 +191,7 @@ def test_zoom_blur_agrees_with_the_formula(level: int) -> None:
     picture = photograph(150, 211)
     factors = np.arange(1, ENDS[level - 1][0], ENDS[level - 1][1])
     total = picture + np.sum([plain_zoomed(picture.astype(float), factor) for factor in factors], axis=0)
-    difference = apart(rendered(ZOOM, picture, level), cut_down(total / (len(factors) + 1)))
+    difference = difference_of(rendered(ZOOM, picture, level), cut_down(total / (len(factors) + 1)))
     assert np.mean(difference <= 1) > 0.97
     assert np.mean(difference <= 2) > 0.995
 
@@ -202,12 +202,12 @@ def test_zoom_blur_moves_a_mask_to_where_the_object_is_seen(level: float, place:
     mask = np.zeros((150, 211), dtype=np.bool_)
     mask[place[0] - 15 : place[0] + 15, place[1] - 20 : place[1] + 20] = True
     picture = np.repeat(mask[..., None] * np.uint8(250), 3, axis=2)
-    made = vision.perturb("zoom_blur", picture, severity=level, masks=[mask], boxes=[(10, 20, 30, 50)])
-    seen = made.output[..., 0] >= 125
-    (moved,) = made.truth.masks
-    assert iou(moved, seen) > 0.85
-    assert iou(moved, seen) >= iou(mask, seen) - 0.01
-    (box,) = made.truth.boxes
+    perturbed = vision.perturb("zoom_blur", picture, severity=level, masks=[mask], boxes=[(10, 20, 30, 50)])
+    seen_mask = perturbed.output[..., 0] >= 125
+    (moved_mask,) = perturbed.truth.masks
+    assert iou(moved_mask, seen_mask) > 0.85
+    assert iou(moved_mask, seen_mask) >= iou(mask, seen_mask) - 0.01
+    (box,) = perturbed.truth.boxes
     assert box[0] < 10
     assert box[1] < 20  # away from the centre
 
@@ -215,8 +215,8 @@ def test_zoom_blur_moves_a_mask_to_where_the_object_is_seen(level: float, place:
 def test_nothing_of_a_zoom_blur_of_no_strength_moves() -> None:
     mask = np.zeros((40, 50), dtype=np.bool_)
     mask[3:9, 4:12] = True
-    made = vision.perturb("zoom_blur", np.zeros((40, 50, 3), np.uint8), severity=0, masks=[mask])
-    assert np.array_equal(made.truth.masks[0], mask)
+    perturbed = vision.perturb("zoom_blur", np.zeros((40, 50, 3), np.uint8), severity=0, masks=[mask])
+    assert np.array_equal(perturbed.truth.masks[0], mask)
 
 
 def plain_scatter(pixels: NDArray[Any], down: NDArray[Any], right: NDArray[Any], reach: int) -> None:
@@ -235,10 +235,10 @@ def plain_scatter(pixels: NDArray[Any], down: NDArray[Any], right: NDArray[Any],
 def test_glass_scatters_as_the_release_s_loop_does_byte_for_byte(height: int, width: int, reach: int) -> None:
     picture = photograph(height, width)
     inside = slice(reach + 1, height - reach + 1), slice(reach + 1, width - reach + 1)
-    drawn = words(generator(5, "pane"), (height, width))[inside]
+    words_drawn = words(generator(5, "pane"), (height, width))[inside]
     looks = offsets(reach)
     plain = picture.copy()
-    plain_scatter(plain, looks[drawn >> 8], looks[drawn & 255], reach)
+    plain_scatter(plain, looks[words_drawn >> 8], looks[words_drawn & 255], reach)
     pixels = np.zeros((height, width), np.uint32)
     for channel in range(3):
         pixels |= picture[..., channel].astype(np.uint32) << (8 * channel)
@@ -263,9 +263,9 @@ def test_glass_blur_agrees_with_the_loop_in_distribution(level: int) -> None:
         down, right = rng.integers(-int(reach), int(reach), (2, *inner))
         plain_scatter(plain, down, right, int(reach))
     plain = cut_down(plain_gaussian(plain.astype(float), sigma))
-    ours = rendered(GLASS, picture, level)
-    assert psnr_db(picture, ours) == pytest.approx(psnr_db(picture, plain), abs=0.5)
-    assert 10 * np.log10(spectrum(ours) / spectrum(plain)) == pytest.approx(0, abs=1.2)
+    output = rendered(GLASS, picture, level)
+    assert psnr_db(picture, output) == pytest.approx(psnr_db(picture, plain), abs=0.5)
+    assert 10 * np.log10(spectrum(output) / spectrum(plain)) == pytest.approx(0, abs=1.2)
 
 
 def spectrum(picture: Frame) -> Values:
@@ -274,8 +274,8 @@ def spectrum(picture: Frame) -> Values:
     power = (np.abs(np.fft.fft2(inside - inside.mean(axis=(0, 1)), axes=(0, 1))) ** 2).mean(axis=2)
     radius = np.hypot(np.fft.fftfreq(power.shape[0])[:, None], np.fft.fftfreq(power.shape[1])[None])
     rings = np.minimum((radius * 16).astype(int), 7).ravel()
-    found: Values = np.bincount(rings, power.ravel()) / np.bincount(rings)
-    return found
+    ring_powers: Values = np.bincount(rings, power.ravel()) / np.bincount(rings)
+    return ring_powers
 
 
 def test_the_pane_and_the_direction_stand_still_in_a_clip() -> None:
@@ -288,7 +288,7 @@ def test_the_pane_and_the_direction_stand_still_in_a_clip() -> None:
 @pytest.mark.parametrize("stressor", STRESSORS, ids=name_of)
 def test_more_strength_does_more_damage(stressor: VisionStressor[Any]) -> None:
     picture = photograph()
-    falls = [left(stressor, picture, rendered(stressor, picture, level)) for level in (0.1, 0.5, *LEVELS)]
+    falls = [share_left(stressor, picture, rendered(stressor, picture, level)) for level in (0.1, 0.5, *LEVELS)]
     assert falls == sorted(falls, reverse=True)
 
 
@@ -309,15 +309,17 @@ def test_next_to_no_strength_changes_nothing(stressor: VisionStressor[Any]) -> N
         assert np.array_equal(rendered(stressor, picture, strength), picture)
 
 
-@given(colour=st.tuples(*[st.integers(0, 255)] * 3), strength=st.floats(0.01, 5.0), which=st.sampled_from(STRESSORS))
+@given(colour=st.tuples(*[st.integers(0, 255)] * 3), strength=st.floats(0.01, 5.0), stressor=st.sampled_from(STRESSORS))
 @settings(max_examples=60, deadline=None)
-def test_one_colour_stays_one_colour(colour: tuple[int, int, int], strength: float, which: VisionStressor[Any]) -> None:
+def test_one_colour_stays_one_colour(
+    colour: tuple[int, int, int], strength: float, stressor: VisionStressor[Any]
+) -> None:
     picture = np.empty((23, 37, 3), np.uint8)
     picture[:] = colour
-    made = rendered(which, picture, strength)
-    assert (made == made[0, 0]).all()
-    gain = 0.015 if which is DEFOCUS else 0.0  # see its module
-    assert (np.abs(made[0, 0].astype(int) - colour) <= np.ceil(gain * picture[0, 0])).all()
+    output = rendered(stressor, picture, strength)
+    assert (output == output[0, 0]).all()
+    gain = 0.015 if stressor is DEFOCUS else 0.0  # see its module
+    assert (np.abs(output[0, 0].astype(int) - colour) <= np.ceil(gain * picture[0, 0])).all()
 
 
 @given(height=st.integers(1, 40), width=st.integers(1, 40), level=st.sampled_from(LEVELS))
@@ -327,9 +329,9 @@ def test_any_size_will_do_and_channels_do_not_mix(height: int, width: int, level
     lone = picture.copy()
     lone[..., 1:] = 0
     for stressor in STRESSORS:
-        made, alone = rendered(stressor, picture, level), rendered(stressor, lone, level)
-        assert made.shape == picture.shape
-        assert np.array_equal(made[..., 0], alone[..., 0])
+        output, alone = rendered(stressor, picture, level), rendered(stressor, lone, level)
+        assert output.shape == picture.shape
+        assert np.array_equal(output[..., 0], alone[..., 0])
         assert not alone[..., 1:].any()
 
 

@@ -23,11 +23,11 @@ from auscult.stress.vision import apply, perturb, render
 NAMES = ("gaussian_noise", "brightness", "contrast", "jpeg_compression", "pixelate", "elastic_transform")
 
 
-def drawn(*shape: int) -> NDArray[np.uint8]:
+def random_image(*shape: int) -> NDArray[np.uint8]:
     return generator(1, "drawn").integers(0, 256, shape).astype(np.uint8)
 
 
-PICTURE = drawn(40, 60, 3)
+PICTURE = random_image(40, 60, 3)
 
 # Shapes and types.
 
@@ -37,18 +37,18 @@ PICTURE = drawn(40, 60, 3)
     "shape", [(40, 60), (40, 60, 3), (40, 60, 4), (3, 40, 60, 3), (1, 1), (1, 1, 3), (1, 1, 4), (1, 50, 3), (50, 1, 3)]
 )
 def test_what_comes_out_is_like_what_went_in(name: str, shape: tuple[int, ...]) -> None:
-    image = drawn(*shape)
-    kept = image.copy()
-    made = apply(name, image, severity=4)
-    assert made.shape == shape
-    assert made.dtype == np.uint8
-    assert np.array_equal(image, kept)
-    assert not np.shares_memory(made, image)
+    image = random_image(*shape)
+    original = image.copy()
+    output = apply(name, image, severity=4)
+    assert output.shape == shape
+    assert output.dtype == np.uint8
+    assert np.array_equal(image, original)
+    assert not np.shares_memory(output, image)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_grey_stays_grey_and_is_perturbed_as_its_rgb_copy(name: str) -> None:
-    grey = drawn(40, 60)
+    grey = random_image(40, 60)
     colour = apply(name, np.repeat(grey[..., None], 3, axis=-1), severity=3)
     weights = np.array([0.299, 0.587, 0.114])
     assert np.abs(apply(name, grey, severity=3) - colour @ weights).max() <= 1.0
@@ -56,38 +56,38 @@ def test_grey_stays_grey_and_is_perturbed_as_its_rgb_copy(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_transparency_stays_and_colour_does_not_depend_on_it(name: str) -> None:
-    image = drawn(40, 60, 4)
-    made = apply(name, image, severity=3)
-    assert np.array_equal(made[..., 3], image[..., 3])
-    assert np.array_equal(made[..., :3], apply(name, image[..., :3], severity=3))
+    image = random_image(40, 60, 4)
+    output = apply(name, image, severity=3)
+    assert np.array_equal(output[..., 3], image[..., 3])
+    assert np.array_equal(output[..., :3], apply(name, image[..., :3], severity=3))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_views_and_read_only_pictures_will_do(name: str) -> None:
-    wide = drawn(40, 120, 3)
+    wide = random_image(40, 120, 3)
     view = wide[::-1, ::2]
     view.setflags(write=False)
     assert np.array_equal(apply(name, view), apply(name, np.ascontiguousarray(view)))
 
 
 def test_a_frame_of_a_clip_is_made_alone_as_within_it() -> None:
-    clip = drawn(4, 30, 40, 3)
-    made = perturb("gaussian_noise", clip, severity=3)
-    assert not np.array_equal(made.output[0].astype(int) - clip[0], made.output[1].astype(int) - clip[1])
-    assert np.array_equal(render("gaussian_noise", clip[:2], made.params), made.output[:2])
+    clip = random_image(4, 30, 40, 3)
+    perturbed = perturb("gaussian_noise", clip, severity=3)
+    assert not np.array_equal(perturbed.output[0].astype(int) - clip[0], perturbed.output[1].astype(int) - clip[1])
+    assert np.array_equal(render("gaussian_noise", clip[:2], perturbed.params), perturbed.output[:2])
 
 
 @pytest.mark.parametrize(
     "image",
     [
-        drawn(40, 60, 3).astype(np.uint16),
-        drawn(40, 60).astype(np.uint16),
-        drawn(40, 60, 3).astype(np.float32) / 255,
-        drawn(40, 60).astype(bool),
-        drawn(40, 60, 2),
-        drawn(40, 60, 5),
-        drawn(2, 40, 60, 4),
-        drawn(40),
+        random_image(40, 60, 3).astype(np.uint16),
+        random_image(40, 60).astype(np.uint16),
+        random_image(40, 60, 3).astype(np.float32) / 255,
+        random_image(40, 60).astype(bool),
+        random_image(40, 60, 2),
+        random_image(40, 60, 5),
+        random_image(2, 40, 60, 4),
+        random_image(40),
         np.zeros((0, 60, 3), np.uint8),
         np.zeros((0, 40, 60, 3), np.uint8),
         [[1, 2], [3, 4]],
@@ -97,17 +97,17 @@ def test_a_frame_of_a_clip_is_made_alone_as_within_it() -> None:
     ids=lambda image: f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__,
 )
 def test_other_images_are_refused_with_what_would_be_right(image: Any) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         apply("brightness", image)
-    assert "uint8" in caught.value.expected
+    assert "uint8" in error.value.expected
     given_as = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
-    assert given_as in caught.value.message
+    assert given_as in error.value.message
 
 
 def test_16_bit_pictures_get_a_next_step() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         apply("brightness", np.zeros((4, 4, 3), np.uint16))
-    assert "0..255" in caught.value.hint
+    assert "0..255" in error.value.hint
 
 
 @pytest.mark.slow
@@ -115,9 +115,9 @@ def test_16_bit_pictures_get_a_next_step() -> None:
 def test_48_megapixels(name: str) -> None:
     image = np.zeros((6000, 8000, 3), np.uint8)
     image[::7, ::5] = (250, 120, 30)
-    made = apply(name, image, severity=3)
-    assert made.shape == image.shape
-    assert not np.array_equal(made, image)
+    output = apply(name, image, severity=3)
+    assert output.shape == image.shape
+    assert not np.array_equal(output, image)
 
 
 # Severities and names.
@@ -125,9 +125,9 @@ def test_48_megapixels(name: str) -> None:
 
 @pytest.mark.parametrize("severity", [-1, 5.01, 6, float("nan"), float("inf"), "mild", "", None, True, [3]])
 def test_other_severities_are_refused(severity: Any) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         apply("brightness", PICTURE, severity=severity)
-    assert "low, medium, high" in caught.value.expected
+    assert "low, medium, high" in error.value.expected
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -153,9 +153,9 @@ def test_a_perturbation_of_sound_is_none_of_pictures() -> None:
 
 @given(st.sampled_from(NAMES), st.floats(0.0, 5.0), st.integers(-(2**40), 2**40), st.text(max_size=8))
 def test_what_was_recorded_makes_it_again(name: str, severity: float, seed: int, key: str) -> None:
-    made = perturb(name, PICTURE, severity=severity, seed=seed, key=key)
-    recorded = json.loads(json.dumps(made.params, allow_nan=False))
-    assert np.array_equal(render(name, PICTURE, recorded), made.output)
+    perturbed = perturb(name, PICTURE, severity=severity, seed=seed, key=key)
+    recorded = json.loads(json.dumps(perturbed.params, allow_nan=False))
+    assert np.array_equal(render(name, PICTURE, recorded), perturbed.output)
     assert recorded["strength"] == severity
 
 
@@ -182,60 +182,60 @@ BOX = (15, 10, 40, 30)
 
 
 def test_masks_and_boxes_stay_where_no_pixel_moves() -> None:
-    made = perturb("brightness", PICTURE, masks=[MASK], boxes=[BOX])
-    assert made.truth.masks is not None
-    assert np.array_equal(made.truth.masks[0], MASK)
-    assert not np.shares_memory(made.truth.masks[0], MASK)
-    assert made.truth.boxes == (BOX,)
+    perturbed = perturb("brightness", PICTURE, masks=[MASK], boxes=[BOX])
+    assert perturbed.truth.masks is not None
+    assert np.array_equal(perturbed.truth.masks[0], MASK)
+    assert not np.shares_memory(perturbed.truth.masks[0], MASK)
+    assert perturbed.truth.boxes == (BOX,)
 
 
 def test_nothing_is_told_of_masks_that_were_not_given() -> None:
-    made = perturb("elastic_transform", PICTURE)
-    assert made.truth.masks is None
-    assert made.truth.boxes is None
+    perturbed = perturb("elastic_transform", PICTURE)
+    assert perturbed.truth.masks is None
+    assert perturbed.truth.boxes is None
 
 
 @pytest.mark.parametrize("severity", [0.5, 1, 2, 3, 4, 5])
 def test_boxes_follow_as_the_masks_that_fill_them(severity: float) -> None:
-    made = perturb("elastic_transform", PICTURE, severity=severity, masks=[MASK], boxes=[BOX])
-    assert made.truth.masks is not None
-    assert made.truth.boxes == (box_of(made.truth.masks[0]),)
-    assert not np.array_equal(made.truth.masks[0], MASK)
+    perturbed = perturb("elastic_transform", PICTURE, severity=severity, masks=[MASK], boxes=[BOX])
+    assert perturbed.truth.masks is not None
+    assert perturbed.truth.boxes == (box_of(perturbed.truth.masks[0]),)
+    assert not np.array_equal(perturbed.truth.masks[0], MASK)
 
 
 def test_at_severity_0_masks_and_boxes_stay() -> None:
-    made = perturb("elastic_transform", PICTURE, severity=0, masks=[MASK], boxes=[BOX])
-    assert made.truth.masks is not None
-    assert np.array_equal(made.truth.masks[0], MASK)
-    assert made.truth.boxes == (BOX,)
+    perturbed = perturb("elastic_transform", PICTURE, severity=0, masks=[MASK], boxes=[BOX])
+    assert perturbed.truth.masks is not None
+    assert np.array_equal(perturbed.truth.masks[0], MASK)
+    assert perturbed.truth.boxes == (BOX,)
 
 
 def test_a_mask_of_a_clip_moves_in_every_frame_as_one_of_a_picture() -> None:
     clip = np.stack([PICTURE] * 3)
-    moved = perturb("elastic_transform", clip, severity=2, masks=[np.stack([MASK, ~MASK, MASK])]).truth.masks
+    moved_masks = perturb("elastic_transform", clip, severity=2, masks=[np.stack([MASK, ~MASK, MASK])]).truth.masks
     alone = perturb("elastic_transform", PICTURE, severity=2, masks=[MASK]).truth.masks
-    assert moved is not None
+    assert moved_masks is not None
     assert alone is not None
-    assert np.array_equal(moved[0][0], alone[0])
-    assert np.array_equal(moved[0][2], alone[0])
-    assert not (moved[0][1] & alone[0]).any()
+    assert np.array_equal(moved_masks[0][0], alone[0])
+    assert np.array_equal(moved_masks[0][2], alone[0])
+    assert not (moved_masks[0][1] & alone[0]).any()
 
 
 def test_a_box_that_leaves_the_picture_is_none() -> None:
     corner = (0, 0, 2, 2)
-    found = [
+    boxes_found = [
         perturb("elastic_transform", PICTURE, severity=2, seed=seed, boxes=[corner]).truth.boxes for seed in range(9)
     ]
-    assert (None,) in found
+    assert (None,) in boxes_found
 
 
 @pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
 def test_boxes_with_fractions_are_rounded_outwards(name: str) -> None:
-    whole = perturb(name, PICTURE, severity=1, boxes=[BOX]).truth.boxes
+    boxes_whole = perturb(name, PICTURE, severity=1, boxes=[BOX]).truth.boxes
     for box in ((15.9, 10.2, 39.1, 29.5), [15.0, 10.0, 40.0, 30.0], np.array([15.5, 10.5, 39.5, 29.5], np.float32)):
-        assert perturb(name, PICTURE, severity=1, boxes=[box]).truth.boxes == whole
-    assert perturb(name, PICTURE, severity=1, boxes=np.array([BOX])).truth.boxes == whole
-    assert all(type(side) is int for side in whole[0])
+        assert perturb(name, PICTURE, severity=1, boxes=[box]).truth.boxes == boxes_whole
+    assert perturb(name, PICTURE, severity=1, boxes=np.array([BOX])).truth.boxes == boxes_whole
+    assert all(type(side) is int for side in boxes_whole[0])
 
 
 @pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
@@ -263,8 +263,10 @@ def test_what_is_no_box_is_refused(name: str, boxes: Any) -> None:
 
 
 def test_a_key_that_is_no_text_draws_as_any_other() -> None:
-    made = {perturb("gaussian_noise", PICTURE, key=key).output.tobytes() for key in ("\ud800", "\udfff", "?", "")}
-    assert len(made) == 4
+    images_made = {
+        perturb("gaussian_noise", PICTURE, key=key).output.tobytes() for key in ("\ud800", "\udfff", "?", "")
+    }
+    assert len(images_made) == 4
 
 
 @pytest.mark.parametrize(
@@ -279,17 +281,17 @@ def test_masks_of_another_size_or_type_are_refused(mask: Any) -> None:
 
 @pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
 @pytest.mark.parametrize(
-    "given", [5, 0.5, True, "mask", {"dog": MASK}, np.array(1), MASK], ids=lambda one: str(type(one))
+    "masks_input", [5, 0.5, True, "mask", {"dog": MASK}, np.array(1), MASK], ids=lambda value: str(type(value))
 )
-def test_what_is_no_list_of_masks_is_refused(name: str, given: Any) -> None:
+def test_what_is_no_list_of_masks_is_refused(name: str, masks_input: Any) -> None:
     with pytest.raises(UsageError, match="mask"):
-        perturb(name, PICTURE, masks=given)
+        perturb(name, PICTURE, masks=masks_input)
 
 
 def test_masks_may_come_as_one_array() -> None:
-    made = perturb("brightness", PICTURE, masks=np.stack([MASK, ~MASK]))
-    assert made.truth.masks is not None
-    assert np.array_equal(np.stack(made.truth.masks), np.stack([MASK, ~MASK]))
+    perturbed = perturb("brightness", PICTURE, masks=np.stack([MASK, ~MASK]))
+    assert perturbed.truth.masks is not None
+    assert np.array_equal(np.stack(perturbed.truth.masks), np.stack([MASK, ~MASK]))
 
 
 def test_boxes_of_a_clip_are_refused() -> None:
@@ -356,16 +358,16 @@ def test_a_plug_in_is_called_by_its_name() -> None:
 
 @pytest.mark.usefixtures("_plugged")
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [("smaller", "(39, 60, 3)"), ("grey", "(40, 60)"), ("floats", "float64"), ("nothing", "NoneType")],
 )
-def test_a_plug_in_that_makes_something_else_is_named(kind: str, told: str) -> None:
+def test_a_plug_in_that_makes_something_else_is_named(kind: str, message: str) -> None:
     for image in (PICTURE, np.stack([PICTURE] * 2)):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError) as error:
             apply(f"plugged_{kind}", image)
-        assert f"vision.plugged_{kind}.v1" in caught.value.message
-        assert told in caught.value.message
-        assert "uint8 (40, 60, 3)" in caught.value.expected
+        assert f"vision.plugged_{kind}.v1" in error.value.message
+        assert message in error.value.message
+        assert "uint8 (40, 60, 3)" in error.value.expected
 
 
 @pytest.mark.usefixtures("_plugged")

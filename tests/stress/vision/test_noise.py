@@ -53,8 +53,8 @@ def psnr_db(before: Frame, after: Frame) -> float:
 
 def spectrum(noisy: Frame, picture: Frame) -> NDArray[np.float64]:
     """Power of what was added in eight rings of frequency."""
-    added = noisy.astype(float) - picture
-    power = (np.abs(np.fft.fft2(added, axes=(0, 1))) ** 2).mean(axis=2)
+    added_noise = noisy.astype(float) - picture
+    power = (np.abs(np.fft.fft2(added_noise, axes=(0, 1))) ** 2).mean(axis=2)
     radius = np.hypot(np.fft.fftfreq(power.shape[0])[:, None], np.fft.fftfreq(power.shape[1])[None])
     rings = np.minimum((radius * 16).astype(int), 7).ravel()
     return np.bincount(rings, power.ravel()) / np.bincount(rings)
@@ -93,13 +93,13 @@ PLAIN: tuple[tuple[VisionStressor[SeedParams], Plain], ...] = (
 def test_agrees_with_the_formula_in_distribution(stressor: VisionStressor[Params], plain: Plain, level: int) -> None:
     picture = photograph()
     (constant,) = stressor.levels[level]
-    drawn = plain(picture / 255.0, constant, generator(2, "plain", stressor.name))
-    theirs = (np.clip(drawn, 0.0, 1.0) * 255 + 1e-9).astype(np.uint8)
-    ours = stressor.render(picture, seeded(level))
-    assert psnr_db(picture, ours) == pytest.approx(psnr_db(picture, theirs), abs=0.15)
-    counts = [np.bincount(made.ravel(), minlength=256) for made in (ours, theirs)]
+    noisy_values = plain(picture / 255.0, constant, generator(2, "plain", stressor.name))
+    plain_image = (np.clip(noisy_values, 0.0, 1.0) * 255 + 1e-9).astype(np.uint8)
+    output = stressor.render(picture, seeded(level))
+    assert psnr_db(picture, output) == pytest.approx(psnr_db(picture, plain_image), abs=0.15)
+    counts = [np.bincount(image.ravel(), minlength=256) for image in (output, plain_image)]
     assert np.abs(np.cumsum(counts[0] - counts[1])).max() < 0.01 * picture.size
-    assert 10 * np.log10(spectrum(ours, picture) / spectrum(theirs, picture)) == pytest.approx(0, abs=1.0)
+    assert 10 * np.log10(spectrum(output, picture) / spectrum(plain_image, picture)) == pytest.approx(0, abs=1.0)
 
 
 @pytest.mark.parametrize("grey", [0, 3, 40, 128, 250])
@@ -109,17 +109,19 @@ def test_each_grey_level_has_the_formulas_mean_and_spread(
 ) -> None:
     flat = np.full((128, 160, 3), grey, np.uint8)
     (constant,) = stressor.levels[3]
-    drawn = np.clip(plain(np.full((512, 640), grey / 255.0), constant, generator(3, "plain")), 0.0, 1.0)
-    theirs = np.floor(drawn * 255 + 1e-9)
-    ours = stressor.render(flat, seeded(3)).astype(float)
-    assert ours.std() == pytest.approx(theirs.std(), rel=0.03, abs=0.01)
-    assert ours.mean() == pytest.approx(theirs.mean(), abs=0.02 * theirs.std() + 0.01)
+    noisy_values = np.clip(plain(np.full((512, 640), grey / 255.0), constant, generator(3, "plain")), 0.0, 1.0)
+    plain_image = np.floor(noisy_values * 255 + 1e-9)
+    output = stressor.render(flat, seeded(3)).astype(float)
+    assert output.std() == pytest.approx(plain_image.std(), rel=0.03, abs=0.01)
+    assert output.mean() == pytest.approx(plain_image.mean(), abs=0.02 * plain_image.std() + 0.01)
 
 
 @pytest.mark.parametrize("stressor", STRESSORS, ids=name_of)
 def test_more_strength_does_more_damage(stressor: VisionStressor[Params]) -> None:
     picture = photograph()
-    falls = [psnr_db(picture, stressor.render(picture, seeded(at))) for at in (0.1, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5)]
+    falls = [
+        psnr_db(picture, stressor.render(picture, seeded(strength))) for strength in (0.1, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5)
+    ]
     assert falls == sorted(falls, reverse=True)
 
 
@@ -127,29 +129,29 @@ def test_more_strength_does_more_damage(stressor: VisionStressor[Params]) -> Non
 def test_noise_is_new_in_each_frame_and_channel(stressor: VisionStressor[Params]) -> None:
     picture = np.full((120, 160, 3), 100, np.uint8)
     first, second = (stressor.render(picture, seeded(3), index=index).astype(float) for index in (0, 1))
-    again = stressor.render(picture, seeded(3), index=1)
-    assert np.array_equal(second, again)
+    second_again = stressor.render(picture, seeded(3), index=1)
+    assert np.array_equal(second, second_again)
     pairs = ((first, second), (first[..., 0], first[..., 1]), (first[:, 1:], first[:, :-1]), (first[1:], first[:-1]))
-    for one, other in pairs:
-        assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.03
+    for first_noise, other in pairs:
+        assert abs(np.corrcoef(first_noise.ravel(), other.ravel())[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("stressor", STRESSORS, ids=name_of)
 def test_next_to_no_strength_costs_at_most_the_fraction_that_is_dropped(stressor: VisionStressor[Params]) -> None:
     picture = photograph()
     for strength in (5e-324, 1e-200, 1e-9):
-        changed = picture.astype(int) - stressor.render(picture, seeded(strength))
-        assert set(np.unique(changed)) <= {0, 1}
+        difference = picture.astype(int) - stressor.render(picture, seeded(strength))
+        assert set(np.unique(difference)) <= {0, 1}
 
 
 @given(share=st.floats(0.01, 5.0), grey=st.integers(1, 254))
 @settings(max_examples=20, deadline=None)
 def test_impulses_are_half_white_half_black_and_leave_the_rest(share: float, grey: int) -> None:
-    made = IMPULSE.render(np.full((150, 200, 3), grey, np.uint8), seeded(share))
-    wanted = between([row[0] for row in IMPULSE.levels], share)
-    counts = np.bincount(made.ravel(), minlength=256) / made.size
-    assert counts[0] == pytest.approx(wanted / 2, abs=0.005)
-    assert counts[255] == pytest.approx(wanted / 2, abs=0.005)
+    output = IMPULSE.render(np.full((150, 200, 3), grey, np.uint8), seeded(share))
+    expected = between([row[0] for row in IMPULSE.levels], share)
+    counts = np.bincount(output.ravel(), minlength=256) / output.size
+    assert counts[0] == pytest.approx(expected / 2, abs=0.005)
+    assert counts[255] == pytest.approx(expected / 2, abs=0.005)
     assert counts[0] + counts[grey] + counts[255] == pytest.approx(1.0)
 
 
@@ -176,23 +178,25 @@ def test_photons_are_counted_as_poisson_says(photons: float) -> None:
 
 
 def test_many_photons_go_over_into_the_smooth_approximation() -> None:
-    counted, smooth = brightness_table(400.0).astype(float), brightness_table(400.001).astype(float)
-    assert smooth.mean(axis=1) == pytest.approx(counted.mean(axis=1), abs=0.35)  # counts leave gaps between levels
-    assert smooth[30:230].std(axis=1) == pytest.approx(counted[30:230].std(axis=1), rel=0.02)
+    poisson_table, smooth = brightness_table(400.0).astype(float), brightness_table(400.001).astype(float)
+    assert smooth.mean(axis=1) == pytest.approx(
+        poisson_table.mean(axis=1), abs=0.35
+    )  # counts leave gaps between levels
+    assert smooth[30:230].std(axis=1) == pytest.approx(poisson_table[30:230].std(axis=1), rel=0.02)
     assert np.array_equal(brightness_table(math.inf), np.repeat(np.arange(256)[:, None], 4096, axis=1))
 
 
 @given(shape=st.lists(st.integers(1, 9), min_size=1, max_size=3), seed=st.integers(0, 99))
 @settings(max_examples=25, deadline=None)
 def test_words_of_any_shape(shape: list[int], seed: int) -> None:
-    drawn = noise.words(generator(seed), tuple(shape))
-    assert drawn.shape == tuple(shape)
-    assert drawn.dtype == np.uint16
+    words_drawn = noise.words(generator(seed), tuple(shape))
+    assert words_drawn.shape == tuple(shape)
+    assert words_drawn.dtype == np.uint16
 
 
 def test_words_have_even_bits() -> None:
-    drawn = noise.words(generator(4), (100_003,))
-    shares = [np.mean(drawn >> bit & 1) for bit in range(16)]
+    words_drawn = noise.words(generator(4), (100_003,))
+    shares = [np.mean(words_drawn >> bit & 1) for bit in range(16)]
     assert shares == pytest.approx([0.5] * 16, abs=0.01)
 
 
