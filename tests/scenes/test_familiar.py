@@ -44,34 +44,36 @@ def test_every_familiar_task_has_a_type_that_needs_no_file() -> None:
 @pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.name)
 def test_answers_without_a_look_are_at_chance(kind: FamiliarKind) -> None:
     """Always the same answer, a random one, and the truths of another seed."""
-    many, chance = 600, 1 / len(kind.answers)
-    true, other = ([true_answer(kind, at, seed=seed, world=WORLD) for at in range(many)] for seed in (0, 1))
-    assert {abs(true.count(answer) - many * chance) <= 1 for answer in kind.answers} == {True}
+    n_questions, chance = 600, 1 / len(kind.answers)
+    true, other = (
+        [true_answer(kind, index, seed=seed, world=WORLD) for index in range(n_questions)] for seed in (0, 1)
+    )
+    assert {abs(true.count(answer) - n_questions * chance) <= 1 for answer in kind.answers} == {True}
     rng = generator(1, "random answerer", kind.name)
     guesses = [kind.answers[int(rng.integers(len(kind.answers)))] for _ in true]
-    for given in (guesses, other):
-        right = sum(one == two for one, two in zip(given, true, strict=True)) / many
-        assert abs(right - chance) <= 4 * math.sqrt(chance / many)
+    for guessed in (guesses, other):
+        right = sum(guess == truth for guess, truth in zip(guessed, true, strict=True)) / n_questions
+        assert abs(right - chance) <= 4 * math.sqrt(chance / n_questions)
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.name)
 def test_the_text_of_a_question_does_not_depend_on_its_answer(kind: FamiliarKind, seed: int) -> None:
-    asked = {
-        (drawn.text, drawn.options)
-        for drawn in (kind.draw(generator(seed, kind.name), WORLD, answer) for answer in kind.answers)
+    texts_and_options = {
+        (question.text, question.options)
+        for question in (kind.draw(generator(seed, kind.name), WORLD, answer) for answer in kind.answers)
     }
-    assert len(asked) == 1
+    assert len(texts_and_options) == 1
 
 
 @pytest.mark.parametrize("name", ["made_sounds_wanted", "made_pictures_wanted"])
 def test_candidates_of_retrieval_are_right_equally_often(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(understanding, "played", lambda *_, **__: np.zeros(1, np.float32))
     monkeypatch.setattr(understanding, "_scene", lambda *_: SimpleNamespace(file=(".jpg", b""), made_of=[]))
-    truths = [draw(KINDS[name], at, seed=0, world=WORLD).truth for at in range(120)]
-    sets: list[tuple[int, ...]] = [tuple(int(str(one)) for one in truth) for truth in truths]  # type: ignore[union-attr]
-    assert [len(one) for one in sets].count(2) == 40
-    often = [sum(at in one for one in sets) for at in range(understanding.CANDIDATES)]
+    truths = [draw(KINDS[name], index, seed=0, world=WORLD).truth for index in range(120)]
+    sets: list[tuple[int, ...]] = [tuple(int(str(candidate)) for candidate in truth) for truth in truths]  # type: ignore[union-attr]
+    assert [len(candidates_) for candidates_ in sets].count(2) == 40
+    often = [sum(index in candidates_ for candidates_ in sets) for index in range(understanding.CANDIDATES)]
     assert max(abs(count - 24) for count in often) <= 3 * math.sqrt(120 * 0.2 * 0.8)
     rng = generator(0, "random answerer")
     guessed = retrieval([(int(rng.integers(10)),) for _ in sets], sets)
@@ -90,33 +92,33 @@ def test_the_truths_are_read_back_as_they_were_dealt(tmp_path: Path) -> None:
     """Counts, boxes, indices and frames go through the released layout and the reader of the suite."""
     for name in STILL:
         kind = KINDS[name]
-        made = sample(kind, 0, seed=3, world=WORLD)
-        for file, data in made.files.items():
+        made_sample = sample(kind, 0, seed=3, world=WORLD)
+        for file, data in made_sample.files.items():
             (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file).write_bytes(data)
-        (tmp_path / task_folder(kind.stage, kind.folder) / DATA).write_bytes(data_json([entry_json(made.entry)]))
+        (tmp_path / task_folder(kind.stage, kind.folder) / DATA).write_bytes(data_json([entry_json(made_sample.entry)]))
     listing = read_tree(tmp_path)
     assert not listing.errors
-    read = {one.subtask: one for one in listing.samples}
-    assert len(read) == len(STILL)
-    assert read["made_sounds"].truth == draw(KINDS["made_sounds"], 0, seed=3, world=WORLD).truth
-    assert read["made_picture"].truth == draw(KINDS["made_picture"], 0, seed=3, world=WORLD).truth
-    assert len(read["made_sounds_wanted"].sounds) == len(read["made_pictures_wanted"].images) == 10
-    boxes: Any = read["made_located"].truth
+    sample_of = {sample_.subtask: sample_ for sample_ in listing.samples}
+    assert len(sample_of) == len(STILL)
+    assert sample_of["made_sounds"].truth == draw(KINDS["made_sounds"], 0, seed=3, world=WORLD).truth
+    assert sample_of["made_picture"].truth == draw(KINDS["made_picture"], 0, seed=3, world=WORLD).truth
+    assert len(sample_of["made_sounds_wanted"].sounds) == len(sample_of["made_pictures_wanted"].images) == 10
+    boxes: Any = sample_of["made_located"].truth
     assert (boxes.width, boxes.height) == (640, 480)
     assert all(
         name in VOICES and 0 <= box[0] < box[2] <= 640 and 0 <= box[1] < box[3] <= 480 for name, box in boxes.boxes
     )
-    frames: Any = read["described"].truth
-    assert len(frames.boxes) == len(read["described"].images) == 10
+    frames: Any = sample_of["described"].truth
+    assert len(frames.boxes) == len(sample_of["described"].images) == 10
 
 
 def test_captions_differ_and_a_false_clause_is_refused() -> None:
-    drawn = draw(KINDS["captioned"], 0, seed=0, world=WORLD)
-    facts = facts_from_json(drawn.proof["facts"])
-    captions = read_captions(drawn.proof["captions"])
+    question = draw(KINDS["captioned"], 0, seed=0, world=WORLD)
+    facts = facts_from_json(question.proof["facts"])
+    captions = read_captions(question.proof["captions"])
     assert len({caption.text for caption in captions}) == 4
-    assert drawn.truth == tuple(caption.text for caption in captions)
+    assert question.truth == tuple(caption.text for caption in captions)
     for caption in captions:
         assert len(caption.clauses) >= len(facts.things)
         prove(caption, facts)
@@ -128,20 +130,23 @@ def test_captions_differ_and_a_false_clause_is_refused() -> None:
 
 
 def test_references_of_a_clip_are_nearer_to_one_another_than_to_those_of_another() -> None:
-    made = sample(KINDS["made_sounds"], 0, seed=0, world=WORLD).entry
-    rows = [entry_json(replace(made, answer=draw(KINDS["captioned"], at, seed=0, world=WORLD).truth)) for at in (0, 1)]
+    entry = sample(KINDS["made_sounds"], 0, seed=0, world=WORLD).entry
+    rows = [
+        entry_json(replace(entry, answer=draw(KINDS["captioned"], index, seed=0, world=WORLD).truth))
+        for index in (0, 1)
+    ]
     table = captions_table(rows, Networks(_letters, lambda texts: np.zeros(len(texts))))
     assert [row[0] for row in table.rows] == ["METEOR", "ROUGE-L", "CIDEr-D", "SBERT", "FENSE"]
-    assert all(float(own) > float(other) for _, own, other in table.rows)
+    assert all(float(own_score) > float(other) for _, own_score, other in table.rows)
 
 
 def _letters(texts: Any) -> Any:
     """A sentence encoder that counts pairs of letters."""
-    found = np.zeros((len(texts), 997))
-    for at, text in enumerate(texts):
-        for one, two in pairwise(text):
-            found[at, (ord(one) * 31 + ord(two)) % 997] += 1
-    return found - found.mean(axis=0)
+    counts = np.zeros((len(texts), 997))
+    for row, text in enumerate(texts):
+        for letter, next_letter in pairwise(text):
+            counts[row, (ord(letter) * 31 + ord(next_letter)) % 997] += 1
+    return counts - counts.mean(axis=0)
 
 
 def test_chance_is_that_of_the_scores() -> None:
@@ -171,14 +176,14 @@ def write_material(root: Path) -> None:
         {"id": 2, "file_name": "../gone.png"},
         {"id": 3, "file_name": "no.png"},
     ]
-    told = {
+    instances = {
         "images": [{**image, "width": 200, "height": 100} for image in images],
         "annotations": [
             {"image_id": image, "category_id": name, "bbox": box, "iscrowd": crowd} for image, name, box, crowd in boxes
         ],
-        "categories": [{"id": at, "name": name} for at, name in enumerate(("dog", "cup", "person"), start=1)],
+        "categories": [{"id": index, "name": name} for index, name in enumerate(("dog", "cup", "person"), start=1)],
     }
-    (root / "photographs" / "instances.json").write_text(json.dumps(told))
+    (root / "photographs" / "instances.json").write_text(json.dumps(instances))
 
 
 def test_a_folder_of_real_material_is_listed_and_used(tmp_path: Path) -> None:

@@ -35,9 +35,11 @@ def test_answers_without_a_look_are_at_chance(kind: StimulusKind) -> None:
 def test_the_numbers_of_questions_do_not_tell(kind: StimulusKind) -> None:
     """An answerer that learned the truths of one seed, or the answer that followed an answer, is at chance."""
     true, other = truths(kind, MANY), truths(kind, MANY, seed=1)
-    same = sum(one == two for one, two in zip(true, other, strict=True)) / MANY
-    assert abs(same - kind.chance) <= 4 * math.sqrt(kind.chance / MANY)
-    by_place = [Counter(true[at :: len(kind.answers)]) for at in range(len(kind.answers))]
+    share_same = (
+        sum(first_answer == second_answer for first_answer, second_answer in zip(true, other, strict=True)) / MANY
+    )
+    assert abs(share_same - kind.chance) <= 4 * math.sqrt(kind.chance / MANY)
+    by_place = [Counter(true[index :: len(kind.answers)]) for index in range(len(kind.answers))]
     best = max(count for counts in by_place for count in counts.values()) * len(kind.answers) / MANY
     assert best <= kind.chance + 5 * math.sqrt(kind.chance * len(kind.answers) / MANY)
 
@@ -46,6 +48,8 @@ def test_questions_and_confirmations_are_as_many_as_in_the_paper() -> None:
     counts: Counter[str] = Counter()
     for kind in KINDS.values():
         counts[kind.folder] += 2 * kind.count
-    wanted = {folder: count for task in TASKS.values() if task.confirmed for folder, count in task.folders.items()}
-    assert counts == wanted
+    paper_counts = {
+        folder: count for task in TASKS.values() if task.confirmed for folder, count in task.folders.items()
+    }
+    assert counts == paper_counts
     assert sum(counts.values()) == 2090

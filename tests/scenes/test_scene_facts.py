@@ -26,7 +26,9 @@ SIZE = (100, 200)
 ASSETS = bound({"cup": 2}, {})
 
 
-def way(motion: Motion, start: tuple[float, float], end: tuple[float, float], *, heights: tuple[float, float]) -> Path:
+def motion_path(
+    motion: Motion, start: tuple[float, float], end: tuple[float, float], *, heights: tuple[float, float]
+) -> Path:
     return Path(
         motion=motion,
         start=Pose(*start, heights[0]),
@@ -37,7 +39,7 @@ def way(motion: Motion, start: tuple[float, float], end: tuple[float, float], *,
 
 
 def still(x: float, y: float, height: float = 0.2) -> Path:
-    return way("still", (x, y), (x, y), heights=(height, height))
+    return motion_path("still", (x, y), (x, y), heights=(height, height))
 
 
 def scene(*paths: Path, voice: int | None = None) -> ScenePlan:
@@ -65,8 +67,8 @@ def scene(*paths: Path, voice: int | None = None) -> ScenePlan:
     )
 
 
-def facts(plan: ScenePlan, **more: Any) -> Facts:
-    return facts_of(plan, shots(plan), **more)
+def facts(plan: ScenePlan, **options: Any) -> Facts:
+    return facts_of(plan, shots(plan), **options)
 
 
 def shots(plan: ScenePlan) -> tuple[RenderedScene, ...]:
@@ -75,8 +77,8 @@ def shots(plan: ScenePlan) -> tuple[RenderedScene, ...]:
 
 def test_place_size_and_what_hides_it_are_those_of_the_pixels() -> None:
     # a square of 20 x 20 px in front of the right half of another
-    one = facts(scene(still(0.55, 0.5), still(0.50, 0.5)))
-    front, behind = one.things
+    scene_facts = facts(scene(still(0.55, 0.5), still(0.50, 0.5)))
+    front, behind = scene_facts.things
     assert front.x == pytest.approx((0.55, 0.55), abs=0.006)
     assert front.area == pytest.approx((0.02, 0.02), rel=0.15)
     assert behind.x[0] == pytest.approx(0.475, abs=0.01), "the centre of what is seen"
@@ -84,16 +86,16 @@ def test_place_size_and_what_hides_it_are_those_of_the_pixels() -> None:
     assert behind.covered_by == ("1",)
     assert (front.covered_by, front.hidden) == ((), 0.0)
     assert (front.depth, behind.depth) == (0, 1)
-    assert [thing.motion for thing in one.things] == ["still", "still"]
-    assert one.duration_s == 10.0
-    assert not one.silent
+    assert [thing.motion for thing in scene_facts.things] == ["still", "still"]
+    assert scene_facts.duration_s == 10.0
+    assert not scene_facts.silent
 
 
 def test_a_thing_that_is_never_seen_is_no_thing_and_its_sound_comes_from_elsewhere() -> None:
     plan = scene(still(0.5, 0.5, 0.4), still(0.5, 0.5, 0.2), still(1.9, 0.5), voice=1)
-    one = facts(plan, gain_db=-1.0)
-    assert [thing.id for thing in one.things] == ["1"]
-    (voice,) = one.elsewhere
+    scene_facts = facts(plan, gain_db=-1.0)
+    assert [thing.id for thing in scene_facts.things] == ["1"]
+    (voice,) = scene_facts.elsewhere
     assert (voice.noun, voice.verb, voice.spans) == ("hum", "hums", ((1.0, 2.0),))
     louder = facts(plan).elsewhere[0].level_db
     assert voice.level_db == pytest.approx(louder - 1.0, abs=0.01)
@@ -101,27 +103,27 @@ def test_a_thing_that_is_never_seen_is_no_thing_and_its_sound_comes_from_elsewhe
 
 
 def test_who_is_seen_too_briefly_is_there_and_no_target() -> None:
-    leaving = way("left", (0.12, 0.5), (-2.0, 0.5), heights=(0.2, 0.2))
+    leaving = motion_path("left", (0.12, 0.5), (-2.0, 0.5), heights=(0.2, 0.2))
     plan = scene(leaving, still(0.5, 0.5))
-    one = facts(plan)
-    assert [thing.id for thing in one.things] == ["1", "2"]
+    scene_facts = facts(plan)
+    assert [thing.id for thing in scene_facts.things] == ["1", "2"]
     assert targets_of(plan, shots(plan)) == {"2"}
-    assert one.things[0].motion is None, "a frame or two show no motion"
+    assert scene_facts.things[0].motion is None, "a frame or two show no motion"
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        (way("left", (0.8, 0.5), (0.3, 0.5), heights=(0.2, 0.2)), "left"),
-        (way("right", (0.3, 0.5), (0.8, 0.5), heights=(0.2, 0.2)), "right"),
-        (way("right", (0.5, 0.5), (0.55, 0.5), heights=(0.2, 0.2)), None),
-        (way("up", (0.5, 0.8), (0.5, 0.3), heights=(0.2, 0.2)), "up"),
-        (way("down", (0.5, 0.3), (0.5, 0.8), heights=(0.2, 0.2)), "down"),
-        (way("nearer", (0.5, 0.5), (0.5, 0.5), heights=(0.2, 0.6)), "nearer"),
-        (way("away", (0.5, 0.5), (0.5, 0.5), heights=(0.6, 0.2)), "away"),
-        (way("away", (0.5, 0.5), (0.5, 0.5), heights=(0.22, 0.2)), None),
-        (replace(way("to_and_fro", (0.3, 0.5), (0.7, 0.5), heights=(0.2, 0.2)), swings=1.5), "to_and_fro"),
-        (replace(way("to_and_fro", (0.5, 0.5), (0.52, 0.5), heights=(0.2, 0.2)), swings=1.5), None),
+        (motion_path("left", (0.8, 0.5), (0.3, 0.5), heights=(0.2, 0.2)), "left"),
+        (motion_path("right", (0.3, 0.5), (0.8, 0.5), heights=(0.2, 0.2)), "right"),
+        (motion_path("right", (0.5, 0.5), (0.55, 0.5), heights=(0.2, 0.2)), None),
+        (motion_path("up", (0.5, 0.8), (0.5, 0.3), heights=(0.2, 0.2)), "up"),
+        (motion_path("down", (0.5, 0.3), (0.5, 0.8), heights=(0.2, 0.2)), "down"),
+        (motion_path("nearer", (0.5, 0.5), (0.5, 0.5), heights=(0.2, 0.6)), "nearer"),
+        (motion_path("away", (0.5, 0.5), (0.5, 0.5), heights=(0.6, 0.2)), "away"),
+        (motion_path("away", (0.5, 0.5), (0.5, 0.5), heights=(0.22, 0.2)), None),
+        (replace(motion_path("to_and_fro", (0.3, 0.5), (0.7, 0.5), heights=(0.2, 0.2)), swings=1.5), "to_and_fro"),
+        (replace(motion_path("to_and_fro", (0.5, 0.5), (0.52, 0.5), heights=(0.2, 0.2)), swings=1.5), None),
     ],
 )
 def test_motion_is_said_where_the_masks_show_it(path: Path, expected: str | None) -> None:
@@ -129,15 +131,15 @@ def test_motion_is_said_where_the_masks_show_it(path: Path, expected: str | None
 
 
 def test_depth_is_not_said_where_distances_cross() -> None:
-    nearer = way("nearer", (0.2, 0.5), (0.2, 0.5), heights=(0.1, 0.4))
+    nearer = motion_path("nearer", (0.2, 0.5), (0.2, 0.5), heights=(0.1, 0.4))
     far = replace(still(0.8, 0.5), full_height=0.4)
-    one = facts(scene(nearer, far))
-    assert [thing.depth for thing in one.things] == [None, None]
+    scene_facts = facts(scene(nearer, far))
+    assert [thing.depth for thing in scene_facts.things] == [None, None]
 
 
 def test_facts_survive_json() -> None:
-    one = facts(scene(still(0.55, 0.5), still(0.5, 0.5), voice=0))
-    assert facts_from_json(json.loads(json.dumps(to_json(one)))) == one
+    scene_facts = facts(scene(still(0.55, 0.5), still(0.5, 0.5), voice=0))
+    assert facts_from_json(json.loads(json.dumps(to_json(scene_facts)))) == scene_facts
 
 
 @pytest.mark.parametrize(
@@ -175,11 +177,11 @@ def test_facts_from_strangers_are_read_strictly(keys: tuple[Any, ...], value: An
 
 
 def test_counting_pixels_agrees_with_numpy() -> None:
-    plan = scene(still(0.31, 0.42), way("right", (0.1, 0.5), (0.9, 0.5), heights=(0.3, 0.3)))
-    drawn = shots(plan)
-    for number, thing in enumerate(facts_of(plan, drawn).things):
+    plan = scene(still(0.31, 0.42), motion_path("right", (0.1, 0.5), (0.9, 0.5), heights=(0.3, 0.3)))
+    rendered_shots = shots(plan)
+    for number, thing in enumerate(facts_of(plan, rendered_shots).things):
         centres, areas = [], []
-        for shot in drawn:
+        for shot in rendered_shots:
             rows, columns = np.nonzero(shot.visible[number])
             areas.append(len(rows) / (SIZE[0] * SIZE[1]))
             centres.append(((columns.mean() + 0.5) / SIZE[1], (rows.mean() + 0.5) / SIZE[0]))

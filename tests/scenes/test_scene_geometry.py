@@ -26,14 +26,14 @@ def layout(seed: int, aspects: list[float], duration_s: float = 10.0) -> SceneLa
 @given(seed=st.integers(0, 10**6), aspects=ASPECTS)
 @settings(max_examples=20, deadline=None)
 def test_a_layout_survives_json_and_depends_on_its_draw_alone(seed: int, aspects: list[float]) -> None:
-    one = layout(seed, aspects)
-    assert one == layout(seed, aspects)
-    back = codec.from_json(SceneLayout, json.loads(json.dumps(codec.to_json(one))))
-    assert back == one
-    for read, path in zip(back.paths, one.paths, strict=True):
-        assert [read.pose(time) for time in TIMES] == [path.pose(time) for time in TIMES]
-    assert sorted(one.depth) == list(range(len(aspects)))
-    assert [one.depth[thing] for thing in one.far_to_near] == sorted(one.depth, reverse=True)
+    scene_layout = layout(seed, aspects)
+    assert scene_layout == layout(seed, aspects)
+    reread = codec.from_json(SceneLayout, json.loads(json.dumps(codec.to_json(scene_layout))))
+    assert reread == scene_layout
+    for read_path, path in zip(reread.paths, scene_layout.paths, strict=True):
+        assert [read_path.pose(time) for time in TIMES] == [path.pose(time) for time in TIMES]
+    assert sorted(scene_layout.depth) == list(range(len(aspects)))
+    assert [scene_layout.depth[thing] for thing in scene_layout.far_to_near] == sorted(scene_layout.depth, reverse=True)
 
 
 @given(seed=st.integers(0, 10**6), aspects=ASPECTS)
@@ -60,14 +60,14 @@ def test_every_way_is_what_its_word_says(seed: int, aspects: list[float]) -> Non
 
 
 def test_things_stay_in_the_picture_long_enough_and_all_motions_occur() -> None:
-    seen: set[str] = set()
+    motions_seen: set[str] = set()
     for seed in range(40):
         for path in layout(seed, [1.0, 0.6, 2.0, 1.3]).paths:
-            seen.add(path.motion)
+            motions_seen.add(path.motion)
             poses = [path.pose(time) for time in TIMES]
             inside = sum(0 < pose.x < 1 and 0 < pose.y < 1 for pose in poses)
             assert inside >= len(TIMES) // 2
-    assert seen == set(MOTIONS)
+    assert motions_seen == set(MOTIONS)
 
 
 def test_many_scenes_have_one_thing_half_behind_another_and_few_have_one_that_is_gone() -> None:
@@ -76,18 +76,18 @@ def test_many_scenes_have_one_thing_half_behind_another_and_few_have_one_that_is
     assert np.mean(np.array(hidden) > 0.95) < 0.15
 
 
-def _most_hidden(one: SceneLayout) -> float:
+def _most_hidden(scene_layout: SceneLayout) -> float:
     """The largest share of a box that a nearer box hides; for aspects near 1 on a wide picture."""
     most = 0.0
     for time in TIMES:
         boxes = []
-        for path, aspect in zip(one.paths, (1.0, 0.8, 1.4), strict=True):
+        for path, aspect in zip(scene_layout.paths, (1.0, 0.8, 1.4), strict=True):
             pose = path.pose(time)
             wide = pose.height * aspect * 9 / 16
             boxes.append((pose.x - wide / 2, pose.y - pose.height / 2, pose.x + wide / 2, pose.y + pose.height / 2))
         for far in range(3):
             for near in range(3):
-                if one.depth[near] < one.depth[far]:
+                if scene_layout.depth[near] < scene_layout.depth[far]:
                     a, b = boxes[far], boxes[near]
                     shared = max(0, min(a[2], b[2]) - max(a[0], b[0])) * max(0, min(a[3], b[3]) - max(a[1], b[1]))
                     most = max(most, shared / ((a[2] - a[0]) * (a[3] - a[1])))
@@ -114,7 +114,7 @@ def broken(*keys: Any, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "message"),
     [
         (broken("depth", value=[0, 0]), "depth"),
         (broken("depth", value=[0, True]), "depth"),
@@ -134,6 +134,6 @@ def broken(*keys: Any, value: Any) -> dict[str, Any]:
         (broken("paths", 1, "swings", value=-1), "swings"),
     ],
 )
-def test_a_layout_from_strangers_is_read_strictly(row: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_a_layout_from_strangers_is_read_strictly(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         codec.from_json(SceneLayout, row, error=InputError)

@@ -32,7 +32,7 @@ FACTS = facts_of(PLAN, SHOTS)
 
 
 def test_files_are_where_the_release_has_them(tmp_path: Path) -> None:
-    said = rows_of(PLAN, say(generator(1, "words"), FACTS, targets=targets_of(PLAN, SHOTS), most=8, nulls=2))
+    layout_rows = rows_of(PLAN, say(generator(1, "words"), FACTS, targets=targets_of(PLAN, SHOTS), most=8, nulls=2))
     files = files_of(PLAN, SHOTS, hear(PLAN, GENERATED.sounds).samples, nulls=True)
     assert set(files) == {
         f"media/{PLAN.vid}/audio.wav",
@@ -46,19 +46,19 @@ def test_files_are_where_the_release_has_them(tmp_path: Path) -> None:
     assert not np.asarray(Image.open(io.BytesIO(files[f"gt_mask/{PLAN.vid}/fid_0/00003.png"]))).any()
     with wave.open(io.BytesIO(files[f"media/{PLAN.vid}/audio.wav"])) as sound:
         assert (sound.getframerate(), sound.getnchannels(), sound.getnframes()) == (8000, 2, 80_000)
-    uids = [one.row.uid for one in said]
+    uids = [layout_row.row.uid for layout_row in layout_rows]
     assert len(set(uids)) == len(uids)
-    for one in said:
-        folder, word, number = one.row.uid.rsplit("_", 2)
+    for layout_row in layout_rows:
+        folder, word, number = layout_row.row.uid.rsplit("_", 2)
         assert (folder, number.isdecimal()) == (PLAN.vid, True)
-        if one.expression.target is None:
-            assert (word, one.row.split, one.row.fid) == ("null", "test_n", 0)
+        if layout_row.expression.target is None:
+            assert (word, layout_row.row.split, layout_row.row.fid) == ("null", "test_n", 0)
         else:
-            thing = PLAN.objects[one.row.fid - 1]
-            assert (thing.id, object_word(thing.look.category)) == (one.expression.target, word)
-            assert one.row.split == "test_u"
-    items = items_of(PLAN, SHOTS, said)
-    for name, data in {**files, "metadata.csv": metadata_csv(one.row for one in said)}.items():
+            thing = PLAN.objects[layout_row.row.fid - 1]
+            assert (thing.id, object_word(thing.look.category)) == (layout_row.expression.target, word)
+            assert layout_row.row.split == "test_u"
+    items = items_of(PLAN, SHOTS, layout_rows)
+    for name, data in {**files, "metadata.csv": metadata_csv(layout_row.row for layout_row in layout_rows)}.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -70,7 +70,7 @@ def test_files_are_where_the_release_has_them(tmp_path: Path) -> None:
         assert item.time_s is not None
         assert item.truth is not None
         assert item.mask.path == item.truth.mask.path if item.truth.mask is not None else False
-    first = {one.row.fid: one.row.exp for one in reversed(said) if one.row.fid}
+    first = {layout_row.row.fid: layout_row.row.exp for layout_row in reversed(layout_rows) if layout_row.row.fid}
     assert {item.query.text for item in listing.items} - {None} == set(first.values())
 
 
@@ -91,33 +91,33 @@ def test_an_object_word_is_safe_in_a_uid(category: str, word: str) -> None:
 def test_an_expression_that_the_facts_do_not_bear_out_is_an_error() -> None:
     good = say(generator(2, "words"), FACTS, targets=frozenset(thing.id for thing in FACTS.things), most=6)
     assert good
-    for one in good:
-        check(one, FACTS)
-        other = next(thing.id for thing in FACTS.things if thing.id != one.target)
+    for expression in good:
+        check(expression, FACTS)
+        other = next(thing.id for thing in FACTS.things if thing.id != expression.target)
         for target in (other, None):
             wrong = Expression(
-                text=one.text,
-                family=one.family,
-                wording=one.wording,
+                text=expression.text,
+                family=expression.family,
+                wording=expression.wording,
                 target=target,
-                needs=one.needs,
-                form=one.form,
+                needs=expression.needs,
+                form=expression.form,
             )
             with pytest.raises(AuscultError, match="the proof of"):
                 check(wrong, FACTS)
 
 
 def test_only_wanted_targets_are_referred_to() -> None:
-    wanted = frozenset(thing.id for thing in FACTS.things[:1])
-    said = say(generator(2, "words"), FACTS, targets=wanted, most=5)
-    assert said
-    assert {one.target for one in said} == wanted
+    target_ids = frozenset(thing.id for thing in FACTS.things[:1])
+    expressions = say(generator(2, "words"), FACTS, targets=target_ids, most=5)
+    assert expressions
+    assert {expression.target for expression in expressions} == target_ids
     assert not say(generator(2, "words"), FACTS, targets=frozenset(), most=5)
 
 
 def test_a_video_is_named_only_where_it_was_written() -> None:
     items = items_of(PLAN, SHOTS, ())
     assert with_video(items, ["media/other/video.mp4", f"media/{PLAN.vid}/audio.wav"]) == items
-    named = with_video(items, [f"media/{PLAN.vid}/video.mp4"])
-    assert [row.pop("video") for row in map(dict, named)] == [f"media/{PLAN.vid}/video.mp4"] * len(items)
+    items_with_video = with_video(items, [f"media/{PLAN.vid}/video.mp4"])
+    assert [row.pop("video") for row in map(dict, items_with_video)] == [f"media/{PLAN.vid}/video.mp4"] * len(items)
     assert not any("video" in row for row in items), "the given lines stay as they are"

@@ -34,46 +34,46 @@ def plans() -> list[ScenePlan]:
 
 def test_a_plan_is_drawn_and_played_again_from_its_json_in_any_order() -> None:
     for index in (4, 0):
-        one = plan(index)
-        back = ScenePlan.from_json(json.loads(json.dumps(one.as_json())))
-        assert back == one == plan(index)
-        first, second = Stage(one, GENERATED.looks), Stage(back, GENERATED.looks)
-        forwards = {time: first.at(time) for time in one.key_times_s}
-        backwards = {time: second.at(time) for time in reversed(one.key_times_s)}
+        scene_plan = plan(index)
+        reread = ScenePlan.from_json(json.loads(json.dumps(scene_plan.as_json())))
+        assert reread == scene_plan == plan(index)
+        first, second = Stage(scene_plan, GENERATED.looks), Stage(reread, GENERATED.looks)
+        forwards = {time: first.at(time) for time in scene_plan.key_times_s}
+        backwards = {time: second.at(time) for time in reversed(scene_plan.key_times_s)}
         for time, shot in forwards.items():
-            assert _same(shot, backwards[time])
-        assert np.array_equal(hear(one, GENERATED.sounds).samples, hear(back, GENERATED.sounds).samples)
+            assert _are_equal(shot, backwards[time])
+        assert np.array_equal(hear(scene_plan, GENERATED.sounds).samples, hear(reread, GENERATED.sounds).samples)
 
 
-def _same(one: RenderedScene, two: RenderedScene) -> bool:
-    masks = zip((*one.visible, *one.whole), (*two.visible, *two.whole), strict=True)
-    return np.array_equal(one.frame, two.frame) and all(np.array_equal(a, b) for a, b in masks)
+def _are_equal(first: RenderedScene, second: RenderedScene) -> bool:
+    masks = zip((*first.visible, *first.whole), (*second.visible, *second.whole), strict=True)
+    return np.array_equal(first.frame, second.frame) and all(np.array_equal(a, b) for a, b in masks)
 
 
 def test_threads_change_nothing() -> None:
-    one = plan(1)
+    scene_plan = plan(1)
     threads = cv2.getNumThreads()
     try:
         cv2.setNumThreads(4)
-        many: Frame = Stage(one, GENERATED.looks).at(3.0).frame
+        frame_of_many: Frame = Stage(scene_plan, GENERATED.looks).at(3.0).frame
         cv2.setNumThreads(1)
-        single = Stage(one, GENERATED.looks).at(3.0).frame
+        single = Stage(scene_plan, GENERATED.looks).at(3.0).frame
     finally:
         cv2.setNumThreads(threads)
-    assert np.array_equal(many, single)
+    assert np.array_equal(frame_of_many, single)
 
 
 def test_masks_are_exact_about_who_is_in_front() -> None:
     for index in range(4):
-        one = plan(index)
-        stage = Stage(one, GENERATED.looks)
+        scene_plan = plan(index)
+        stage = Stage(scene_plan, GENERATED.looks)
         for time in (0.0, 4.5, 9.0):
             shot = stage.at(time)
-            assert shot.frame.shape == (*one.size, 3)
+            assert shot.frame.shape == (*scene_plan.size, 3)
             assert np.sum(shot.visible, axis=0).max() <= 1, "no pixel has two"
-            for near, rank in enumerate(one.layout.depth):
+            for near, rank in enumerate(scene_plan.layout.depth):
                 assert not (shot.visible[near] & ~shot.whole[near]).any()
-                for far, other in enumerate(one.layout.depth):
+                for far, other in enumerate(scene_plan.layout.depth):
                     if other > rank:
                         assert not (shot.visible[far] & shot.whole[near]).any(), "the nearer one covers"
             union = np.logical_or.reduce(shot.whole)
@@ -81,48 +81,49 @@ def test_masks_are_exact_about_who_is_in_front() -> None:
 
 
 def test_scenes_are_as_varied_as_they_should_be(plans: list[ScenePlan]) -> None:
-    assert {len(one.objects) for one in plans} == {2, 3, 4, 5, 6}
-    shares = Counter(one.split for one in plans)
+    assert {len(plan_.objects) for plan_ in plans} == {2, 3, 4, 5, 6}
+    shares = Counter(plan_.split for plan_ in plans)
     assert shares.keys() == set(SPLITS)
     assert 0.45 < shares["train"] / len(plans) < 0.75
-    alike = sum(
-        len({(thing.look.category, thing.look.colour) for thing in one.objects}) < len(one.objects) for one in plans
+    n_alike = sum(
+        len({(thing.look.category, thing.look.colour) for thing in plan_.objects}) < len(plan_.objects)
+        for plan_ in plans
     )
-    assert alike / len(plans) > 0.4
-    sounding = [sum(thing.track is not None for thing in one.objects) for one in plans]
-    silent = [len(one.objects) - count for one, count in zip(plans, sounding, strict=True)]
+    assert n_alike / len(plans) > 0.4
+    sounding = [sum(thing.track is not None for thing in plan_.objects) for plan_ in plans]
+    silent = [len(plan_.objects) - count for plan_, count in zip(plans, sounding, strict=True)]
     assert sum(count >= 2 for count in sounding) > 32
     assert sum(count >= 1 for count in silent) > 32
-    assert sum(bool(one.elsewhere) for one in plans) > 16
-    together = sum(_overlap(one) for one in plans)
-    assert together > 20
+    assert sum(bool(plan_.elsewhere) for plan_ in plans) > 16
+    n_overlapping = sum(_overlap(plan_) for plan_ in plans)
+    assert n_overlapping > 20
 
 
-def _overlap(one: ScenePlan) -> bool:
-    spans = [(span, number) for number, track in enumerate(one.tracks) for span in track.spans]
+def _overlap(scene_plan: ScenePlan) -> bool:
+    spans = [(span, number) for number, track in enumerate(scene_plan.tracks) for span in track.spans]
     return any(a[0] < b[1] and b[0] < a[1] and i != j for a, i in spans for b, j in spans)
 
 
 def test_voices_do_not_follow_categories_and_can_be_told_apart_in_time(plans: list[ScenePlan]) -> None:
     labels: dict[str, list[str]] = defaultdict(list)
-    for one in plans:
-        for thing in one.objects:
+    for scene_plan in plans:
+        for thing in scene_plan.objects:
             if thing.track is not None:
                 labels[thing.look.category].append(thing.track.source.label)
-        for first in one.tracks:
-            for second in one.tracks:
+        for first in scene_plan.tracks:
+            for second in scene_plan.tracks:
                 assert first is second or clear(first.spans, second.spans)
-        inside = {thing.track.source.label for thing in one.objects if thing.track is not None}
-        assert not inside & {track.source.label for track in one.elsewhere}
+        inside = {thing.track.source.label for thing in scene_plan.objects if thing.track is not None}
+        assert not inside & {track.source.label for track in scene_plan.elsewhere}
     frequent = [names for names in labels.values() if len(names) >= 4]
     assert len(frequent) >= 5
     assert all(len(set(names)) >= 3 for names in frequent)
 
 
 def test_level_falls_with_distance_and_place_is_heard(plans: list[ScenePlan]) -> None:
-    moved = 0
-    for one in plans:
-        for thing, path in zip(one.objects, one.layout.paths, strict=True):
+    n_moved = 0
+    for scene_plan in plans:
+        for thing, path in zip(scene_plan.objects, scene_plan.layout.paths, strict=True):
             if thing.track is None:
                 continue
             track = thing.track
@@ -130,36 +131,36 @@ def test_level_falls_with_distance_and_place_is_heard(plans: list[ScenePlan]) ->
             if path.motion in {"nearer", "away"}:
                 steps = np.diff(track.gain_db) * (1 if path.motion == "nearer" else -1)
                 assert (steps >= -0.02).all()
-                moved += 1
+                n_moved += 1
             for time, pan in zip(track.times_s, track.pan, strict=True):
                 assert pan == pytest.approx(np.clip(2 * path.pose(time).x - 1, -1, 1), abs=1e-3)
-    assert moved > 5
+    assert n_moved > 5
 
 
 def test_a_folders_things_sound_as_themselves_or_not_at_all() -> None:
     assets = bound({"dog": 4, "cup": 4, "bell": 4, "car": 4}, {"dog": 4, "bell": 4, "rain": 4, "car": 1})
     shelves = divide(assets)
-    sounding, away = 0, 0
+    sounding, n_elsewhere = 0, 0
     for index in range(60):
-        one = choose(1, index, assets=assets, shelves=shelves, options=SMALL)
-        for thing in one.objects:
+        scene_plan = choose(1, index, assets=assets, shelves=shelves, options=SMALL)
+        for thing in scene_plan.objects:
             if thing.track is not None:
                 assert thing.track.source.label == thing.look.category != "cup"
                 sounding += 1
-        categories = {thing.look.category for thing in one.objects}
-        assert not categories & {track.source.label for track in one.elsewhere}
-        away += len(one.elsewhere)
+        categories = {thing.look.category for thing in scene_plan.objects}
+        assert not categories & {track.source.label for track in scene_plan.elsewhere}
+        n_elsewhere += len(scene_plan.elsewhere)
     assert sounding > 30
-    assert away > 8
+    assert n_elsewhere > 8
 
 
 def test_short_clips_have_as_many_voices_as_fit() -> None:
     options = SceneOptions(size=(72, 128), seconds=3.0, rate_hz=8000, objects=(6, 6))
     for index in range(10):
-        one = choose(7, index, assets=GENERATED, shelves=SHELVES, options=options)
-        assert len(one.key_times_s) == 3
-        assert len(one.tracks) <= 2
-        assert hear(one, GENERATED.sounds).samples.shape == (2, 24_000)
+        scene_plan = choose(7, index, assets=GENERATED, shelves=SHELVES, options=options)
+        assert len(scene_plan.key_times_s) == 3
+        assert len(scene_plan.tracks) <= 2
+        assert hear(scene_plan, GENERATED.sounds).samples.shape == (2, 24_000)
 
 
 NAN = float("nan")

@@ -85,27 +85,29 @@ def flat(groups: Mapping[str, tuple[str, ...]]) -> set[str]:
 
 
 def check_apart(shelves: Mapping[str, Shelf]) -> None:
-    train, seen, unseen = (shelves[name] for name in ("train", "test_s", "test_u"))
-    for test in (seen, unseen):
+    train, seen_shelf, unseen = (shelves[name] for name in ("train", "test_s", "test_u"))
+    for test in (seen_shelf, unseen):
         assert not flat(train.categories) & flat(test.categories)
         assert not flat(train.sounds) & flat(test.sounds)
         assert not set(train.backgrounds) & set(test.backgrounds)
     assert not set(unseen.targets) & set(train.categories)
     assert not set(unseen.targets) & set(train.sounds)
-    assert set(seen.targets) <= set(train.categories)
-    if len(seen.targets) >= COMPANY:
-        assert set(seen.categories) == set(seen.targets)
-        assert not set(unseen.targets) & set(seen.sounds)
+    assert set(seen_shelf.targets) <= set(train.categories)
+    if len(seen_shelf.targets) >= COMPANY:
+        assert set(seen_shelf.categories) == set(seen_shelf.targets)
+        assert not set(unseen.targets) & set(seen_shelf.sounds)
     else:
-        assert seen.categories == unseen.categories, "too few seen things to be among themselves"
+        assert seen_shelf.categories == unseen.categories, "too few seen things to be among themselves"
 
 
 def test_generated_assets_are_divided() -> None:
     shelves = divide(GENERATED)
     check_apart(shelves)
-    every = GENERATED.looks.instances()
-    assert flat(shelves["train"].categories) | flat(shelves["test_u"].categories) == flat(every), "nothing lies idle"
-    assert 0.15 < len(shelves["test_u"].targets) / len(every) < 0.35
+    all_instances = GENERATED.looks.instances()
+    assert flat(shelves["train"].categories) | flat(shelves["test_u"].categories) == flat(all_instances), (
+        "nothing lies idle"
+    )
+    assert 0.15 < len(shelves["test_u"].targets) / len(all_instances) < 0.35
 
 
 @given(things=COUNTS, sounds=COUNTS, backgrounds=st.integers(1, 6))
@@ -115,9 +117,9 @@ def test_any_assets_are_divided_or_refused(things: dict[str, int], sounds: dict[
     assert flat(divide(assets, wanted=["train"])["train"].categories)
     several = sum(count > 1 for count in things.values())
     if backgrounds < 2 or not several:
-        with pytest.raises(UsageError, match=f"{len(things)} categories, {several} of them") as refused:
+        with pytest.raises(UsageError, match=f"{len(things)} categories, {several} of them") as error:
             divide(assets)
-        assert "--split train" in refused.value.hint
+        assert "--split train" in error.value.hint
         return
     try:
         shelves = divide(assets)
@@ -125,8 +127,8 @@ def test_any_assets_are_divided_or_refused(things: dict[str, int], sounds: dict[
         assert several <= round(len(things) / 4) + 1, "the categories of several instances may all be unseen"
         return
     check_apart(shelves)
-    again = bound(dict(reversed(things.items())), sounds, backgrounds)
-    assert set(divide(again)["test_u"].targets) == set(shelves["test_u"].targets), "order of files does not matter"
+    reordered = bound(dict(reversed(things.items())), sounds, backgrounds)
+    assert set(divide(reordered)["test_u"].targets) == set(shelves["test_u"].targets), "order of files does not matter"
 
 
 def test_one_instance_of_each_is_training_material_only() -> None:
@@ -144,15 +146,15 @@ def test_one_instance_of_each_is_training_material_only() -> None:
 def test_scenes_keep_to_their_shelf() -> None:
     assets = bound({f"thing{n}": 4 for n in range(10)}, {f"thing{n}": 3 for n in range(6)} | {"rain": 2})
     shelves = divide(assets)
-    used: dict[str, set[str]] = {"train": set(), "test_s": set(), "test_u": set()}
+    used_by_split: dict[str, set[str]] = {"train": set(), "test_s": set(), "test_u": set()}
     categories: dict[str, set[str]] = {"train": set(), "test_s": set(), "test_u": set()}
     for index in range(80):
         plan = choose(1, index, assets=assets, shelves=shelves, options=SceneOptions())
-        used[plan.split] |= {thing.look.instance for thing in plan.objects} | {plan.background}
-        used[plan.split] |= {track.source.instance for track in plan.tracks}
+        used_by_split[plan.split] |= {thing.look.instance for thing in plan.objects} | {plan.background}
+        used_by_split[plan.split] |= {track.source.instance for track in plan.tracks}
         categories[plan.split] |= {thing.look.category for thing in plan.objects}
         if plan.split == "test_u":
             assert any(thing.look.category in shelves["test_u"].targets for thing in plan.objects)
-    assert not used["train"] & (used["test_s"] | used["test_u"])
+    assert not used_by_split["train"] & (used_by_split["test_s"] | used_by_split["test_u"])
     assert not set(shelves["test_u"].targets) & (categories["train"] | categories["test_s"])
-    assert all(used.values())
+    assert all(used_by_split.values())

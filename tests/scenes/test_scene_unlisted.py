@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def held(folder: Path, *rows: tuple[str, str]) -> None:
+def write_held(folder: Path, *rows: tuple[str, str]) -> None:
     with (folder / "backgrounds" / "names.csv").open("w", newline="") as lines:
         csv.writer(lines).writerows([("file", "name"), *rows])
 
@@ -49,16 +49,16 @@ def plans(folder: Path, count: int = 12) -> list[ScenePlan]:
 
 
 def test_no_scene_asks_for_what_its_background_shows(folder: Path) -> None:
-    held(folder, ("a.jpg", "Cup"), ("a.jpg", "sky"), ("b.jpg", "kite"))
+    write_held(folder, ("a.jpg", "Cup"), ("a.jpg", "sky"), ("b.jpg", "kite"))
     shows = {"a.jpg": {"cup", "sky"}, "b.jpg": {"kite"}, "c.jpg": set()}
-    found = plans(folder)
-    assert len({plan.background for plan in found}) > 1
-    for plan in found:
+    plans_found = plans(folder)
+    assert len({plan.background for plan in plans_found}) > 1
+    for plan in plans_found:
         assert not shows[plan.background] & {thing.look.category for thing in plan.objects}
 
 
 def test_where_every_background_shows_it_the_scene_says_so(folder: Path) -> None:
-    held(folder, *((f"{name}.jpg", category) for name in "abc" for category in ("cup", "drum", "kite")))
+    write_held(folder, *((f"{name}.jpg", category) for name in "abc" for category in ("cup", "drum", "kite")))
     with pytest.raises(InputError, match=r"every background .* is known to show"):
         plans(folder)
 
@@ -69,5 +69,5 @@ def test_facts_say_that_there_is_more_in_a_photograph_and_read_back(folder: Path
     facts = facts_of(plan, Stage(plan, assets.looks).key_shots())
     assert facts.unlisted
     assert facts_from_json(json.loads(json.dumps(to_json(facts)))).unlisted
-    painted = choose(1, 0, assets=GENERATED, shelves=divide(GENERATED, wanted=("train",)), options=OPTIONS)
-    assert not painted.unlisted
+    generated_scene = choose(1, 0, assets=GENERATED, shelves=divide(GENERATED, wanted=("train",)), options=OPTIONS)
+    assert not generated_scene.unlisted

@@ -26,23 +26,23 @@ from auscult.types import Frame
 FLAT = Light(from_deg=0.0, shade=0.0, shadow=0.0, warmth=0.0, gain=1.0, grain=0.0, grain_seed=1)
 
 
-def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
+def compose(background: Frame, placed_sprites: Sequence[Placed], *, light: Light) -> ComposedPicture:
     stage = Stage.of(background, light=light)
-    return put_together(stage, [lay(thing, stage) for thing in placed])
+    return put_together(stage, [lay(placed_sprite, stage) for placed_sprite in placed_sprites])
 
 
 def _background(size: tuple[int, int] = (120, 200)) -> NDArray[np.uint8]:
     return GENERATED.background("room-005", size=size)
 
 
-def _things(count: int) -> list[Placed]:
-    placed = []
+def _placed_sprites(count: int) -> list[Placed]:
+    placed_sprites = []
     for index in range(count):
         category = list(GENERATED.instances())[3 * index]
         look = GENERATED.look(generator(1, index), category, instance=f"{category}-00{index}")
         sprite = GENERATED.sprite(look, height_px=40 + 6 * index)
-        placed.append(Placed(sprite=sprite, x_px=40.0 + 24 * index, y_px=60.0, speed_px=(3.0 * index, 1.0)))
-    return placed
+        placed_sprites.append(Placed(sprite=sprite, x_px=40.0 + 24 * index, y_px=60.0, speed_px=(3.0 * index, 1.0)))
+    return placed_sprites
 
 
 def _disc(radius: int, tone: int) -> Sprite:
@@ -52,7 +52,7 @@ def _disc(radius: int, tone: int) -> Sprite:
 
 
 def test_masks_are_disjoint_and_parts_of_the_whole() -> None:
-    picture = compose(_background(), _things(4), light=choose_light(generator(2)))
+    picture = compose(_background(), _placed_sprites(4), light=choose_light(generator(2)))
     assert len(picture.visible) == len(picture.whole) == 4
     assert np.sum(picture.visible, axis=0).max() == 1
     for visible, whole in zip(picture.visible, picture.whole, strict=True):
@@ -72,8 +72,8 @@ def test_masks_are_disjoint_and_parts_of_the_whole() -> None:
 )
 def test_anywhere_at_any_speed(x: float, y: float, dx: float, dy: float, radius: int) -> None:
     background = _BACKGROUND
-    thing = Placed(sprite=_disc(radius, 200), x_px=x, y_px=y, speed_px=(dx, dy))
-    picture = compose(background, [thing], light=FLAT)
+    placed_sprite = Placed(sprite=_disc(radius, 200), x_px=x, y_px=y, speed_px=(dx, dy))
+    picture = compose(background, [placed_sprite], light=FLAT)
     assert picture.frame.shape == background.shape
     rows, columns = np.nonzero(picture.whole[0])
     if rows.size and dx == dy == 0:
@@ -87,20 +87,22 @@ _BACKGROUND = _background()
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_pure_and_byte_repeatable(threads: int) -> None:
-    background, things, light = _background((240, 426)), _things(4), choose_light(generator(3))
-    copies = [background.copy(), *[thing.sprite.rgb.copy() for thing in things]]
+    background, placed_sprites, light = _background((240, 426)), _placed_sprites(4), choose_light(generator(3))
+    copies = [background.copy(), *[placed_sprite.sprite.rgb.copy() for placed_sprite in placed_sprites]]
     before = cv2.getNumThreads()
     try:
         cv2.setNumThreads(1)
-        one = compose(background, things, light=light)
+        first = compose(background, placed_sprites, light=light)
         cv2.setNumThreads(threads)
-        other = compose(background, things, light=light)
+        other = compose(background, placed_sprites, light=light)
     finally:
         cv2.setNumThreads(before)
-    assert one.frame.tobytes() == other.frame.tobytes()
-    assert all(np.array_equal(a, b) for a, b in zip(one.visible, other.visible, strict=True))
-    for kept, now in zip(copies, [background, *[thing.sprite.rgb for thing in things]], strict=True):
-        assert np.array_equal(kept, now)
+    assert first.frame.tobytes() == other.frame.tobytes()
+    assert all(np.array_equal(a, b) for a, b in zip(first.visible, other.visible, strict=True))
+    for original, now in zip(
+        copies, [background, *[placed_sprite.sprite.rgb for placed_sprite in placed_sprites]], strict=True
+    ):
+        assert np.array_equal(original, now)
 
 
 @pytest.mark.parametrize(("tone", "behind"), [(40, 210), (210, 40), (128, 128)])
@@ -120,23 +122,25 @@ def test_mask_edge_lies_half_way() -> None:
     background = np.full((100, 100, 3), 210, np.uint8)
     picture = compose(background, [Placed(sprite=_disc(25, 40), x_px=50, y_px=50)], light=FLAT)
     inside = int(picture.frame[50, 50, 1])
-    half = (inside + 210) / 2
-    seen = picture.frame[..., 1] < half
-    assert np.count_nonzero(seen ^ picture.whole[0]) <= 0.04 * seen.sum()
+    half_tone = (inside + 210) / 2
+    is_seen = picture.frame[..., 1] < half_tone
+    assert np.count_nonzero(is_seen ^ picture.whole[0]) <= 0.04 * is_seen.sum()
     assert picture.whole[0].sum() == pytest.approx(np.pi * 25**2, rel=0.03)
 
 
 def test_light_side_is_brighter() -> None:
     background = np.full((120, 120, 3), 128, np.uint8)
-    thing = [Placed(sprite=_disc(40, 128), x_px=60, y_px=60)]
-    right = compose(background, thing, light=replace(FLAT, shade=0.6, from_deg=80.0)).frame.astype(int)
+    placed_sprites = [Placed(sprite=_disc(40, 128), x_px=60, y_px=60)]
+    right = compose(background, placed_sprites, light=replace(FLAT, shade=0.6, from_deg=80.0)).frame.astype(int)
     assert right[40:80, 70:92].mean() > right[40:80, 28:50].mean() + 8
 
 
 def test_shadow_falls_behind_only() -> None:
     background = np.full((120, 120, 3), 200, np.uint8)
-    thing = [Placed(sprite=_disc(30, 120), x_px=60, y_px=60)]
-    bare, cast = (compose(background, thing, light=replace(FLAT, shadow=s)).frame.astype(int) for s in (0.0, 0.6))
+    placed_sprites = [Placed(sprite=_disc(30, 120), x_px=60, y_px=60)]
+    bare, cast = (
+        compose(background, placed_sprites, light=replace(FLAT, shadow=s)).frame.astype(int) for s in (0.0, 0.6)
+    )
     assert cast[93:96, 55:65].mean() < bare[93:96, 55:65].mean() - 4, "below, where the light comes from above"
     assert np.abs(cast[55:65, 55:65] - bare[55:65, 55:65]).max() <= 1
 
@@ -194,11 +198,11 @@ def test_a_stage_gives_the_same_pictures() -> None:
     background, light = _background(), choose_light(generator(4))
     stage = Stage.of(background, light=light)
     for count in (1, 3):
-        one, other = (
-            compose(background, _things(count), light=light),
-            put_together(stage, [lay(thing, stage) for thing in _things(count)]),
+        composed, other = (
+            compose(background, _placed_sprites(count), light=light),
+            put_together(stage, [lay(placed_sprite, stage) for placed_sprite in _placed_sprites(count)]),
         )
-        assert one.frame.tobytes() == other.frame.tobytes()
+        assert composed.frame.tobytes() == other.frame.tobytes()
 
 
 @pytest.mark.parametrize("word", [word for word in COLOURS if word not in {"white", "grey"}])
@@ -206,9 +210,11 @@ def test_a_stage_gives_the_same_pictures() -> None:
 def test_matching_leaves_the_colour_its_word(word: str, behind: int) -> None:
     rng = generator(6, word, behind)
     sprite = _disc(25, 0)
-    painted = Sprite(np.broadcast_to(np.array(draw_tone(rng, word), np.uint8), sprite.rgb.shape).copy(), sprite.alpha)
+    painted_sprite = Sprite(
+        np.broadcast_to(np.array(draw_tone(rng, word), np.uint8), sprite.rgb.shape).copy(), sprite.alpha
+    )
     background = np.full((100, 100, 3), behind, np.uint8)
-    picture = compose(background, [Placed(sprite=painted, x_px=50, y_px=50)], light=replace(FLAT, shade=0.3))
+    picture = compose(background, [Placed(sprite=painted_sprite, x_px=50, y_px=50)], light=replace(FLAT, shade=0.3))
     words = words_of(picture.frame[picture.visible[0]])
     others = [COLOURS[index] for index in np.unique(words[words >= 0]) if np.mean(words == index) > 0.5]
     assert not set(others) - {word}
@@ -216,16 +222,16 @@ def test_matching_leaves_the_colour_its_word(word: str, behind: int) -> None:
 
 def test_white_stays_brighter_than_grey() -> None:
     for behind in (20, 120, 230):
-        seen = {}
+        darkest_by_word = {}
         for word in ("white", "grey"):
             tone = draw_tone(generator(7, word), word)
             sprite = _disc(25, 0)
-            painted = Sprite(np.broadcast_to(np.array(tone, np.uint8), sprite.rgb.shape).copy(), sprite.alpha)
+            painted_sprite = Sprite(np.broadcast_to(np.array(tone, np.uint8), sprite.rgb.shape).copy(), sprite.alpha)
             background = np.full((100, 100, 3), behind, np.uint8)
-            frame = compose(background, [Placed(sprite=painted, x_px=50, y_px=50)], light=FLAT).frame
-            seen[word] = int(frame[50, 50].min())
-        assert seen["white"] >= 200
-        assert seen["white"] > seen["grey"] + 30
+            frame = compose(background, [Placed(sprite=painted_sprite, x_px=50, y_px=50)], light=FLAT).frame
+            darkest_by_word[word] = int(frame[50, 50].min())
+        assert darkest_by_word["white"] >= 200
+        assert darkest_by_word["white"] > darkest_by_word["grey"] + 30
 
 
 @pytest.mark.parametrize(
@@ -234,7 +240,7 @@ def test_white_stays_brighter_than_grey() -> None:
 )
 def test_a_layer_does_not_depend_on_the_one_before(change: dict[str, object]) -> None:
     stage = Stage.of(_background(), light=choose_light(generator(8)))
-    first = _things(2)[1]
+    first = _placed_sprites(2)[1]
     then = replace(first, **change)  # type: ignore[arg-type]
     fresh, reused = lay(then, stage), lay(then, stage, after=lay(first, stage))
     assert fresh is not None
@@ -246,7 +252,7 @@ def test_a_layer_does_not_depend_on_the_one_before(change: dict[str, object]) ->
 
 def test_a_thing_outside_has_no_layer() -> None:
     stage = Stage.of(_background(), light=FLAT)
-    assert lay(replace(_things(1)[0], x_px=-900.0), stage) is None
+    assert lay(replace(_placed_sprites(1)[0], x_px=-900.0), stage) is None
 
 
 @settings(max_examples=25)
@@ -268,10 +274,10 @@ def test_derived_sprites_keep_size_and_middle(scale: float, turn: float) -> None
 def test_derived_sprites_turn_clockwise() -> None:
     alpha = np.zeros((60, 40), np.uint8)
     alpha[10:20, 15:25] = 255  # above the middle
-    turned = derived(Sprite(np.full((60, 40, 3), 90, np.uint8), alpha), scale=1.0, turn_deg=90.0).alpha
-    rows, columns = np.nonzero(turned >= 128)
-    assert columns.mean() - turned.shape[1] / 2 == pytest.approx(15, abs=1)
-    assert rows.mean() - turned.shape[0] / 2 == pytest.approx(0, abs=1)
+    turned_alpha = derived(Sprite(np.full((60, 40, 3), 90, np.uint8), alpha), scale=1.0, turn_deg=90.0).alpha
+    rows, columns = np.nonzero(turned_alpha >= 128)
+    assert columns.mean() - turned_alpha.shape[1] / 2 == pytest.approx(15, abs=1)
+    assert rows.mean() - turned_alpha.shape[0] / 2 == pytest.approx(0, abs=1)
 
 
 def test_white_with_dark_parts_stays_white_in_the_dark() -> None:
@@ -279,5 +285,5 @@ def test_white_with_dark_parts_stays_white_in_the_dark() -> None:
     rgb = sprite.rgb.copy()
     rgb[:, :18] = 30
     background = np.full((100, 100, 3), 20, np.uint8)
-    placed = [Placed(sprite=Sprite(rgb, sprite.alpha), x_px=50, y_px=50)]
-    assert int(compose(background, placed, light=FLAT).frame[50, 60].min()) >= 200
+    placed_sprites = [Placed(sprite=Sprite(rgb, sprite.alpha), x_px=50, y_px=50)]
+    assert int(compose(background, placed_sprites, light=FLAT).frame[50, 60].min()) >= 200

@@ -98,9 +98,9 @@ def test_what_cannot_be_used_is_named(root: Path) -> None:
     (root / "backgrounds/LICENCE.txt").write_text("ours", encoding="utf-8")
     assets, errors = open_assets(root)
     assert sorted(assets.instances()) == ["kite", "red ball"]
-    named = {str(Path(str(error.path)).relative_to(root)) for error in errors}
-    wanted = {f"cutouts/{name}" for name in bad} | {"cutouts/ball/broken.png"}
-    assert named == wanted | {"backgrounds/dot.png", "backgrounds/broken.jpg"}
+    named_paths = {str(Path(str(error.path)).relative_to(root)) for error in errors}
+    expected = {f"cutouts/{name}" for name in bad} | {"cutouts/ball/broken.png"}
+    assert named_paths == expected | {"backgrounds/dot.png", "backgrounds/broken.jpg"}
     assert all(error.error and error.expected for error in errors)
 
 
@@ -149,8 +149,8 @@ def test_a_repeated_picture_is_left_out_and_both_are_named(root: Path) -> None:
     assets, errors = open_assets(root)
     assert assets.instances() == {"kite": ("listed.png",), "red ball": ("red_ball/one.png", "red_ball/two.png")}
     assert assets.backgrounds() == ("wide.jpg",)
-    told = {Path(str(error.path)).name: error.error for error in errors}
-    assert {name: text.rsplit(maxsplit=1)[-1] for name, text in told.items()} == {
+    error_of = {Path(str(error.path)).name: error.error for error in errors}
+    assert {name: text.rsplit(maxsplit=1)[-1] for name, text in error_of.items()} == {
         "three.png": "'red_ball/one.png'",
         "two.tif": "'red_ball/two.png'",
         "link.png": "'red_ball/two.png'",
@@ -173,15 +173,15 @@ def test_rows_without_use_are_named_with_their_line(root: Path) -> None:
     assets, errors = open_assets(root)
     assert assets.instances()["kite"] == ("listed.png",)
     assert assets.held("wide.jpg") == {"cup", "car"}
-    told = [(Path(str(error.path)).parent.name, error.line, error.error) for error in errors]
-    assert [(folder, line) for folder, line, _ in told] == [
+    error_lines = [(Path(str(error.path)).parent.name, error.line, error.error) for error in errors]
+    assert [(folder, line) for folder, line, _ in error_lines] == [
         ("cutouts", 3),
         ("cutouts", 4),
         ("backgrounds", 4),
         ("backgrounds", 5),
     ]
-    assert "'gone.png'" in told[0][2]
-    assert "line 2" in told[1][2]
+    assert "'gone.png'" in error_lines[0][2]
+    assert "line 2" in error_lines[1][2]
 
 
 def test_a_folder_named_by_a_dot_has_its_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,8 +227,8 @@ def test_photographs_cover(size: tuple[int, int]) -> None:
 
 def test_covering_takes_the_middle() -> None:
     ramp = np.repeat(np.arange(200, dtype=np.uint8)[None, :, None], 100, axis=0).repeat(3, axis=2)
-    taken = covering(ramp, size=(100, 100))
-    assert (int(taken[50, 0, 0]), int(taken[50, -1, 0])) == (50, 149)
+    covered_ramp = covering(ramp, size=(100, 100))
+    assert (int(covered_ramp[50, 0, 0]), int(covered_ramp[50, -1, 0])) == (50, 149)
 
 
 def test_threads_change_nothing(root: Path) -> None:
@@ -236,16 +236,16 @@ def test_threads_change_nothing(root: Path) -> None:
     look = assets.look(generator(1), "red ball", instance="red_ball/two.png")
     before = cv2.getNumThreads()
     try:
-        drawn = []
+        sprite_bytes = []
         for threads in (1, 4):
             cv2.setNumThreads(threads)
             sprite = assets.sprite(look, height_px=41, turn_deg=17.0)
-            drawn.append(
+            sprite_bytes.append(
                 sprite.rgb.tobytes() + sprite.alpha.tobytes() + assets.background("wide.jpg", size=(480, 854)).tobytes()
             )
     finally:
         cv2.setNumThreads(before)
-    assert drawn[0] == drawn[1]
+    assert sprite_bytes[0] == sprite_bytes[1]
 
 
 def test_real_stamps(data: Path, tmp_path: Path) -> None:

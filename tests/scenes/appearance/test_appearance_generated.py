@@ -47,8 +47,8 @@ def test_every_category_fills_its_box(category: str) -> None:
 def test_instances_differ_in_shape_and_repeat(category: str) -> None:
     sprites = [GENERATED.sprite(_look(category, number), height_px=48) for number in range(6)]
     assert len({(sprite.alpha.shape, sprite.alpha.tobytes()) for sprite in sprites}) == 6
-    again = GENERATED.sprite(_look(category, 3), height_px=48)
-    assert again.rgb.tobytes() == sprites[3].rgb.tobytes()
+    second = GENERATED.sprite(_look(category, 3), height_px=48)
+    assert second.rgb.tobytes() == sprites[3].rgb.tobytes()
 
 
 @pytest.mark.parametrize("word", COLOURS)
@@ -66,26 +66,28 @@ def test_colour_is_seen_on_plain_things() -> None:
                 continue
             sprite = GENERATED.sprite(look, height_px=32)
             total += 1
-            seen = word_of(sprite.rgb[sprite.alpha == 255], least=0.3)
-            fitting += seen == look.colour
+            word_seen = word_of(sprite.rgb[sprite.alpha == 255], least=0.3)
+            fitting += word_seen == look.colour
     assert total > 60
     assert fitting / total > 0.85
 
 
 def test_looks_survive_json() -> None:
     look = _look("teapot", 2, key=5)
-    again = Look(
+    reread = Look(
         **{**{name: getattr(look, name) for name in Look.__slots__}, "params": json.loads(json.dumps(look.params))}
     )
-    assert GENERATED.sprite(again, height_px=40).rgb.tobytes() == GENERATED.sprite(look, height_px=40).rgb.tobytes()
+    assert GENERATED.sprite(reread, height_px=40).rgb.tobytes() == GENERATED.sprite(look, height_px=40).rgb.tobytes()
 
 
 def test_textures_change_the_surface_only() -> None:
     look = _look("ball", 1)
     sprites = {}
     for texture in TEXTURES:
-        drawn = Look(category="ball", instance="ball-001", aspect=look.aspect, texture=texture, params=look.params)
-        sprites[texture] = GENERATED.sprite(drawn, height_px=60)
+        textured_look = Look(
+            category="ball", instance="ball-001", aspect=look.aspect, texture=texture, params=look.params
+        )
+        sprites[texture] = GENERATED.sprite(textured_look, height_px=60)
     assert len({sprite.rgb.tobytes() for sprite in sprites.values()}) == len(TEXTURES)
     assert len({sprite.alpha.tobytes() for sprite in sprites.values()}) == 1
 
@@ -100,8 +102,8 @@ def test_any_size_and_turn_has_a_pixel(height_px: int, turn_deg: float, category
 
 def test_turning_by_a_half_turn_mirrors_twice() -> None:
     look = _look("cup", 4)
-    upright, turned = (GENERATED.sprite(look, height_px=50, turn_deg=degrees) for degrees in (0.0, 180.0))
-    difference = np.abs(upright.alpha[::-1, ::-1].astype(int) - turned.alpha)
+    upright, turned_sprite = (GENERATED.sprite(look, height_px=50, turn_deg=degrees) for degrees in (0.0, 180.0))
+    difference = np.abs(upright.alpha[::-1, ::-1].astype(int) - turned_sprite.alpha)
     assert difference.mean() < 3
 
 
@@ -109,26 +111,26 @@ def test_threads_change_nothing() -> None:
     look = _look("robot", 9)
     before = cv2.getNumThreads()
     try:
-        drawn = []
+        drawn_bytes = []
         for threads in (1, 4):
             cv2.setNumThreads(threads)
             sprite = GENERATED.sprite(look, height_px=130, turn_deg=13.0)
-            drawn.append(sprite.rgb.tobytes() + sprite.alpha.tobytes())
-            drawn.append(GENERATED.background("street-006", size=(240, 426)).tobytes())
+            drawn_bytes.append(sprite.rgb.tobytes() + sprite.alpha.tobytes())
+            drawn_bytes.append(GENERATED.background("street-006", size=(240, 426)).tobytes())
     finally:
         cv2.setNumThreads(before)
-    assert drawn[:2] == drawn[2:]
+    assert drawn_bytes[:2] == drawn_bytes[2:]
 
 
 def test_backgrounds_are_textured_and_differ() -> None:
-    seen = set()
+    frames_seen = set()
     for name in GENERATED.backgrounds()[:14]:
         frame = GENERATED.background(name, size=(120, 214))
         assert frame.shape == (120, 214, 3)
         assert frame.dtype == np.uint8
         assert cv2.Laplacian(frame, cv2.CV_32F).std() > 2
-        seen.add(frame.tobytes())
-    assert len(seen) == 14
+        frames_seen.add(frame.tobytes())
+    assert len(frames_seen) == 14
 
 
 @pytest.mark.parametrize(

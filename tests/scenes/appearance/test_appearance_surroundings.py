@@ -38,11 +38,11 @@ def _detail() -> np.ndarray:
 
 def test_blur_lowers_fineness_as_foretold() -> None:
     luma = _detail()
-    own = fineness_of(luma)
-    wanted = 0.3 * own
-    sigma = blur_between(own, wanted)
-    assert fineness_of(cv2.GaussianBlur(luma, (0, 0), sigma)) == pytest.approx(wanted, rel=0.6)
-    assert blur_between(own, own) == blur_between(own, 2 * own) == 0.0
+    fineness = fineness_of(luma)
+    expected = 0.3 * fineness
+    sigma = blur_between(fineness, expected)
+    assert fineness_of(cv2.GaussianBlur(luma, (0, 0), sigma)) == pytest.approx(expected, rel=0.6)
+    assert blur_between(fineness, fineness) == blur_between(fineness, 2 * fineness) == 0.0
 
 
 def test_flat_and_tiny_pictures_have_a_camera() -> None:
@@ -78,11 +78,11 @@ def test_shutter_keeps_light_and_place(speed: tuple[float, float]) -> None:
 
 def test_sharpness_from_place_to_place() -> None:
     luma = _detail()
-    half = np.where(np.arange(240)[None, :] < 120, luma, cv2.GaussianBlur(luma, (0, 0), 2.0))
-    sharp = Sharpness.of(np.clip(cv2.merge([half] * 3), 0, 255).astype(np.uint8))
-    left, right = (sharp.around((slice(40, 200), columns)) for columns in (slice(16, 104), slice(136, 224)))
-    assert left is not None
+    half_blurred = np.where(np.arange(240)[None, :] < 120, luma, cv2.GaussianBlur(luma, (0, 0), 2.0))
+    sharp = Sharpness.of(np.clip(cv2.merge([half_blurred] * 3), 0, 255).astype(np.uint8))
+    left_fineness, right = (sharp.around((slice(40, 200), columns)) for columns in (slice(16, 104), slice(136, 224)))
+    assert left_fineness is not None
     assert right is not None
-    assert left == pytest.approx(fineness_of(luma[40:200, 16:104]), rel=0.2)
-    assert right < 0.3 * left
+    assert left_fineness == pytest.approx(fineness_of(luma[40:200, 16:104]), rel=0.2)
+    assert right < 0.3 * left_fineness
     assert Sharpness.of(np.zeros((15, 400, 3), np.uint8)).around((slice(0, 15), slice(0, 40))) is None

@@ -34,7 +34,7 @@ def noise(seed: int, seconds: float = 0.5, channels: int = 1) -> np.ndarray[tupl
     return rng.uniform(-0.5, 0.5, (channels, round(seconds * RATE_HZ))).astype(np.float32)
 
 
-def put(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 
@@ -44,9 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten labels of four recordings, two takes of each."""
     root = tmp_path_factory.mktemp("recordings")
     for number in range(10):
-        for at in range(8):
-            name = f"sounds/kind {number}/{'abcd'[at // 2]}_{at % 2 + 1}.wav"
-            put(root / name, encode_wav(noise(100 * number + at, 0.3, 1 + at % 2), RATE_HZ))
+        for number_ in range(8):
+            name = f"sounds/kind {number}/{'abcd'[number_ // 2]}_{number_ % 2 + 1}.wav"
+            write_bytes(root / name, encode_wav(noise(100 * number + number_, 0.3, 1 + number_ % 2), RATE_HZ))
     return root
 
 
@@ -58,14 +58,14 @@ def test_takes_of_a_recording_stay_together(folder: Path) -> None:
     for clip in catalogue.clips:
         parts.setdefault(clip.recording, set()).add(clip.part)
     assert len(parts) == 40
-    assert all(len(found) == 1 for found in parts.values())
-    assert {part for found in parts.values() for part in found} == set(PARTS)
+    assert all(len(part_names) == 1 for part_names in parts.values())
+    assert {part for part_names in parts.values() for part in part_names} == set(PARTS)
     assert {clip.part for clip in catalogue.clips if not clip.seen} == {"test"}
 
 
 def test_files_that_are_named_by_a_number_alone_are_recordings_of_their_own(tmp_path: Path) -> None:
-    for at in range(4):
-        put(tmp_path / "sounds" / "bird" / f"{at}.wav", encode_wav(noise(at), RATE_HZ))
+    for number_ in range(4):
+        write_bytes(tmp_path / "sounds" / "bird" / f"{number_}.wav", encode_wav(noise(number_), RATE_HZ))
     catalogue, _ = open_recorded(tmp_path)
     assert len({clip.recording for clip in catalogue.clips}) == 4
 
@@ -76,48 +76,48 @@ def test_recordings_are_mixed_and_replayed(folder: Path, index: int) -> None:
     plan = Planner(catalogue, MixtureOptions(seconds=(2, 3), channels="stereo")).plan(0, index)
     part = {clip.id: clip.part for clip in catalogue.clips}
     assert {part[name] for source in plan.sources for name in source.clips} == {plan.split}
-    made, again = render(plan, catalogue), render(plan, open_recorded(folder)[0])
-    assert made.mixture.tobytes() == again.mixture.tobytes()
-    assert made.spans
+    rendered, rendered_again = render(plan, catalogue), render(plan, open_recorded(folder)[0])
+    assert rendered.mixture.tobytes() == rendered_again.mixture.tobytes()
+    assert rendered.spans
 
 
 def test_a_picture_may_ask_for_the_class_that_it_shows(folder: Path, tmp_path: Path) -> None:
     for path in folder.rglob("*.wav"):
-        put(tmp_path / path.relative_to(folder), path.read_bytes())
+        write_bytes(tmp_path / path.relative_to(folder), path.read_bytes())
     for number in range(10):
-        put(tmp_path / "pictures" / f"kind {number}" / "shown.png", b"picture of %d" % number)
+        write_bytes(tmp_path / "pictures" / f"kind {number}" / "shown.png", b"picture of %d" % number)
     catalogue, errors = open_recorded(tmp_path)
     assert not errors
     assert len(catalogue.pictures) == 10
     planner = Planner(catalogue, MixtureOptions(seconds=(2, 2)))
-    asked = [plan for plan in map(partial(planner.plan, 0), range(60)) if plan.prompt.picture]
-    assert asked
-    for plan in asked:
+    picture_plans = [plan for plan in map(partial(planner.plan, 0), range(60)) if plan.prompt.picture]
+    assert picture_plans
+    for plan in picture_plans:
         (label,) = {source.label for source in plan.sources if source.name in plan.target}
         assert plan.prompt.picture == f"pictures/{label}/shown.png"
-    mixture = finished(asked[0], catalogue)
-    assert mixture.files == {mixture.item["video"]: (tmp_path / (asked[0].prompt.picture or "")).read_bytes()}
+    mixture = finished(picture_plans[0], catalogue)
+    assert mixture.files == {mixture.item["video"]: (tmp_path / (picture_plans[0].prompt.picture or "")).read_bytes()}
 
 
 def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
-    whole = encode_wav(noise(1), RATE_HZ)
+    sound_bytes = encode_wav(noise(1), RATE_HZ)
     for name, data in {
-        "sounds/rain/good.wav": whole,
+        "sounds/rain/good.wav": sound_bytes,
         "sounds/rain/dc.wav": encode_wav(noise(5) * 0.2 + 0.7, RATE_HZ),
         "sounds/rain/clipped.wav": encode_wav(np.clip(noise(4) * 9, -1, 1), RATE_HZ),
-        "sounds/dog/again.wav": whole,
+        "sounds/dog/again.wav": sound_bytes,
         "sounds/rain/silent.wav": encode_wav(np.zeros(4000, np.float32), RATE_HZ),
         "sounds/rain/short.wav": encode_wav(noise(2, 0.03), RATE_HZ),
         "sounds/rain/truncated.wav": encode_wav(noise(3), RATE_HZ)[:-900],
-        "sounds/rain/hour.wav": whole[:40] + (3600 * RATE_HZ * 2).to_bytes(4, "little") + whole[44:],
+        "sounds/rain/hour.wav": sound_bytes[:40] + (3600 * RATE_HZ * 2).to_bytes(4, "little") + sound_bytes[44:],
         "sounds/rain/disguised.wav": b"%PDF-1.4 and so on",
         "sounds/rain/nan.wav": nan_wav(),
         "sounds/loose.wav": encode_wav(noise(6), RATE_HZ),
         "sounds/rain/notes.txt": b"no sound",
     }.items():
-        put(tmp_path / name, data)
+        write_bytes(tmp_path / name, data)
     catalogue, errors = open_recorded(tmp_path)
-    told = {Path(error.path or "").name: error.error for error in errors}
+    error_of = {Path(error.path or "").name: error.error for error in errors}
     assert {Path(clip.id).name for clip in catalogue.clips} == {"again.wav", "dc.wav", "clipped.wav"}
     for name, words in {
         "silent.wav": "silent",
@@ -128,8 +128,8 @@ def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None
         "nan.wav": "finite",
         "loose.wav": "no label",
     }.items():
-        assert words in told[name], (name, told.get(name))
-    assert "same content" in told["good.wav"]
+        assert words in error_of[name], (name, error_of.get(name))
+    assert "same content" in error_of["good.wav"]
 
 
 def nan_wav() -> bytes:
@@ -144,7 +144,7 @@ def nan_wav() -> bytes:
 def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         open_recorded(tmp_path / "missing")
-    put(tmp_path / "sounds" / "rain" / "a.wav", b"")
+    write_bytes(tmp_path / "sounds" / "rain" / "a.wav", b"")
     with pytest.raises(UsageError, match="holds no recording"):
         open_recorded(tmp_path)
 
@@ -172,8 +172,8 @@ def test_prompts_of_the_table_name_what_they_say() -> None:
     assert {"piano", "trumpet", "jazz band", "man singing"} < named("music", classes)
     texts = [text for label in classes for text, specific in prompts_of(label) if specific]
     assert len(texts) == len(set(texts))
-    known = {text for label in classes for text, _ in prompts_of(label)} | {"speech", "people speaking"}
-    assert {text for found in classes.values() for text in found.also} <= known
+    known_texts = {text for label in classes for text, _ in prompts_of(label)} | {"speech", "people speaking"}
+    assert {text for class_words in classes.values() for text in class_words.also} <= known_texts
 
 
 @pytest.mark.slow
@@ -198,9 +198,9 @@ def test_no_content_is_in_two_parts(data: Path) -> None:
         row = json.loads(line)
         for source in "+".join(row["sources"]).split("+"):
             path = data / "audio" / source.partition("@")[0]
-            known = split.files.get(content_key(path)) if path.is_file() else None
-            if known is not None:
-                assert {row["mixture_split"], parts[known[1]]} != {"train", "test"}
+            known_file = split.files.get(content_key(path)) if path.is_file() else None
+            if known_file is not None:
+                assert {row["mixture_split"], parts[known_file[1]]} != {"train", "test"}
     for setting in ("speech", "speaker", "music", "instrument", "general_sound"):
         for part in ("train", "test"):
             plan = Planner(catalogue, MixtureOptions(settings=(setting,), split=part)).plan(0, 0)

@@ -25,24 +25,24 @@ def planner() -> Planner:
 @pytest.mark.parametrize("index", range(8))
 def test_a_plan_replays_and_its_stems_sum_to_the_mixture(planner: Planner, index: int) -> None:
     plan = planner.plan(5, index)
-    again = codec.from_json(MixturePlan, codec.to_json(plan))
-    assert again == plan == planner.plan(5, index)
-    made, twice = render(plan, GENERATED), render(again, GENERATED)
-    assert made.mixture.tobytes() == twice.mixture.tobytes()
-    assert made.mixture.shape == (plan.channels, round(plan.seconds * plan.rate_hz))
-    steps = [np.rint(stem * FULL_SCALE) for stem in (made.target, *made.others.values())]
-    assert np.array_equal(np.sum(steps, axis=0), np.rint(made.mixture * FULL_SCALE))
+    reread = codec.from_json(MixturePlan, codec.to_json(plan))
+    assert reread == plan == planner.plan(5, index)
+    rendered, twice = render(plan, GENERATED), render(reread, GENERATED)
+    assert rendered.mixture.tobytes() == twice.mixture.tobytes()
+    assert rendered.mixture.shape == (plan.channels, round(plan.seconds * plan.rate_hz))
+    steps = [np.rint(stem * FULL_SCALE) for stem in (rendered.target, *rendered.others.values())]
+    assert np.array_equal(np.sum(steps, axis=0), np.rint(rendered.mixture * FULL_SCALE))
 
 
 @pytest.mark.parametrize("index", range(6))
 def test_loudness_is_as_planned(planner: Planner, index: int) -> None:
     plan = planner.plan(6, index)
-    made = render(plan, GENERATED)
-    assert integrated_lufs(made.mixture, rate_hz=plan.rate_hz) <= plan.loudness_lufs + 0.1
-    if np.max(np.abs(made.mixture)) < 0.97:
-        assert integrated_lufs(made.mixture, rate_hz=plan.rate_hz) == pytest.approx(plan.loudness_lufs, abs=0.1)
-    rest = made.mixture - made.target
-    ratio = integrated_lufs(made.target, rate_hz=plan.rate_hz) - integrated_lufs(rest, rate_hz=plan.rate_hz)
+    rendered = render(plan, GENERATED)
+    assert integrated_lufs(rendered.mixture, rate_hz=plan.rate_hz) <= plan.loudness_lufs + 0.1
+    if np.max(np.abs(rendered.mixture)) < 0.97:
+        assert integrated_lufs(rendered.mixture, rate_hz=plan.rate_hz) == pytest.approx(plan.loudness_lufs, abs=0.1)
+    other_sound = rendered.mixture - rendered.target
+    ratio = integrated_lufs(rendered.target, rate_hz=plan.rate_hz) - integrated_lufs(other_sound, rate_hz=plan.rate_hz)
     assert ratio == pytest.approx(plan.ratio_db, abs=0.2)
 
 
@@ -76,11 +76,11 @@ def test_clips_of_a_recording_are_in_one_part() -> None:
     for clip in GENERATED.clips:
         parts.setdefault(clip.recording, set()).add(clip.part)
         assert clip.seen or clip.part == "test"
-    assert all(len(found) == 1 for found in parts.values())
+    assert all(len(part_names) == 1 for part_names in parts.values())
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"prompt": {"text": "whale singing"}}, "names nothing in the mixture"),
         ({"prompt": {}}, "prompt"),
@@ -95,14 +95,14 @@ def test_clips_of_a_recording_are_in_one_part() -> None:
         ({"ratio_db": float("nan")}, "finite"),
     ],
 )
-def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any], told: str) -> None:
+def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any], message: str) -> None:
     row = codec.to_json(planner.plan(5, 0))
     sources = [
         {**old, **new} for old, new in zip(row["sources"], [*change.get("sources", ()), *[{}] * 6], strict=False)
     ]
     with pytest.raises(InputError) as error:
         codec.from_json(MixturePlan, {**row, **change, "sources": sources}, error=InputError, exact=True)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.peer
@@ -119,8 +119,8 @@ def test_loudness_is_that_of_a_known_meter(rate_hz: int) -> None:
         np.where(np.arange(count) < count // 3, colour, 0.0),
     ):
         samples = (0.1 * sound).astype(np.float32)
-        known = pyloudnorm.Meter(rate_hz).integrated_loudness(samples.T.astype(np.float64))
-        assert integrated_lufs(samples, rate_hz=rate_hz) == pytest.approx(known, abs=0.1)
+        meter_lufs = pyloudnorm.Meter(rate_hz).integrated_loudness(samples.T.astype(np.float64))
+        assert integrated_lufs(samples, rate_hz=rate_hz) == pytest.approx(meter_lufs, abs=0.1)
 
 
 @pytest.mark.parametrize("rate_hz", [8_000, 11_025, 48_000, 96_000])
@@ -136,9 +136,9 @@ def test_silence_has_no_loudness() -> None:
 
 
 def test_spans_are_where_the_target_is_heard() -> None:
-    heard = np.zeros(300, np.bool_)
-    heard[50:100] = heard[110:150] = heard[250:300] = True
-    spans = spans_of(heard, until_s=2.995)
+    is_heard = np.zeros(300, np.bool_)
+    is_heard[50:100] = is_heard[110:150] = is_heard[250:300] = True
+    spans = spans_of(is_heard, until_s=2.995)
     assert spans == ((0.5, 1.5), (2.5, 3.0))
     assert pauses(spans, until_s=3.0) == ((0.0, 0.5), (1.5, 2.5))
     assert spans_of(np.zeros(5, np.bool_), until_s=1.0) == ()

@@ -26,7 +26,7 @@ def source(label: str, index: int, *, seed: int = 0) -> SoundSource:
     return GENERATED.source(generator(seed, instance), label, instance=instance)
 
 
-def heard(label: str, index: int, *, seconds: float = 1.0, rate_hz: int = RATE, seed: int = 0) -> np.ndarray:
+def sound_of(label: str, index: int, *, seconds: float = 1.0, rate_hz: int = RATE, seed: int = 0) -> np.ndarray:
     return GENERATED.samples(source(label, index, seed=seed), seconds=seconds, rate_hz=rate_hz)
 
 
@@ -50,7 +50,7 @@ def test_enough_kinds_and_instances_with_words_of_their_own() -> None:
 def test_loud_from_the_first_sample_to_the_last(label: str, seconds: float) -> None:
     """One span is heard as one sound: no pause in it is as long as the 0.4 s that part two events."""
     for index in (0, 17, 59):
-        samples = heard(label, index, seconds=seconds)
+        samples = sound_of(label, index, seconds=seconds)
         assert samples.dtype == np.float32
         assert samples.shape == (round(seconds * RATE),)
         assert np.abs(samples).max() < 1.0
@@ -64,7 +64,7 @@ def test_loud_from_the_first_sample_to_the_last(label: str, seconds: float) -> N
 @pytest.mark.parametrize("label", LABELS)
 def test_ends_are_faded(label: str) -> None:
     for index in range(0, 60, 12):
-        samples = heard(label, index)
+        samples = sound_of(label, index)
         quiet = 0.05 * np.abs(samples).max()
         assert np.abs(samples[:4]).max() < quiet
         assert np.abs(samples[-16:]).max() < quiet
@@ -80,44 +80,46 @@ def features(samples: np.ndarray) -> np.ndarray:
 
 
 def test_kinds_are_told_apart_by_a_nearest_centroid() -> None:
-    train = {label: np.mean([features(heard(label, i)) for i in range(5)], axis=0) for label in LABELS}
+    train = {label: np.mean([features(sound_of(label, i)) for i in range(5)], axis=0) for label in LABELS}
     centres = np.stack([train[label] for label in LABELS])
     right = 0
     for place, label in enumerate(LABELS):
         for index in range(30, 34):
-            away = np.linalg.norm(centres - features(heard(label, index, seed=3)), axis=1)
-            right += int(np.argmin(away)) == place
+            distances = np.linalg.norm(centres - features(sound_of(label, index, seed=3)), axis=1)
+            right += int(np.argmin(distances)) == place
     assert right / (4 * len(LABELS)) >= 0.9, "chance is 1 in 18"
 
 
 def test_instances_of_a_kind_differ() -> None:
     for label in LABELS:
-        sounds = [heard(label, index, seconds=0.5) for index in range(6)]
+        sounds = [sound_of(label, index, seconds=0.5) for index in range(6)]
         assert all(
-            np.abs(one - other).max() > 0.02 for place, one in enumerate(sounds) for other in sounds[place + 1 :]
+            np.abs(samples - other).max() > 0.02
+            for place, samples in enumerate(sounds)
+            for other in sounds[place + 1 :]
         )
 
 
 def test_the_same_source_gives_the_same_bytes_in_any_order() -> None:
-    forward = [heard(label, 5).tobytes() for label in LABELS]
-    backward = [heard(label, 5).tobytes() for label in reversed(LABELS)]
+    forward = [sound_of(label, 5).tobytes() for label in LABELS]
+    backward = [sound_of(label, 5).tobytes() for label in reversed(LABELS)]
     assert forward == backward[::-1]
 
 
 def test_an_instance_keeps_its_numbers_and_the_draw_its_grain() -> None:
-    one, other = source("rattle", 3, seed=1), source("rattle", 3, seed=2)
-    assert {**one.params, "seed": 0} == {**other.params, "seed": 0}
-    assert one.params["seed"] != other.params["seed"]
-    assert not np.array_equal(heard("rattle", 3, seed=1), heard("rattle", 3, seed=2))
+    first, other = source("rattle", 3, seed=1), source("rattle", 3, seed=2)
+    assert {**first.params, "seed": 0} == {**other.params, "seed": 0}
+    assert first.params["seed"] != other.params["seed"]
+    assert not np.array_equal(sound_of("rattle", 3, seed=1), sound_of("rattle", 3, seed=2))
 
 
 def test_a_source_lives_through_json() -> None:
     for label in LABELS:
         given_source = source(label, 9)
-        again = SoundSource(**json.loads(json.dumps(asdict(given_source))))
-        assert again == given_source
+        reread = SoundSource(**json.loads(json.dumps(asdict(given_source))))
+        assert reread == given_source
         first = GENERATED.samples(given_source, seconds=0.3, rate_hz=RATE)
-        assert np.array_equal(GENERATED.samples(again, seconds=0.3, rate_hz=RATE), first)
+        assert np.array_equal(GENERATED.samples(reread, seconds=0.3, rate_hz=RATE), first)
 
 
 @settings(max_examples=40, deadline=None)
@@ -128,7 +130,7 @@ def test_a_source_lives_through_json() -> None:
     st.sampled_from([8_000, 11_025, 16_000, 44_100, 48_000]),
 )
 def test_any_length_and_rate(label: str, index: int, seconds: float, rate_hz: int) -> None:
-    samples = heard(label, index, seconds=seconds, rate_hz=rate_hz)
+    samples = sound_of(label, index, seconds=seconds, rate_hz=rate_hz)
     assert samples.shape == (round(seconds * rate_hz),)
     assert samples.dtype == np.float32
     assert np.isfinite(samples).all()
@@ -174,6 +176,6 @@ def test_loudness_is_that_of_bs_1770() -> None:
 def test_finishing_keeps_spikes_below_full_scale() -> None:
     spikes = np.zeros(RATE, np.float32)
     spikes[100::2000] = 1.0
-    done = finished(spikes, rate_hz=RATE)
-    assert np.abs(done).max() < 1.0
+    finished_sound = finished(spikes, rate_hz=RATE)
+    assert np.abs(finished_sound).max() < 1.0
     assert not finished(np.zeros(50, np.float32), rate_hz=RATE).any()

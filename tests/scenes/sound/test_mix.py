@@ -92,24 +92,24 @@ def test_a_generated_sound_starts_at_its_sample(label: str) -> None:
 
 @given(st.floats(-60.0, 0.0), st.floats(-1.0, 1.0))
 def test_level_and_power_of_a_place(gain_db: float, pan: float) -> None:
-    left, right = mix([track((0.0, 0.5), gain_db=gain_db, pan=pan)], SET, seconds=0.5, rate_hz=8_000)[:, 100]
-    assert 20 * np.log10(np.hypot(left, right) / 0.5) == pytest.approx(gain_db, abs=1e-3)
-    assert np.arctan2(right, left) == pytest.approx((pan + 1) * np.pi / 4, abs=1e-3)
+    left_channel, right = mix([track((0.0, 0.5), gain_db=gain_db, pan=pan)], SET, seconds=0.5, rate_hz=8_000)[:, 100]
+    assert 20 * np.log10(np.hypot(left_channel, right) / 0.5) == pytest.approx(gain_db, abs=1e-3)
+    assert np.arctan2(right, left_channel) == pytest.approx((pan + 1) * np.pi / 4, abs=1e-3)
 
 
 def test_level_and_place_move_between_their_times() -> None:
     moving = track((0.0, 10.0), gain_db=(-20.0, 0.0), pan=(-1.0, 1.0))
     sound = mix([moving], SET, seconds=10.0, rate_hz=RATE)
     for second in (1.234, 5.0, 9.99):
-        left, right = sound[:, round(second * RATE)]
-        assert 20 * np.log10(np.hypot(left, right) / 0.5) == pytest.approx(-20 + 2 * second, abs=0.01)
-        assert np.arctan2(right, left) == pytest.approx(second / 10 * np.pi / 2, abs=1e-3)
+        left_channel, right = sound[:, round(second * RATE)]
+        assert 20 * np.log10(np.hypot(left_channel, right) / 0.5) == pytest.approx(-20 + 2 * second, abs=0.01)
+        assert np.arctan2(right, left_channel) == pytest.approx(second / 10 * np.pi / 2, abs=1e-3)
     assert np.abs(np.diff(sound)).max() < 1e-4, "nothing jumps"
 
 
 def test_sounds_add_up_and_silence_is_silence() -> None:
     first, second = track((0.0, 1.0), size=0.2), track((0.5, 2.0), size=0.1)
-    alone = [mix([one], SET, seconds=2.0, rate_hz=RATE) for one in (first, second)]
+    alone = [mix([track_], SET, seconds=2.0, rate_hz=RATE) for track_ in (first, second)]
     assert np.allclose(mix([first, second], SET, seconds=2.0, rate_hz=RATE), alone[0] + alone[1])
     assert not mix([], SET, seconds=1.0, rate_hz=RATE).any()
 
@@ -168,6 +168,6 @@ def test_what_arrives_is_what_is_said_to_arrive(label: str) -> None:
     for gains, pan in (((-6.0, -6.0), -0.8), ((-12.0, 0.0), 0.3)):
         sounding = replace(track((2.0, 8.0), gain_db=gains, pan=pan), source=source)
         sound = mix([sounding], GENERATED, seconds=10.0, rate_hz=RATE)[:, 2 * RATE : 8 * RATE]
-        both = sum(10 ** (loudness_db(side, rate_hz=RATE) / 10) for side in sound)
-        assert 10 * np.log10(both) == pytest.approx(arrival_db(sounding), abs=0.5)
+        power = sum(10 ** (loudness_db(side, rate_hz=RATE) / 10) for side in sound)
+        assert 10 * np.log10(power) == pytest.approx(arrival_db(sounding), abs=0.5)
     assert arrival_db(track((0.0, 1.0))) == pytest.approx(REFERENCE_DB)

@@ -49,12 +49,12 @@ def longest_pause(samples: np.ndarray) -> float:
 
 
 def test_labels_and_words(tmp_path: Path) -> None:
-    home = tmp_path / "sounds"
+    root = tmp_path / "sounds"
     names = ("dog/b10.wav", "dog/b9.wav", "fire_engine/a.wav", "x/brown dog/a.wav", "loose.wav")
     for number, name in enumerate(names):
-        save(home / name, sine(1.0, hz=300 + 50 * number))
-    (home / "names.csv").write_text("file,name\nloose.wav,kettle\ndog/b9.wav,cat\n")
-    (home / "verbs.csv").write_text("label,noun,verb\nfire engine,siren,wails\n")
+        save(root / name, sine(1.0, hz=300 + 50 * number))
+    (root / "names.csv").write_text("file,name\nloose.wav,kettle\ndog/b9.wav,cat\n")
+    (root / "verbs.csv").write_text("label,noun,verb\nfire engine,siren,wails\n")
     sounds, errors = open_sounds(tmp_path)
     assert errors == ()
     assert sounds.instances() == {
@@ -63,8 +63,8 @@ def test_labels_and_words(tmp_path: Path) -> None:
         "kettle": ("loose.wav",),
         "brown dog": ("x/brown dog/a.wav",),
     }
-    told = {label: (source(sounds, label).noun, source(sounds, label).verb) for label in sounds.instances()}
-    assert told == {
+    words_by_label = {label: (source(sounds, label).noun, source(sounds, label).verb) for label in sounds.instances()}
+    assert words_by_label == {
         "dog": ("bark", "barks"),
         "fire engine": ("siren", "wails"),
         "kettle": ("kettle", "makes kettle sounds"),
@@ -74,38 +74,38 @@ def test_labels_and_words(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_is_counted_and_left_out(tmp_path: Path) -> None:
-    home = tmp_path / "sounds"
-    save(home / "dog" / "good.wav", sine(1.0))
-    save(home / "dog" / "silent.wav", np.zeros(RATE, np.float32))
-    save(home / "dog" / "faint.wav", sine(1.0, size=5e-4))
+    root = tmp_path / "sounds"
+    save(root / "dog" / "good.wav", sine(1.0))
+    save(root / "dog" / "silent.wav", np.zeros(RATE, np.float32))
+    save(root / "dog" / "faint.wav", sine(1.0, size=5e-4))
     save(
-        home / "dog" / "short.wav", np.concatenate([np.zeros(RATE, np.float32), sine(0.02), np.zeros(RATE, np.float32)])
+        root / "dog" / "short.wav", np.concatenate([np.zeros(RATE, np.float32), sine(0.02), np.zeros(RATE, np.float32)])
     )
-    save(home / "dog" / "none.wav", np.zeros(0, np.float32))
-    save(home / "unnamed.wav", sine(1.0))
-    save(home / "dog" / "long.wav", sine(40.0))
-    (home / "dog" / "broken.wav").write_bytes((home / "dog" / "good.wav").read_bytes()[:2000])
-    (home / "dog" / "empty.wav").write_bytes(b"")
-    (home / "dog" / "licence.txt").write_text("free")
-    (home / "dog" / "away.wav").symlink_to("/etc/hostname")
+    save(root / "dog" / "none.wav", np.zeros(0, np.float32))
+    save(root / "unnamed.wav", sine(1.0))
+    save(root / "dog" / "long.wav", sine(40.0))
+    (root / "dog" / "broken.wav").write_bytes((root / "dog" / "good.wav").read_bytes()[:2000])
+    (root / "dog" / "empty.wav").write_bytes(b"")
+    (root / "dog" / "licence.txt").write_text("free")
+    (root / "dog" / "away.wav").symlink_to("/etc/hostname")
     sounds, errors = open_sounds(tmp_path, limits=Limits(max_seconds=30.0))
     assert sounds.instances() == {"dog": ("dog/good.wav",)}
-    told = {Path(error.path or "").name: error.error for error in errors}
-    assert set(told) == {
+    error_of = {Path(error.path or "").name: error.error for error in errors}
+    assert set(error_of) == {
         *("silent.wav", "faint.wav", "short.wav", "none.wav", "unnamed.wav"),
         *("long.wav", "broken.wav", "empty.wav", "away.wav"),
     }
     assert all(error.stage == "read" and error.expected for error in errors)
-    assert "silent" in told["silent.wav"]
-    assert "silent" in told["faint.wav"]
-    assert "0.0" in told["short.wav"]
-    assert "name" in told["unnamed.wav"]
-    assert "40.0 s" in told["long.wav"]
-    assert "truncated" in told["broken.wav"]
+    assert "silent" in error_of["silent.wav"]
+    assert "silent" in error_of["faint.wav"]
+    assert "0.0" in error_of["short.wav"]
+    assert "name" in error_of["unnamed.wav"]
+    assert "40.0 s" in error_of["long.wav"]
+    assert "truncated" in error_of["broken.wav"]
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ("a,b\nc,d\n", "other columns"),
         ("file,name\n\xff\n", "UTF-8"),
@@ -113,12 +113,12 @@ def test_what_cannot_be_used_is_counted_and_left_out(tmp_path: Path) -> None:
         ("file,name\n" + "a" * 200_000, "cannot be read"),
     ],
 )
-def test_broken_tables_cost_no_labelled_sound(tmp_path: Path, table: str, told: str) -> None:
+def test_broken_tables_cost_no_labelled_sound(tmp_path: Path, table: str, message: str) -> None:
     save(tmp_path / "sounds" / "dog" / "a.wav", sine(1.0))
     (tmp_path / "sounds" / "names.csv").write_bytes(table.encode("latin-1"))
     sounds, errors = open_sounds(tmp_path)
     assert sounds.instances() == {"dog": ("dog/a.wav",)}
-    assert [told in error.error for error in errors] == [True]
+    assert [message in error.error for error in errors] == [True]
 
 
 def test_rows_of_verbs_that_say_nothing(tmp_path: Path) -> None:
@@ -142,13 +142,13 @@ def test_upper_and_lower_case_are_one_label(tmp_path: Path) -> None:
 
 
 def test_a_repeated_recording_is_left_out_and_both_are_named(tmp_path: Path) -> None:
-    home = tmp_path / "sounds"
-    save(home / "dog" / "a.wav", sine(1.0))
-    save(home / "dog" / "b.wav", sine(1.0, hz=441.0))
-    shutil.copy(home / "dog" / "a.wav", home / "dog" / "c.wav")
-    save(home / "dog" / "d.wav", np.concatenate([np.zeros(RATE, np.float32), sine(1.0)]))
-    (home / "puppy").mkdir()
-    (home / "puppy" / "link.wav").symlink_to("../dog/b.wav")
+    root = tmp_path / "sounds"
+    save(root / "dog" / "a.wav", sine(1.0))
+    save(root / "dog" / "b.wav", sine(1.0, hz=441.0))
+    shutil.copy(root / "dog" / "a.wav", root / "dog" / "c.wav")
+    save(root / "dog" / "d.wav", np.concatenate([np.zeros(RATE, np.float32), sine(1.0)]))
+    (root / "puppy").mkdir()
+    (root / "puppy" / "link.wav").symlink_to("../dog/b.wav")
     sounds, errors = open_sounds(tmp_path)
     assert sounds.instances() == {"dog": ("dog/a.wav", "dog/b.wav")}
     assert [(Path(error.path or "").name, error.error.rsplit(maxsplit=1)[-1]) for error in errors] == [
@@ -170,10 +170,10 @@ def test_labels_that_no_sentence_can_use(tmp_path: Path, label: str) -> None:
 
 
 def test_rows_without_use_are_named_with_their_line(tmp_path: Path) -> None:
-    home = tmp_path / "sounds"
-    save(home / "a.wav", sine(1.0))
-    (home / "names.csv").write_text("file,name\na.wav,dog\ngone.wav,cat\na.wav,cow\n,owl\n")
-    (home / "verbs.csv").write_text("label,noun,verb\ndog,yap,yaps\nDog,woof,woofs\n")
+    root = tmp_path / "sounds"
+    save(root / "a.wav", sine(1.0))
+    (root / "names.csv").write_text("file,name\na.wav,dog\ngone.wav,cat\na.wav,cow\n,owl\n")
+    (root / "verbs.csv").write_text("label,noun,verb\ndog,yap,yaps\nDog,woof,woofs\n")
     sounds, errors = open_sounds(tmp_path)
     assert sounds.instances() == {"dog": ("a.wav",)}
     assert source(sounds, "dog").verb == "yaps"
@@ -200,10 +200,10 @@ def test_a_foreign_or_missing_source(tmp_path: Path) -> None:
         sounds.source(generator(0), "dog", instance="../../etc/passwd")
     with pytest.raises(InputError, match="no sound"):
         sounds.samples(SoundSource(label="cat", instance="a.wav", noun="", verb=""), seconds=1.0, rate_hz=RATE)
-    given = source(sounds, "dog")
+    sound_source = source(sounds, "dog")
     path.unlink()
     with pytest.raises(InputError, match="does not exist"):
-        sounds.samples(given, seconds=1.0, rate_hz=RATE)
+        sounds.samples(sound_source, seconds=1.0, rate_hz=RATE)
 
 
 @pytest.mark.parametrize("size", [0.003, 0.9])
@@ -262,17 +262,17 @@ def test_channels_that_cancel_are_heard(tmp_path: Path) -> None:
     ("from_hz", "to_hz"), [(44_100, 16_000), (48_000, 16_000), (11_025, 16_000), (22_050, 44_100), (16_001, 16_000)]
 )
 def test_resampling_keeps_a_tone_in_its_place(from_hz: int, to_hz: int) -> None:
-    again = resampled(sine(0.5, hz=1234.5, rate_hz=from_hz), from_hz=from_hz, to_hz=to_hz)
-    assert len(again) == -(-round(0.5 * from_hz) * to_hz // from_hz)
-    expected = sine(0.5, hz=1234.5, rate_hz=to_hz)[: len(again)]
+    resampled_tone = resampled(sine(0.5, hz=1234.5, rate_hz=from_hz), from_hz=from_hz, to_hz=to_hz)
+    assert len(resampled_tone) == -(-round(0.5 * from_hz) * to_hz // from_hz)
+    expected = sine(0.5, hz=1234.5, rate_hz=to_hz)[: len(resampled_tone)]
     inner = slice(to_hz // 20, -to_hz // 20)
-    assert np.abs(again[: len(expected)] - expected)[inner].max() < 2e-3
+    assert np.abs(resampled_tone[: len(expected)] - expected)[inner].max() < 2e-3
 
 
 def test_resampling_lets_nothing_fold_back() -> None:
     high = sine(0.5, hz=12_000, rate_hz=48_000)
-    again = resampled(high, from_hz=48_000, to_hz=16_000)
-    assert np.abs(again[800:-800]).max() < 1e-3
+    resampled_tone = resampled(high, from_hz=48_000, to_hz=16_000)
+    assert np.abs(resampled_tone[800:-800]).max() < 1e-3
 
 
 def test_words_read_well() -> None:
@@ -332,20 +332,20 @@ def test_released_collections(data: Path, tmp_path: Path, name: str, count: int,
 @pytest.mark.extra_video
 def test_sounds_of_the_stamps(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("soundfile", reason="the extra `video` is not installed")
-    home = tmp_path / "sounds"
-    home.mkdir()
+    root = tmp_path / "sounds"
+    root.mkdir()
     rows = []
     with (data / "images/stamps_gpl2/stamps.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["sound_of_it"]:
                 name = row["sound_of_it"].replace("/", "-")
-                shutil.copyfile(data / "images/stamps_gpl2" / row["sound_of_it"], home / name)
+                shutil.copyfile(data / "images/stamps_gpl2" / row["sound_of_it"], root / name)
                 rows.append((name, row["name_en"].removeprefix("A ").removeprefix("An ").rstrip(".")))
-    with (home / "names.csv").open("w", newline="", encoding="utf-8") as file:
+    with (root / "names.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("file", "name"), *rows])
     sounds, errors = open_sounds(tmp_path, limits=LIMITS)
-    used = sum(map(len, sounds.instances().values()))
-    assert used + len(errors) == len(rows)
-    assert used >= 40
+    n_used = sum(map(len, sounds.instances().values()))
+    assert n_used + len(errors) == len(rows)
+    assert n_used >= 40
     assert sum("silent" in error.error for error in errors) == 4, "four are silent on purpose"
     check_all(sounds, most=1)

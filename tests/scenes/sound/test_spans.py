@@ -16,18 +16,18 @@ Voice = tuple[TimeSpan, ...]
 NEAR = 1e-6
 
 
-def drawn(seed: int, count: int, duration_s: float = 10.0) -> tuple[Voice, ...]:
+def random_voices(seed: int, count: int, duration_s: float = 10.0) -> tuple[Voice, ...]:
     return choose_spans(generator(seed, "spans"), count, duration_s=duration_s)
 
 
-def together(first: Voice, second: Voice) -> float:
+def overlap_s(first: Voice, second: Voice) -> float:
     return sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in first for b in second)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 10**6), st.integers(0, 7), st.floats(8.0, 30.0))
 def test_every_promise(seed: int, count: int, duration_s: float) -> None:
-    voices = drawn(seed, count, duration_s)
+    voices = random_voices(seed, count, duration_s)
     assert len(voices) == count
     for voice in voices:
         edges = [edge for span in voice for edge in span]
@@ -43,54 +43,54 @@ def test_every_promise(seed: int, count: int, duration_s: float) -> None:
             assert edges[1] >= duration_s - GRID_S
     for first, second in itertools.combinations(voices, 2):
         assert clear(first, second)
-        for one in (first[0][0], first[-1][1]):
-            assert all(abs(one - other) >= MARGIN_S - NEAR for other in (second[0][0], second[-1][1]))
-        shared = together(first, second)
+        for end_s in (first[0][0], first[-1][1]):
+            assert all(abs(end_s - other) >= MARGIN_S - NEAR for other in (second[0][0], second[-1][1]))
+        shared = overlap_s(first, second)
         gaps = [max(a[0], b[0]) - min(a[1], b[1]) for a in first for b in second]
         assert shared >= MARGIN_S - NEAR or (shared == 0.0 and min(gaps) >= APART_S - NEAR)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
 def test_every_pattern_occurs(count: int) -> None:
-    seen = {"through": 0, "before": 0, "overlap": 0, "during": 0, **dict.fromkeys(range(1, 6), 0)}
+    patterns = {"through": 0, "before": 0, "overlap": 0, "during": 0, **dict.fromkeys(range(1, 6), 0)}
     for seed in range(120):
-        voices = drawn(seed, count)
+        voices = random_voices(seed, count)
         for voice in voices:
-            seen[len(voice)] += 1
-            seen["through"] += voice == ((0.0, 10.0),)
+            patterns[len(voice)] += 1
+            patterns["through"] += voice == ((0.0, 10.0),)
         for first, second in itertools.permutations(voices, 2):
             low, high = (first[0][0], second[0][0]), (first[-1][1], second[-1][1])
-            seen["before"] += high[0] < low[1]
-            seen["overlap"] += low[0] < low[1] < high[0] < high[1] and together(first, second) > 0
-            seen["during"] += low[0] > low[1] and high[0] < high[1] and len(first) == len(second) == 1
-    assert min(seen.values()) >= 5, seen
+            patterns["before"] += high[0] < low[1]
+            patterns["overlap"] += low[0] < low[1] < high[0] < high[1] and overlap_s(first, second) > 0
+            patterns["during"] += low[0] > low[1] and high[0] < high[1] and len(first) == len(second) == 1
+    assert min(patterns.values()) >= 5, patterns
 
 
 def test_no_voice_is_favoured() -> None:
     """Being first is no question of the place in the answer."""
     first = [0, 0, 0]
     for seed in range(300):
-        voices = drawn(seed, 3)
+        voices = random_voices(seed, 3)
         first[min(range(3), key=lambda index: voices[index][0][0])] += 1
     assert min(first) > 70
 
 
 def test_crowded_clips_fall_back_to_one_after_another() -> None:
-    voices = drawn(3, 10, 9.6)
+    voices = random_voices(3, 10, 9.6)
     assert len(voices) == 10
     assert all(clear(first, second) for first, second in itertools.combinations(voices, 2))
 
 
 def test_too_short_a_clip_is_refused() -> None:
-    assert drawn(0, 0, 0.5) == ()
-    assert len(drawn(0, 1, 1.4)) == 1
+    assert random_voices(0, 0, 0.5) == ()
+    assert len(random_voices(0, 1, 1.4)) == 1
     for count, duration_s in ((1, 1.3), (6, 5.0), (-1, 10.0)):
         with pytest.raises(ValueError, match="voices need"):
-            drawn(0, count, duration_s)
+            random_voices(0, count, duration_s)
 
 
 def test_the_same_draw_gives_the_same_spans() -> None:
-    assert [drawn(seed, 5) for seed in range(20)] == [drawn(seed, 5) for seed in range(20)]
+    assert [random_voices(seed, 5) for seed in range(20)] == [random_voices(seed, 5) for seed in range(20)]
 
 
 def test_clear_refuses_doubt() -> None:
