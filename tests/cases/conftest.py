@@ -16,9 +16,9 @@ from auscult.media.masks import write_labels, write_mask
 SIZE = (24, 32)
 
 
-def square(left: int = 4) -> np.ndarray:
+def square(left_px: int = 4) -> np.ndarray:
     mask = np.zeros(SIZE, dtype=bool)
-    mask[5:15, left : left + 9] = True
+    mask[5:15, left_px : left_px + 9] = True
     return mask
 
 
@@ -33,9 +33,9 @@ class Maker:
         write_frame(path, np.full((*SIZE, 3), 90, dtype=np.uint8))
         return path
 
-    def mask(self, name: str, *, left: int = 4) -> Path:
+    def mask(self, name: str, *, left_px: int = 4) -> Path:
         path = self.root / name
-        write_mask(path, square(left))
+        write_mask(path, square(left_px))
         return path
 
     def palette(self, name: str, *indices: int) -> Path:

@@ -41,17 +41,17 @@ def test_the_folders_are_those_of_the_tasks() -> None:
 
 @pytest.mark.slow
 def test_a_whole_release_is_read_with_its_empty_confirmations_left_out(tmp_path: Path) -> None:
-    found = read_tree(make_release(tmp_path, SIZES, empty=147))
-    assert (len(found.samples), found.errors) == (5864, [])
-    assert found.notes == ["VSQA_I: 147 empty confirmations are left out; their questions have none."]
+    tree = read_tree(make_release(tmp_path, SIZES, empty=147))
+    assert (len(tree.samples), tree.errors) == (5864, [])
+    assert tree.notes == ["VSQA_I: 147 empty confirmations are left out; their questions have none."]
 
 
 def test_positions_truths_and_keys_come_back(release: Path) -> None:
-    found = read_tree(release)
-    assert (found.errors, len(found.samples)) == ([], sum(SMALL.values()))
-    assert len({one.id for one in found.samples}) == len(found.samples)
-    by_folder = {folder: [one for one in found.samples if one.folder == folder] for folder in TASK_OF}
-    assert all([one.position for one in mine] == list(range(4)) for mine in by_folder.values())
+    tree = read_tree(release)
+    assert (tree.errors, len(tree.samples)) == ([], sum(SMALL.values()))
+    assert len({sample.id for sample in tree.samples}) == len(tree.samples)
+    by_folder = {folder: [sample for sample in tree.samples if sample.folder == folder] for folder in TASK_OF}
+    assert all([sample_.position for sample_ in task_samples] == list(range(4)) for task_samples in by_folder.values())
     amic, vmic, avl, avlg = (by_folder[name][1] for name in ("AMIC", "VMIC", "AVL", "AVLG"))
     assert amic.truth == {"dog": 2, "cat": 2}
     assert (len(amic.words), len(vmic.words), len(avl.words)) == (46, 91, 28), "with two words for none"
@@ -60,7 +60,7 @@ def test_positions_truths_and_keys_come_back(release: Path) -> None:
     )
     assert isinstance(avlg.truth, TrueFrames)
     assert avlg.truth.boxes[:3] == ((0, 20, 100, 220), None, (20, 20, 120, 220))
-    assert [one.name for one in by_folder["AVQA"]] == ["00000", "00000", "00001", "00001"], "ids repeat"
+    assert [sample_.name for sample_ in by_folder["AVQA"]] == ["00000", "00000", "00001", "00001"], "ids repeat"
     assert by_folder["AVQA"][0].truth == "electric_bass"
     assert by_folder["AVR"][1].truth == (1, 2)
     assert by_folder["AVC"][1].truth == ("A dog barks 1 times.", "Dog number 1 barks.")
@@ -79,14 +79,14 @@ def test_every_file_is_found_in_the_order_in_which_it_is_sent(release: Path) -> 
 
 
 def test_the_whole_text_is_prompt_options_question(release: Path) -> None:
-    sample = next(one for one in read_tree(release).samples if one.folder == "ASQA")
+    sample = next(sample_ for sample_ in read_tree(release).samples if sample_.folder == "ASQA")
     assert sample.question.splitlines()[1:] == ["Choose from: first, last, same, not sure.", "Which is clearer?"]
 
 
 def test_confirmations_belong_to_questions_of_their_id_in_order(release: Path) -> None:
-    mine = [one for one in read_tree(release).samples if one.folder == "VSQA_V"]
-    assert [one.name for one in mine] == ["00000", "00000", "pre_00000", "pre_00000"]
-    assert [one.confirms for one in mine] == [None, None, 0, 1]
+    question_samples = [sample for sample in read_tree(release).samples if sample.folder == "VSQA_V"]
+    assert [sample_.name for sample_ in question_samples] == ["00000", "00000", "pre_00000", "pre_00000"]
+    assert [sample_.confirms for sample_ in question_samples] == [None, None, 0, 1]
 
 
 def _without_file(rows: list[Any]) -> None:
@@ -126,7 +126,7 @@ def _confirms_nothing(rows: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (_without_file, "the file does not exist"),
         (_out_of_the_folder, "leaves the folder"),
@@ -140,13 +140,13 @@ def _confirms_nothing(rows: list[Any]) -> None:
     ],
 )
 def test_a_sample_that_cannot_be_used_costs_itself(
-    release: Path, change: Callable[[list[Any]], object], said: str
+    release: Path, change: Callable[[list[Any]], object], message: str
 ) -> None:
-    found = read_tree(edited(release, "AMIC", change))
-    assert len([one for one in found.samples if one.folder == "AMIC"]) == 3
-    ((name, error),) = found.errors
+    tree = read_tree(edited(release, "AMIC", change))
+    assert len([sample for sample in tree.samples if sample.folder == "AMIC"]) == 3
+    ((name, error),) = tree.errors
     assert name == "AMIC/0001"
-    assert said in f"{error.error} {error.expected}"
+    assert message in f"{error.error} {error.expected}"
     assert str(error.path).endswith(("AMIC/data.json", "none.wav"))
 
 
@@ -163,7 +163,7 @@ def _truth(value: object) -> Callable[[list[Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "change", "said"),
+    ("folder", "change", "message"),
     [
         ("AVR", _without_sound, "expected: something to hear and something to see, as every sample of AVR"),
         ("AVR", _without_pictures, "it has 0 pictures, 1 sounds and 0 videos"),
@@ -175,19 +175,19 @@ def _truth(value: object) -> Callable[[list[Any]], None]:
     ],
 )
 def test_media_and_truths_fit_the_task(
-    release: Path, folder: str, change: Callable[[list[Any]], object], said: str
+    release: Path, folder: str, change: Callable[[list[Any]], object], message: str
 ) -> None:
-    found = read_tree(edited(release, folder, change))
-    errors = {name: f"{error.error} expected: {error.expected}" for name, error in found.errors}
-    assert said in errors[f"{folder}/0001"]
-    assert f"{folder}/0001" not in {one.id[: len(folder) + 5] for one in found.samples}
+    tree = read_tree(edited(release, folder, change))
+    errors = {name: f"{error.error} expected: {error.expected}" for name, error in tree.errors}
+    assert message in errors[f"{folder}/0001"]
+    assert f"{folder}/0001" not in {sample.id[: len(folder) + 5] for sample in tree.samples}
 
 
 def test_no_candidate_may_be_right_and_words_end_where_they_end(release: Path) -> None:
     edited(release, "VAR", _truth([]))
-    found = read_tree(edited(release, "AVSQA", _truth("#cone;sphere;#")))
-    assert found.errors == []
-    truths = {(one.folder, one.position): one.truth for one in found.samples}
+    tree = read_tree(edited(release, "AVSQA", _truth("#cone;sphere;#")))
+    assert tree.errors == []
+    truths = {(sample.folder, sample.position): sample.truth for sample in tree.samples}
     assert (truths["VAR", 1], truths["AVSQA", 1]) == ((), ("cone", "sphere"))
 
 
@@ -196,23 +196,29 @@ def test_a_question_and_its_confirmation_are_not_asked_without_each_other(releas
         del rows[0]["output"]  # a question
         rows[3]["input"]["video"] = "./input/videos/gone.mp4"  # the confirmation of the other
 
-    found = read_tree(edited(release, "VSQA_V", change))
-    assert [(one.position, one.unconfirmed) for one in found.samples if one.folder == "VSQA_V"] == [(1, True)]
-    assert {name: error.error.partition(": ")[2] for name, error in found.errors} == {
+    tree = read_tree(edited(release, "VSQA_V", change))
+    assert [(sample.position, sample.unconfirmed) for sample in tree.samples if sample.folder == "VSQA_V"] == [
+        (1, True)
+    ]
+    assert {name: error.error.partition(": ")[2] for name, error in tree.errors} == {
         "VSQA_V/0000": "there is no 'output'",
         "VSQA_V/0003": "the file does not exist",
         "VSQA_V/0002": "its question, sample 0, cannot be used",
     }
-    assert not any(one.unconfirmed for one in found.samples if one.folder == "VSQA_I"), "an empty one excuses"
+    assert not any(sample.unconfirmed for sample in tree.samples if sample.folder == "VSQA_I"), "an empty one excuses"
 
 
 def test_an_entry_without_an_id_may_be_a_confirmation(release: Path) -> None:
     def change(rows: list[Any]) -> None:
         rows[3] = "damaged"
 
-    found = read_tree(edited(release, "ASQA", change))
-    mine = [one for one in found.samples if one.folder == "ASQA"]
-    assert [(one.position, one.unconfirmed) for one in mine] == [(0, False), (1, True), (2, False)]
+    tree = read_tree(edited(release, "ASQA", change))
+    question_samples = [sample for sample in tree.samples if sample.folder == "ASQA"]
+    assert [(sample_.position, sample_.unconfirmed) for sample_ in question_samples] == [
+        (0, False),
+        (1, True),
+        (2, False),
+    ]
 
 
 def test_options_that_read_alike_are_one_and_foreign_truths_are_told(release: Path) -> None:
@@ -220,10 +226,10 @@ def test_options_that_read_alike_are_one_and_foreign_truths_are_told(release: Pa
         rows[0]["input"]["question"]["options"] = ["Yes", "yes ", "no", "", "not sure"]
         rows[0]["output"]["question_answer"] = "maybe"
 
-    found = read_tree(edited(release, "AVH", change))
-    sample = next(one for one in found.samples if one.folder == "AVH")
+    tree = read_tree(edited(release, "AVH", change))
+    sample = next(sample_ for sample_ in tree.samples if sample_.folder == "AVH")
     assert sample.options == ("Yes", "no", "not sure")
-    assert "AVH: of 1 samples the truth is not among the options (00000)." in found.notes
+    assert "AVH: of 1 samples the truth is not among the options (00000)." in tree.notes
 
 
 def test_what_is_no_tree_is_refused(tmp_path: Path) -> None:
@@ -238,10 +244,10 @@ def test_what_is_no_tree_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_costs_its_own_task(release: Path) -> None:
     path = data(release, "VMIC")
     path.write_text(path.read_text()[:50])
-    found = read_tree(release)
-    (error,) = found.errors
+    tree = read_tree(release)
+    (error,) = tree.errors
     assert str(error[1].path) == str(path)
-    assert {one.folder for one in found.samples} == TASK_OF.keys() - {"VMIC"}
+    assert {sample.folder for sample in tree.samples} == TASK_OF.keys() - {"VMIC"}
 
 
 def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
@@ -257,20 +263,25 @@ def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
         "AVSQA": ("red;blue", ("red", "blue")),
     }
     for folder, (answer, _) in answers.items():
-        home = data(tmp_path, folder).parent
-        (home / "input/wavs").mkdir(parents=True)
-        (home / "input/images").mkdir()
+        root = data(tmp_path, folder).parent
+        (root / "input/wavs").mkdir(parents=True)
+        (root / "input/images").mkdir()
         for name in ("input/wavs/a.wav", "input/images/a.png"):
-            (home / name).write_bytes(b"a")
+            (root / name).write_bytes(b"a")
         options = ("#red#", "#blue#", "#red;blue#") if folder == "AVSQA" else ("yes", "no", "dog", "cat")
         entry = AviEntry(
             id="a", folder=folder, subtask="own", prompt="How.", text="What?", options=options, answer=answer,
             sounds=("input/wavs/a.wav",), images=("input/images/a.png",) * 4,
         )  # fmt: skip
-        (home / "data.json").write_bytes(data_json([entry_json(entry)]))
-    found = read_tree(tmp_path)
-    assert found.errors == []
-    assert {one.folder: one.truth for one in found.samples} == {folder: truth for folder, (_, truth) in answers.items()}
-    listed = next(one for one in found.samples if one.folder == "AVSQA")
-    assert (listed.options, listed.words) == (("#red#", "#blue#", "#red;blue#"), ("red", "blue"))
-    assert all((one.subtask, one.prompt, one.text, one.name) == ("own", "How.", "What?", "a") for one in found.samples)
+        (root / "data.json").write_bytes(data_json([entry_json(entry)]))
+    tree = read_tree(tmp_path)
+    assert tree.errors == []
+    assert {sample.folder: sample.truth for sample in tree.samples} == {
+        folder: truth for folder, (_, truth) in answers.items()
+    }
+    list_sample = next(sample for sample in tree.samples if sample.folder == "AVSQA")
+    assert (list_sample.options, list_sample.words) == (("#red#", "#blue#", "#red;blue#"), ("red", "blue"))
+    assert all(
+        (sample.subtask, sample.prompt, sample.text, sample.name) == ("own", "How.", "What?", "a")
+        for sample in tree.samples
+    )

@@ -43,7 +43,7 @@ def photos(make: Any) -> Path:
     return folder
 
 
-def listed(make: Any, value: Any, **options: Any) -> Listing:
+def coco_listing(make: Any, value: Any, **options: Any) -> Listing:
     return list_items(make.json("file.json", value), ListOptions(images=make.root / "photos", **options))
 
 
@@ -56,7 +56,7 @@ def test_instances(make: Any) -> None:
         annotation(id=12, image_id=2, segmentation=encode(mask), category_id=99),
         annotation(id=13, iscrowd=1),
     )
-    listing = listed(make, value)
+    listing = coco_listing(make, value)
     polygon, rle = listing.items
     assert (polygon.id, polygon.query.text, polygon.clip) == ("a/11", "the dog", None)
     assert polygon.extra == {
@@ -81,16 +81,20 @@ def test_results_take_their_pictures_and_truth_from_instances(make: Any) -> None
         {"image_id": 2, "category_id": 3, "segmentation": POLYGON, "ann_id": 999},
         {"image_id": 2, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.25},
     ]
-    listing = listed(make, results, instances=names)
+    listing = coco_listing(make, results, instances=names)
     first, second = listing.items
-    assert [(one.id, one.extra["score"]) for one in (first, second)] == [("a/1", 0.5), ("b/2", 0.25)]
-    assert [one.model_score for one in (first, second)] == [0.5, 0.25]
+    assert [(item_.id, item_.extra["score"]) for item_ in (first, second)] == [("a/1", 0.5), ("b/2", 0.25)]
+    assert [item_.model_score for item_ in (first, second)] == [0.5, 0.25]
     assert first.truth is not None
     assert first.truth.mask is not None
     assert read_mask(first.truth.mask).mask.sum() == 16 * 6
     assert second.truth is None
-    told = [record.error for _, record in listing.errors]
-    assert ["another picture" in told[0], "none of the annotations" in told[1], "segmentation" in told[2]] == [True] * 3
+    messages = [record.error for _, record in listing.errors]
+    assert [
+        "another picture" in messages[0],
+        "none of the annotations" in messages[1],
+        "segmentation" in messages[2],
+    ] == [True] * 3
 
 
 BAD = {
@@ -114,8 +118,8 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_annotation_costs_itself(make: Any, name: str) -> None:
     bad, words = BAD[name]
-    listing = listed(make, instances(annotation(id=1), bad, annotation(id=2)))
-    assert [one.id for one in listing.items] == ["a/1", "a/2"]
+    listing = coco_listing(make, instances(annotation(id=1), bad, annotation(id=2)))
+    assert [item.id for item in listing.items] == ["a/1", "a/2"]
     ((_, record),) = listing.errors
     assert words in record.error
     assert record.path
@@ -134,10 +138,10 @@ def test_a_bad_annotation_costs_itself(make: Any, name: str) -> None:
 def test_a_file_that_is_no_coco_is_told_so(make: Any, content: bytes) -> None:
     path = make.root / "file.json"
     path.write_bytes(content)
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_items(path, ListOptions(images=make.root / "photos"))
-    assert caught.value.path == str(path)
-    assert caught.value.expected
+    assert error.value.path == str(path)
+    assert error.value.expected
 
 
 @pytest.mark.usefixtures("photos")
@@ -156,8 +160,8 @@ def test_what_is_missing_is_told(make: Any) -> None:
 
 @pytest.mark.usefixtures("photos")
 def test_equal_annotation_ids_are_told(make: Any) -> None:
-    listing = listed(make, instances(annotation(), annotation(image_id=1)))
-    assert [one.id for one in listing.items] == ["a/11"]
+    listing = coco_listing(make, instances(annotation(), annotation(image_id=1)))
+    assert [item.id for item in listing.items] == ["a/11"]
     assert "used twice" in listing.errors[0][1].error
 
 
@@ -165,10 +169,10 @@ def test_pictures_that_are_links_out_are_refused(make: Any, photos: Path, tmp_pa
     (photos / "a.jpg").rename(tmp_path / "a.jpg")
     (photos / "a.jpg").symlink_to(tmp_path / "a.jpg")
     value = instances(annotation(), annotation(id=12, image_id=2))
-    listing = listed(make, value)
-    assert [one.id for one in listing.items] == ["b/12"]
+    listing = coco_listing(make, value)
+    assert [item.id for item in listing.items] == ["b/12"]
     assert "symbolic link" in listing.errors[0][1].error
-    assert len(listed(make, value, root=tmp_path).items) == 2
+    assert len(coco_listing(make, value, root=tmp_path).items) == 2
 
 
 def test_another_json_is_not_taken_for_coco(make: Any, photos: Path) -> None:

@@ -11,15 +11,15 @@ from auscult.media.masks import read_mask
 
 
 def ids(listing: Listing) -> list[str]:
-    return [one.id for one in listing.items]
+    return [item.id for item in listing.items]
 
 
 def truths(listing: Listing) -> list[tuple[str, int | None] | None]:
-    found: list[tuple[str, int | None] | None] = []
-    for one in listing.items:
-        ref = one.truth.mask if one.truth is not None else None
-        found.append(None if ref is None or ref.path is None else (ref.path.parts[-3], ref.index))
-    return found
+    truths_found: list[tuple[str, int | None] | None] = []
+    for item in listing.items:
+        ref = item.truth.mask if item.truth is not None else None
+        truths_found.append(None if ref is None or ref.path is None else (ref.path.parts[-3], ref.index))
+    return truths_found
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_released_tree(davis: Any) -> None:
     listing = list_items(davis.root)
     assert listing.layout == "datasets.davis.v1"
     assert ids(listing) == [f"{v}/{s}#{i}" for v in ("bear", "dog") for s in ("00000", "00001") for i in (1, 2)]
-    assert {one.clip for one in listing.items} == {"bear", "dog"}
+    assert {item.clip for item in listing.items} == {"bear", "dog"}
     assert set(truths(listing)) == {None}
 
 
@@ -67,16 +67,16 @@ def test_without_annotations_candidates_must_be_named(make: Any) -> None:
 def test_an_object_that_left_the_picture_has_an_empty_truth(davis: Any) -> None:
     davis.palette("results/dog/00000.png", 1, 5)
     listing = list_items(davis.root, ListOptions(masks=Path("results")))
-    areas = [int(read_mask(one.truth.mask).mask.sum()) for one in listing.items if one.truth and one.truth.mask]
+    areas = [int(read_mask(item.truth.mask).mask.sum()) for item in listing.items if item.truth and item.truth.mask]
     assert areas == [18, 0]
 
 
 def test_masks_that_no_sequence_has_are_named(make: Any) -> None:
     make.frame("s/frames/0.jpg")
     make.mask("s/masks/0.png")
-    for nothing in ("nowhere", "a\x00b", "x" * 5000):
+    for no_such_path in ("nowhere", "a\x00b", "x" * 5000):
         with pytest.raises(NothingToDo, match="--masks"):
-            list_items(make.root, ListOptions(masks=Path(nothing)))
+            list_items(make.root, ListOptions(masks=Path(no_such_path)))
 
 
 def test_a_sequence_with_predictions(make: Any) -> None:
@@ -86,12 +86,12 @@ def test_a_sequence_with_predictions(make: Any) -> None:
     make.palette("seq/pred_two/0.png", 1, 2)
     make.palette("seq/other/0.png", 1)
     source = make.root / "seq"
-    one = list_items(source, ListOptions(masks=Path("pred_one")))
-    assert (ids(one), truths(one)) == (["0#1"], [("seq", None)])
-    assert one.items[0].clip == "seq"
-    two = list_items(source, ListOptions(masks=Path("pred_two")))
-    assert (ids(two), truths(two)) == (["0#1", "0#2"], [None, None])
-    assert any("2 items left without truth" in note for note in two.notes)
+    one_object = list_items(source, ListOptions(masks=Path("pred_one")))
+    assert (ids(one_object), truths(one_object)) == (["0#1"], [("seq", None)])
+    assert one_object.items[0].clip == "seq"
+    two_objects = list_items(source, ListOptions(masks=Path("pred_two")))
+    assert (ids(two_objects), truths(two_objects)) == (["0#1", "0#2"], [None, None])
+    assert any("2 items left without truth" in note for note in two_objects.notes)
     # masks/ is the truth of predictions only; other folders of masks may be a second opinion
     assert truths(list_items(source, ListOptions(masks=Path("other")))) == [None]
     assert list_items(source).layout == "datasets.folder.v1"

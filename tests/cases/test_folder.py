@@ -14,7 +14,7 @@ from auscult.media.masks import read_mask
 
 
 def ids(listing: Listing) -> list[str]:
-    return [one.id for one in listing.items]
+    return [item.id for item in listing.items]
 
 
 def errors(listing: Listing) -> dict[str | None, str]:
@@ -28,7 +28,7 @@ def test_masks_are_matched_by_name_in_natural_order(make: Any) -> None:
     listing = list_items(make.root)
     assert listing.layout == "datasets.folder.v1"
     assert ids(listing) == ["f9", "f10", "f100"]
-    assert {one.clip for one in listing.items} == {"input"}
+    assert {item.clip for item in listing.items} == {"input"}
     assert not listing.errors
     assert not listing.notes
 
@@ -40,7 +40,7 @@ def test_palettes_give_one_item_an_object(make: Any) -> None:
     make.palette("masks/b.png")
     listing = list_items(make.root)
     assert ids(listing) == ["a#1", "a#7", "b"]
-    assert [read_mask(one.mask).mask.any() for one in listing.items] == [True, True, False]
+    assert [read_mask(item.mask).mask.any() for item in listing.items] == [True, True, False]
 
 
 def test_labels_are_read_as_indices_only_when_asked(make: Any) -> None:
@@ -69,7 +69,7 @@ def test_clips_are_folders(make: Any) -> None:
     make.mask("masks/v9/0/other.png")
     listing = list_items(make.root)
     assert ids(listing) == ["v9/0", "v9/0/other", "v10/0"]
-    assert [one.clip for one in listing.items] == ["v9", "v9", "v10"]
+    assert [item.clip for item in listing.items] == ["v9", "v9", "v10"]
 
 
 def test_what_does_not_match_is_told_and_the_rest_goes_on(make: Any) -> None:
@@ -82,10 +82,10 @@ def test_what_does_not_match_is_told_and_the_rest_goes_on(make: Any) -> None:
     (make.root / "masks/.hidden.png").write_text("x")
     listing = list_items(make.root)
     assert ids(listing) == ["a"]
-    found = errors(listing)
-    assert set(found) == {"ghost", "bare"}
-    assert found["ghost"] == "a mask for a missing frame"
-    assert ".jpg" in found["bare"]
+    error_of = errors(listing)
+    assert set(error_of) == {"ghost", "bare"}
+    assert error_of["ghost"] == "a mask for a missing frame"
+    assert ".jpg" in error_of["bare"]
     assert listing.notes == ("1 frame without a mask", "1 file among the masks left out, no mask format: 'notes.txt'")
     for name in ("a.csv", "b.csv", "c.csv"):
         (make.root / "masks" / name).write_text("x")
@@ -106,7 +106,7 @@ def test_a_damaged_palette_costs_itself(make: Any) -> None:
 
 def test_truth_beside_the_masks(make: Any) -> None:
     make.frame("frames/a.jpg")
-    make.mask("masks/a/one.png", left=9)
+    make.mask("masks/a/one.png", left_px=9)
     make.mask("truth/a.png")
     make.frame("frames/b.jpg")
     make.palette("masks/b.png", 1, 2)
@@ -117,7 +117,7 @@ def test_truth_beside_the_masks(make: Any) -> None:
     make.frame("frames/d.jpg")
     make.mask("masks/d.png")
     listing = list_items(make.root)
-    truths = {one.id: None if one.truth is None else one.truth.mask for one in listing.items}
+    truths = {item.id: None if item.truth is None else item.truth.mask for item in listing.items}
     areas = {name: None if ref is None else int(read_mask(ref).mask.sum()) for name, ref in truths.items()}
     # c's truth is of one object and its candidates are two: which one is meant is not known
     assert areas == {"a/one": 90, "b#1": 18, "b#2": 0, "c#1": None, "c#2": None, "d": None}
@@ -144,22 +144,22 @@ def test_named_folders_win_over_an_items_file(make: Any) -> None:
     assert ids(list_items(make.root, ListOptions(masks=Path("v2")))) == ["a"]
 
 
-@pytest.mark.parametrize("given", ["nothing", "mixed", "frames only", "masks only", "empty folders"])
-def test_a_folder_without_the_layout_is_told_what_is_missing(make: Any, given: str) -> None:
+@pytest.mark.parametrize("layout", ["nothing", "mixed", "frames only", "masks only", "empty folders"])
+def test_a_folder_without_the_layout_is_told_what_is_missing(make: Any, layout: str) -> None:
     make.root.mkdir()
-    if given == "mixed":
+    if layout == "mixed":
         make.frame("a.jpg")
         make.mask("b.png")
-    elif given == "frames only":
+    elif layout == "frames only":
         make.frame("frames/a.jpg")
-    elif given == "masks only":
+    elif layout == "masks only":
         make.mask("masks/a.png")
-    elif given == "empty folders":
+    elif layout == "empty folders":
         (make.root / "frames").mkdir()
         (make.root / "masks").mkdir()
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_items(make.root)
-    assert "frames/ and masks/" in str(caught.value)
+    assert "frames/ and masks/" in str(error.value)
 
 
 def test_a_missing_input_is_wrong_usage(tmp_path: Path) -> None:
@@ -250,12 +250,12 @@ def test_links_to_nowhere_and_pipes_are_masks_and_frames_that_cannot_be_opened(m
     (make.root / "masks/c.png").symlink_to("c.png")
     (make.root / "frames/d.jpg").symlink_to("nowhere.jpg")
     listing = list_items(make.root)
-    told = errors(listing)
+    error_of = errors(listing)
     assert ids(listing) == ["d"]
-    assert set(told) == {"a", "b", "c"}
-    assert "does not exist" in str(told["a"])
-    assert "pipe" in str(told["b"])
-    assert "circle" in str(told["c"])
+    assert set(error_of) == {"a", "b", "c"}
+    assert "does not exist" in str(error_of["a"])
+    assert "pipe" in str(error_of["b"])
+    assert "circle" in str(error_of["c"])
 
 
 def test_options_of_another_layout_are_refused(make: Any) -> None:
@@ -281,9 +281,9 @@ def test_options_of_another_layout_are_refused(make: Any) -> None:
 def test_an_option_that_names_nothing_is_refused(make: Any, name: str) -> None:
     make.frame("frames/a.jpg")
     make.mask("masks/a.png")
-    for nothing in ("nowhere", "a\x00b", "x" * 5000):
+    for no_such_path in ("nowhere", "a\x00b", "x" * 5000):
         with pytest.raises(UsageError, match=f"--{name}"):
-            list_items(make.root, ListOptions(**{name: Path(nothing)}))
+            list_items(make.root, ListOptions(**{name: Path(no_such_path)}))
 
 
 def test_an_input_of_remarks_only_holds_nothing(make: Any) -> None:
@@ -307,7 +307,7 @@ def test_a_folder_of_frames_alone_is_told_the_option_that_reads_it(make: Any) ->
     make.frame("shots/a.jpg")
     make.mask("masks/a.png")
     shots, masks = make.root / "shots", make.root / "masks"
-    with pytest.raises(NothingToDo) as told:
+    with pytest.raises(NothingToDo) as error:
         list_items(shots, ListOptions(masks=masks))
-    assert told.value.hint == f"name the folder with --frames {shots}"
+    assert error.value.hint == f"name the folder with --frames {shots}"
     assert ids(list_items(shots, ListOptions(frames=shots, masks=masks))) == ["a"]

@@ -34,4 +34,4 @@ def test_items_of_a_frame_come_together_in_order() -> None:
         return Item(id=name, frame=Path(frame), mask=MaskRef())
 
     groups = group_by_frame([item("a", "y"), item("b", "x"), item("c", "y"), item("d", "z")])
-    assert [[one.id for one in group] for group in groups] == [["a", "c"], ["b"], ["d"]]
+    assert [[item_.id for item_ in group] for group in groups] == [["a", "c"], ["b"], ["d"]]

@@ -40,15 +40,15 @@ def test_every_known_key_is_read(make: Any) -> None:
             "score": [1, {"of": "mine"}],
         }
     )
-    (found,) = list_items(source).items
-    assert found.id == "v1/f3/m2"
-    assert found.frame == make.root / "frames/v1_3.jpg"
-    assert found.mask.path == make.root / "masks/v1_3_m2.png"
-    assert found.query.text == "the dog barking on the left"
-    assert (found.clip, found.time_s, found.line, found.source) == ("v1", 3.0, 1, source)
-    assert found.audio == make.root / "v1.wav"
-    assert found.extra == {"video": "v1.mp4", "score": [1, {"of": "mine"}]}
-    truth = found.truth
+    (item_,) = list_items(source).items
+    assert item_.id == "v1/f3/m2"
+    assert item_.frame == make.root / "frames/v1_3.jpg"
+    assert item_.mask.path == make.root / "masks/v1_3_m2.png"
+    assert item_.query.text == "the dog barking on the left"
+    assert (item_.clip, item_.time_s, item_.line, item_.source) == ("v1", 3.0, 1, source)
+    assert item_.audio == make.root / "v1.wav"
+    assert item_.extra == {"video": "v1.mp4", "score": [1, {"of": "mine"}]}
+    truth = item_.truth
     assert truth is not None
     assert truth.mask is not None
     assert truth.mask.path == make.root / "masks/v1_3.png"
@@ -58,7 +58,7 @@ def test_every_known_key_is_read(make: Any) -> None:
 def test_the_folder_that_holds_items_is_an_input(make: Any, item: Any) -> None:
     make.lines(item())
     listing = list_items(make.root)
-    assert [one.id for one in listing.items] == ["a"]
+    assert [item_.id for item_ in listing.items] == ["a"]
     assert listing.layout == "datasets.items.v1"
 
 
@@ -70,7 +70,7 @@ def test_clip_falls_back_to_video_then_to_the_parent_folder(make: Any, item: Any
         item(id="d", frame="x.jpg"),
         item(id="e", clip=None, text=None, time_s=None, truth=None),
     )
-    assert [one.clip for one in list_items(source).items] == ["c", "v", "frames/v7", "input", "frames"]
+    assert [item_.clip for item_ in list_items(source).items] == ["c", "v", "frames/v7", "input", "frames"]
 
 
 def test_masks_may_be_written_inline_or_be_one_index_of_a_file(make: Any, item: Any) -> None:
@@ -82,7 +82,7 @@ def test_masks_may_be_written_inline_or_be_one_index_of_a_file(make: Any, item: 
         item(id="polygon", mask=[[4, 3, 20, 3, 20, 9, 4, 9]]),
         item(id="index", mask={"path": "masks/p.png", "index": 4}),
     )
-    rle, polygon, index = (read_mask(one.mask, size=(24, 32)).mask for one in list_items(source).items)
+    rle, polygon, index = (read_mask(item_.mask, size=(24, 32)).mask for item_ in list_items(source).items)
     assert np.array_equal(rle, mask)
     assert np.array_equal(polygon, mask)
     assert index.sum() == 18
@@ -91,13 +91,13 @@ def test_masks_may_be_written_inline_or_be_one_index_of_a_file(make: Any, item: 
 def test_an_index_that_is_not_in_the_file_is_an_error_but_in_a_truth(make: Any, item: Any) -> None:
     make.palette("masks/p.png", 1, 4)
     absent = {"path": "masks/p.png", "index": 99}
-    (found,) = list_items(make.lines(item(mask=absent, truth={"mask": absent}))).items
-    with pytest.raises(InputError, match="99 does not occur") as caught:
-        read_mask(found.mask)
-    assert "1, 4" in caught.value.expected
-    assert found.truth is not None
-    assert found.truth.mask is not None
-    assert not read_mask(found.truth.mask).mask.any()
+    (item_,) = list_items(make.lines(item(mask=absent, truth={"mask": absent}))).items
+    with pytest.raises(InputError, match="99 does not occur") as error:
+        read_mask(item_.mask)
+    assert "1, 4" in error.value.expected
+    assert item_.truth is not None
+    assert item_.truth.mask is not None
+    assert not read_mask(item_.truth.mask).mask.any()
 
 
 BAD = {
@@ -153,7 +153,7 @@ def test_a_bad_line_costs_itself_and_names_its_line(make: Any, item: Any, name: 
     line, words = BAD[name]
     source = make.lines(item(id="first"), line, item(id="last"))
     listing = list_items(source)
-    assert [one.id for one in listing.items] == ["first", "last"]
+    assert [item_.id for item_ in listing.items] == ["first", "last"]
     ((_, record),) = listing.errors
     assert (record.line, record.path, record.stage) == (2, str(source), "read")
     assert words in record.error, record.error
@@ -169,7 +169,7 @@ def test_the_id_of_a_bad_line_is_kept_when_it_is_usable(make: Any, item: Any) ->
 def test_the_second_of_two_equal_ids_is_the_error(make: Any, item: Any) -> None:
     source = make.lines(item(id="a"), item(id="b"), item(id="a", text="again"))
     listing = list_items(source)
-    assert [(one.id, one.query.text) for one in listing.items] == [("a", None), ("b", None)]
+    assert [(item_.id, item_.query.text) for item_ in listing.items] == [("a", None), ("b", None)]
     ((line, message),) = lines_of(listing)
     assert line == 3
     assert "line 1" in message
@@ -179,7 +179,7 @@ def test_byte_order_mark_blank_lines_and_windows_line_ends_are_accepted(make: An
     content = json.dumps(item()).encode()
     source = make.lines(b"\xef\xbb\xbf" + content + b"\r", b"   ", b"", json.dumps(item(id="b")).encode() + b"\r")
     listing = list_items(source)
-    assert [(one.id, one.line) for one in listing.items] == [("a", 1), ("b", 4)]
+    assert [(item_.id, item_.line) for item_ in listing.items] == [("a", 1), ("b", 4)]
     assert not listing.errors
 
 
@@ -188,16 +188,16 @@ def test_a_line_that_is_too_long_is_skipped_whole(make: Any, item: Any, monkeypa
     monkeypatch.setattr(fields, "_CHUNK", 64)
     source = make.lines(item(id="a"), item(id="b", text="x" * 1000), item(id="c"))
     listing = list_items(source)
-    assert [(one.id, one.line) for one in listing.items] == [("a", 1), ("c", 3)]
+    assert [(item_.id, item_.line) for item_ in listing.items] == [("a", 1), ("c", 3)]
     assert [line for line, _ in lines_of(listing)] == [2]
 
 
 def test_root_widens_what_paths_may_reach(make: Any, item: Any) -> None:
     source = make.lines(item(frame="../../photos/a.jpg", mask="../masks/a.png"), name="sub/items.jsonl")
     assert len(list_items(source).errors) == 1
-    (found,) = list_items(source, ListOptions(root=make.root.parent)).items
-    assert found.frame == make.root.parent / "photos/a.jpg"
-    assert found.mask.path == make.root.parent / "input/masks/a.png"
+    (item_,) = list_items(source, ListOptions(root=make.root.parent)).items
+    assert item_.frame == make.root.parent / "photos/a.jpg"
+    assert item_.mask.path == make.root.parent / "input/masks/a.png"
     (make.root.parent / "elsewhere").mkdir()
     with pytest.raises(UsageError, match="does not contain"):
         list_items(source, ListOptions(root=make.root.parent / "elsewhere"))
@@ -207,7 +207,7 @@ def test_absolute_paths_work_inside_the_root_and_fail_one_by_one_outside(make: A
     inside, outside = make.root / "frames/a.jpg", tmp_path / "other/a.jpg"
     source = make.lines(item(id="in", frame=str(inside)), item(id="out", frame=str(outside)))
     listing = list_items(source)
-    assert [(one.id, one.frame) for one in listing.items] == [("in", inside)]
+    assert [(item_.id, item_.frame) for item_ in listing.items] == [("in", inside)]
     ((name, record),) = listing.errors
     assert name == "out"
     assert "is an absolute path outside" in record.error
@@ -228,7 +228,7 @@ def test_a_link_that_leaves_the_folder_is_refused(make: Any, item: Any, tmp_path
     (make.root / "masks/in.png").symlink_to("a.png")
     source = make.lines(item(id="in", mask="masks/in.png"), item(id="out", mask="masks/out.png"))
     listing = list_items(source)
-    assert [one.id for one in listing.items] == ["in"]
+    assert [item_.id for item_ in listing.items] == ["in"]
     assert "symbolic link" in listing.errors[0][1].error
     assert len(list_items(source, ListOptions(root=tmp_path)).items) == 2
 
@@ -240,6 +240,6 @@ def test_an_empty_file_holds_nothing(make: Any) -> None:
 
 def test_ten_thousand_lines_take_seconds_at_most(make: Any, item: Any) -> None:
     source = make.lines(*(item(id=f"v/{number}", frame=f"frames/{number}.jpg") for number in range(10_000)))
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     assert len(list_items(source).items) == 10_000
-    assert time.perf_counter() - begun < 8
+    assert time.perf_counter() - start_s < 8

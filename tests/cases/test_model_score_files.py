@@ -15,7 +15,7 @@ def items(*names: str) -> list[Item]:
     return [Item(id=name, frame=Path("a.png"), mask=MaskRef(path=Path("m.png"))) for name in names]
 
 
-def scored(path: Path, *names: str) -> dict[str, float | None]:
+def scores_in(path: Path, *names: str) -> dict[str, float | None]:
     return {item.id: item.model_score for item in with_scores(items(*names), path)[0]}
 
 
@@ -31,19 +31,19 @@ def scored(path: Path, *names: str) -> dict[str, float | None]:
 )
 def test_both_forms_say_the_same(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_bytes(content.encode())
-    assert scored(tmp_path / name, "a", "b/1") == {"a": 0.5, "b/1": -3.0}
+    assert scores_in(tmp_path / name, "a", "b/1") == {"a": 0.5, "b/1": -3.0}
 
 
 def test_a_table_comes_before_what_the_input_says_and_what_matches_nothing_is_counted(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("id,score\na,0.5\nx,1\ny,2\n")
-    known = [*items("a"), *(Item(id="b", frame=Path("a.png"), mask=MaskRef(), model_score=0.25),), *items("c")]
-    told, notes = with_scores(known, tmp_path / "s.csv")
-    assert [item.model_score for item in told] == [0.5, 0.25, None]
+    known_items = [*items("a"), *(Item(id="b", frame=Path("a.png"), mask=MaskRef(), model_score=0.25),), *items("c")]
+    scored_items, notes = with_scores(known_items, tmp_path / "s.csv")
+    assert [item.model_score for item in scored_items] == [0.5, 0.25, None]
     assert notes == (
         "2 scores are of ids that are none of the input's: 'x', 'y'",
         "1 mask without a score of the model's own",
     )
-    assert with_scores(known, None) == (tuple(known), ())
+    assert with_scores(known_items, None) == (tuple(known_items), ())
 
 
 BAD = {
@@ -71,24 +71,24 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, case: str) -> None:
     name, content, line, words = BAD[case]
     path = tmp_path / name
     path.write_text(content)
-    with pytest.raises(UsageError) as caught:
-        scored(path, "a", "b")
-    assert words in caught.value.message
-    assert caught.value.message.startswith("--scores: ")
-    assert (caught.value.path, caught.value.line) == (str(path), line)
-    assert caught.value.expected
+    with pytest.raises(UsageError) as error:
+        scores_in(path, "a", "b")
+    assert words in error.value.message
+    assert error.value.message.startswith("--scores: ")
+    assert (error.value.path, error.value.line) == (str(path), line)
+    assert error.value.expected
 
 
 def test_a_file_that_is_none_or_of_another_input_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("id,score\nx,1\n")
-    with pytest.raises(UsageError, match="none of its ids") as caught:
-        scored(tmp_path / "other.csv", "a")
-    assert "'a'" in caught.value.expected
-    assert "'x'" in caught.value.hint
+    with pytest.raises(UsageError, match="none of its ids") as error:
+        scores_in(tmp_path / "other.csv", "a")
+    assert "'a'" in error.value.expected
+    assert "'x'" in error.value.hint
     (tmp_path / "empty.csv").write_text("id,score\n")
     with pytest.raises(UsageError, match="no row has a score"):
-        scored(tmp_path / "empty.csv", "a")
+        scores_in(tmp_path / "empty.csv", "a")
     (tmp_path / "bytes.csv").write_bytes(b"id,score\n\xff,1\n")
     for name in ("bytes.csv", "nowhere.csv", "."):
         with pytest.raises(UsageError, match="--scores"):
-            scored(tmp_path / name, "a")
+            scores_in(tmp_path / name, "a")

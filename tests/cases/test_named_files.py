@@ -17,7 +17,7 @@ from auscult.errors import InputError
 HERE = Path("a.png")
 
 
-def named(text: str) -> str | None:
+def named_file(text: str) -> str | None:
     try:
         return noun(text, "the name", path=HERE)
     except InputError:
@@ -26,17 +26,17 @@ def named(text: str) -> str | None:
 
 @given(st.text(max_size=70))
 def test_a_name_is_clean_and_stays_what_it_is(text: str) -> None:
-    name = named(text)
+    name = named_file(text)
     if name is not None:
         assert name == " ".join(name.split())
         assert name.isprintable()
-        assert named(name) == name
-        assert named(f"  {name.replace(' ', '_')} ") == name
+        assert named_file(name) == name
+        assert named_file(f"  {name.replace(' ', '_')} ") == name
 
 
 @given(st.text(string.ascii_letters, min_size=4, max_size=20))
 def test_case_tells_nothing_apart(text: str) -> None:
-    assert named(text.upper()) == named(text.lower()) == named(text.title())
+    assert named_file(text.upper()) == named_file(text.lower()) == named_file(text.title())
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_case_tells_nothing_apart(text: str) -> None:
     ],
 )
 def test_what_is_a_name(text: str, name: str | None) -> None:
-    assert named(text) == name
+    assert named_file(text) == name
     if name is None:
-        with pytest.raises(InputError, match="the name") as caught:
+        with pytest.raises(InputError, match="the name") as error:
             noun(text, "the name", path=HERE, line=7)
-        assert (caught.value.path, caught.value.line, bool(caught.value.expected)) == (str(HERE), 7, True)
+        assert (error.value.path, error.value.line, bool(error.value.expected)) == (str(HERE), 7, True)
 
 
 def test_the_same_bytes_of_another_shape_or_rate_are_no_repeat() -> None:

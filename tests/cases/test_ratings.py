@@ -13,13 +13,13 @@ from auscult.cases.ratings import RatingSet, label_studio_config, read_ratings
 from auscult.errors import NothingToDo
 
 
-def read(folder: Path, text: str, name: str = "ratings.csv", **options: frozenset[str]) -> RatingSet:
+def read_text(folder: Path, text: str, name: str = "ratings.csv", **options: frozenset[str]) -> RatingSet:
     (folder / name).write_text(text)
     return read_ratings(folder / name, known_raters=options.get("known"))
 
 
-def kept(found: RatingSet) -> list[tuple[str, str, str, float]]:
-    return [(one.item, one.rater, one.axis, one.value) for one in found.ratings]
+def rating_rows(rating_set: RatingSet) -> list[tuple[str, str, str, float]]:
+    return [(rating.item, rating.rater, rating.axis, rating.value) for rating in rating_set.ratings]
 
 
 ROWS = [
@@ -41,9 +41,9 @@ ROWS = [
 @pytest.mark.parametrize(("row", "problem"), ROWS)
 def test_a_bad_row_is_named_with_its_line_and_the_rest_kept(tmp_path: Path, row: str, problem: str) -> None:
     text = f"item,rater,overall\nb,y,4\n{row}\nc,x,2\n"
-    found = read(tmp_path, text, known=frozenset({"x", "y"}))
-    assert kept(found) == [("b", "y", "overall", 4.0), ("c", "x", "overall", 2.0)]
-    [(_, record)] = found.problems
+    rating_set = read_text(tmp_path, text, known=frozenset({"x", "y"}))
+    assert rating_rows(rating_set) == [("b", "y", "overall", 4.0), ("c", "x", "overall", 2.0)]
+    [(_, record)] = rating_set.problems
     assert problem in record.error
     assert record.line == 3
     assert record.expected
@@ -51,13 +51,13 @@ def test_a_bad_row_is_named_with_its_line_and_the_rest_kept(tmp_path: Path, row:
 
 def test_both_forms_of_a_table_and_json_lines_say_the_same(tmp_path: Path) -> None:
     want = [("a", "x", "recall", 5.0), ("a", "x", "difficulty", 1.0)]
-    wide = read(tmp_path, "Item,RATER,recall,overall_difficulty,overall,domain,more\na,x,5,1,,speech,?\n")
-    long = read(tmp_path, "id,annotator,axis,score\na,x,recall,5\na,x,overall_difficulty,1\na,x,overall,\n")
-    lines = read(tmp_path, '{"item": "a", "rater": "x", "recall": 5, "difficulty": 1}\n', "ratings.jsonl")
-    assert kept(wide) == kept(long) == kept(lines) == want
+    wide = read_text(tmp_path, "Item,RATER,recall,overall_difficulty,overall,domain,more\na,x,5,1,,speech,?\n")
+    long = read_text(tmp_path, "id,annotator,axis,score\na,x,recall,5\na,x,overall_difficulty,1\na,x,overall,\n")
+    lines = read_text(tmp_path, '{"item": "a", "rater": "x", "recall": 5, "difficulty": 1}\n', "ratings.jsonl")
+    assert rating_rows(wide) == rating_rows(long) == rating_rows(lines) == want
     assert wide.items["a"].domain == "speech"
     assert wide.axes == ("recall", "difficulty")
-    unknown = read(tmp_path, "item,rater,axis,rating\na,x,recall,5\na,x,beauty,5\n")
+    unknown = read_text(tmp_path, "item,rater,axis,rating\na,x,recall,5\na,x,beauty,5\n")
     assert unknown.problems[0][1].error == "the axis is 'beauty'"
 
 
@@ -75,60 +75,65 @@ def test_both_forms_of_a_table_and_json_lines_say_the_same(tmp_path: Path) -> No
     ],
 )
 def test_a_file_without_ratings_says_so(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(NothingToDo) as caught:
-        read(tmp_path, text, name)
-    assert caught.value.expected
+    with pytest.raises(NothingToDo) as error:
+        read_text(tmp_path, text, name)
+    assert error.value.expected
 
 
 def test_annotations_of_label_studio_are_read_but_not_cancelled_ones(tmp_path: Path) -> None:
-    def annotation(who: object, rating: object, *, cancelled: bool = False) -> dict[str, object]:
+    def annotation(rater: object, rating: object, *, cancelled: bool = False) -> dict[str, object]:
         result = [{"from_name": "recall", "to_name": "audio", "type": "rating", "value": {"rating": rating}}]
-        return {"completed_by": who, "was_cancelled": cancelled, "result": result}
+        return {"completed_by": rater, "was_cancelled": cancelled, "result": result}
 
     annotations = [annotation({"id": 3, "email": "x@y.z"}, 4), annotation(7, 2), annotation(8, 1, cancelled=True)]
     tasks = [{"data": {"item": "a", "domain": "music"}, "annotations": [*annotations, annotation(9, 11)]}]
-    found = read(tmp_path, json.dumps(tasks), "tasks.json")
-    assert kept(found) == [("a", "x@y.z", "recall", 4.0), ("a", "7", "recall", 2.0)]
-    assert found.items["a"].domain == "music"
-    assert found.problems[0][1].error == "task 1: recall is '11'"
+    rating_set = read_text(tmp_path, json.dumps(tasks), "tasks.json")
+    assert rating_rows(rating_set) == [("a", "x@y.z", "recall", 4.0), ("a", "7", "recall", 2.0)]
+    assert rating_set.items["a"].domain == "music"
+    assert rating_set.problems[0][1].error == "task 1: recall is '11'"
 
 
 @pytest.mark.peer
 def test_label_studios_own_converter_reads_annotated_tasks_and_we_its_files(tmp_path: Path) -> None:
     reason = "the package to compare ratings with is not installed"
     converter = pytest.importorskip("label_studio_sdk.converter.converter", reason=reason)
-    source = read(tmp_path, "item,rater,domain,recall,overall\na/1,x,speech,5,4\na/1,y,speech,2,\nb,x,music,,3\n")
+    source = read_text(tmp_path, "item,rater,domain,recall,overall\na/1,x,speech,5,4\na/1,y,speech,2,\nb,x,music,,3\n")
     tasks = []
     for item in source.items.values():
         made = []
-        for rater in dict.fromkeys(one.rater for one in source.ratings if one.item == item.id):
-            own = [one for one in source.ratings if (one.item, one.rater) == (item.id, rater)]
+        for rater in dict.fromkeys(rating.rater for rating in source.ratings if rating.item == item.id):
+            own_ratings = [rating for rating in source.ratings if (rating.item, rating.rater) == (item.id, rater)]
             results = [
-                {"from_name": one.axis, "to_name": "separated", "type": "rating", "value": {"rating": int(one.value)}}
-                for one in own
+                {
+                    "from_name": rating.axis,
+                    "to_name": "separated",
+                    "type": "rating",
+                    "value": {"rating": int(rating.value)},
+                }
+                for rating in own_ratings
             ]
             made.append({"id": len(made) + 1, "completed_by": {"email": rater}, "result": results})
         tasks.append({"id": len(tasks) + 1, "data": {"item": item.id, "domain": item.domain}, "annotations": made})
     file = tmp_path / "tasks.json"
     file.write_text(json.dumps(tasks))
-    ours = converter.Converter(label_studio_config(), project_dir=None, download_resources=False)
-    ours.convert_to_json(str(file), str(tmp_path / "json"), is_dir=False)
-    ours.convert_to_json_min(str(file), str(tmp_path / "min"), is_dir=False)
-    ours.convert_to_csv(str(file), str(tmp_path / "csv"), is_dir=False, sep=",", header=True)
+    peer_converter = converter.Converter(label_studio_config(), project_dir=None, download_resources=False)
+    peer_converter.convert_to_json(str(file), str(tmp_path / "json"), is_dir=False)
+    peer_converter.convert_to_json_min(str(file), str(tmp_path / "min"), is_dir=False)
+    peer_converter.convert_to_csv(str(file), str(tmp_path / "csv"), is_dir=False, sep=",", header=True)
     for name in ("json/result.json", "min/result.json", "csv/result.csv"):
-        assert sorted(kept(read_ratings(tmp_path / name))) == sorted(kept(source))
+        assert sorted(rating_rows(read_ratings(tmp_path / name))) == sorted(rating_rows(source))
 
 
 def test_the_released_listening_tests_give_the_means_that_their_own_table_has(data: Path) -> None:
     folder = data / "sound" / "ratings"
-    found = read_ratings(folder)
-    assert not found.problems
-    names, raters = list(found.items), list({one.rater for one in found.ratings})
+    rating_set = read_ratings(folder)
+    assert not rating_set.problems
+    names, raters = list(rating_set.items), list({rating.rater for rating in rating_set.ratings})
     rated_on = {
-        axis: found.matrix(axis, raters=raters, items=names)
+        axis: rating_set.matrix(axis, raters=raters, items=names)
         for axis in ("sound_quality", "freedom_from_interference", "basic_audio_quality")
     }
-    compared = 0
+    n_compared = 0
     with (folder / "clips.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             item = f"{row['set']}/{row['page']}/{row['sound']}"
@@ -136,9 +141,9 @@ def test_the_released_listening_tests_give_the_means_that_their_own_table_has(da
                 if row[f"{axis}_mean"]:
                     mean = np.nanmean(values[:, names.index(item)])
                     assert mean == pytest.approx(float(row[f"{axis}_mean"]), abs=0.006)
-                    compared += 1
-            assert found.items[item].separated == folder / row["audio"]
-    assert compared >= 170
-    rated = [item for item in found.items.values() if item.kind == "separator"]
-    assert all(item.reference is not None for item in rated)
-    assert {item.id.partition("/")[0] for item in rated if item.mixture is None} == {"sisec2018_choice"}
+                    n_compared += 1
+            assert rating_set.items[item].separated == folder / row["audio"]
+    assert n_compared >= 170
+    separator_items = [item for item in rating_set.items.values() if item.kind == "separator"]
+    assert all(item.reference is not None for item in separator_items)
+    assert {item.id.partition("/")[0] for item in separator_items if item.mixture is None} == {"sisec2018_choice"}

@@ -19,7 +19,7 @@ def open_all(listing: Listing) -> list[int]:
     areas = []
     for group in group_by_frame(listing.items):
         size = frame_size(group[0].frame)
-        areas += [int(read_mask(one.mask, size=size).mask.sum()) for one in group]
+        areas += [int(read_mask(item_.mask, size=size).mask.sum()) for item_ in group]
     return areas
 
 
@@ -29,13 +29,13 @@ def test_coco_instances(data: Path) -> None:
     annotations = json.loads(source.read_text())["annotations"]
     single = {row["id"]: row for row in annotations if not row["iscrowd"]}
     assert len(annotations) == 532
-    assert [one.extra["annotation_id"] for one in listing.items] == list(single)
+    assert [item.extra["annotation_id"] for item in listing.items] == list(single)
     assert not listing.errors
     assert min(open_all(listing)) > 0
-    for one in listing.items:
-        given = read_mask(one.mask).mask
-        kept = single[one.extra["annotation_id"]]["rle"]
-        assert iou(given, read_mask(type(one.mask)(segmentation=kept)).mask) == 1.0
+    for item in listing.items:
+        opened_mask = read_mask(item.mask).mask
+        rle_before = single[item.extra["annotation_id"]]["rle"]
+        assert iou(opened_mask, read_mask(type(item.mask)(segmentation=rle_before)).mask) == 1.0
 
 
 def test_coco_results_with_the_true_annotation_named(data: Path, tmp_path: Path) -> None:
@@ -50,18 +50,18 @@ def test_coco_results_with_the_true_annotation_named(data: Path, tmp_path: Path)
     path.write_text(json.dumps(results))
     listing = list_items(path, ListOptions(images=data / "images/coco/images", instances=truth))
     assert len(listing.items) == 527
-    for one in listing.items[::20]:
-        assert one.truth is not None
-        assert one.truth.mask is not None
-        assert iou(read_mask(one.mask).mask, read_mask(one.truth.mask).mask) == 1.0
+    for item_ in listing.items[::20]:
+        assert item_.truth is not None
+        assert item_.truth.mask is not None
+        assert iou(read_mask(item_.mask).mask, read_mask(item_.truth.mask).mask) == 1.0
 
 
 def test_a_sequence_of_three_objects(data: Path) -> None:
     listing = list_items(data / "video/dogs-jump")
     assert len(group_by_frame(listing.items)) == 66
-    assert {one.mask.index for one in listing.items} == {1, 2, 3}
+    assert {item.mask.index for item in listing.items} == {1, 2, 3}
     assert min(open_all(listing)) > 0
-    names = [one.frame.name for one in listing.items]
+    names = [item.frame.name for item in listing.items]
     assert names == sorted(names)
 
 
@@ -77,15 +77,15 @@ def test_all_sequences_and_the_iou_that_is_known(data: Path) -> None:
     source = data / "video/davis2016"
     assert len(list_items(source).items) == 288
     listing = list_items(source, ListOptions(masks=Path("pred_osvos")))
-    assert len({one.clip for one in listing.items}) == 10
+    assert len({item.clip for item in listing.items}) == 10
     with (source / "frames.csv").open() as file:
-        known = {
+        known_ious = {
             (row["video"], int(row["frame"])): float(row["iou_osvos_union_of_objects"]) for row in csv.DictReader(file)
         }
-    compared = 0
-    for one in listing.items[::7]:
-        if one.truth is not None and one.truth.mask is not None:
-            measured = iou(read_mask(one.mask).mask, read_mask(one.truth.mask).mask)
-            assert measured == pytest.approx(known[one.clip or "", int(one.frame.stem)], abs=1e-4)
-            compared += 1
-    assert compared > 20
+    n_compared = 0
+    for item in listing.items[::7]:
+        if item.truth is not None and item.truth.mask is not None:
+            measured_iou = iou(read_mask(item.mask).mask, read_mask(item.truth.mask).mask)
+            assert measured_iou == pytest.approx(known_ious[item.clip or "", int(item.frame.stem)], abs=1e-4)
+            n_compared += 1
+    assert n_compared > 20

@@ -42,7 +42,7 @@ PLAIN = st.recursive(
 )
 
 
-def read(data: bytes, **limits: int) -> Any:
+def read_data(data: bytes, **limits: int) -> Any:
     return parse_pickle(data, path=FILE, limits=PickleLimits(**limits))
 
 
@@ -61,22 +61,22 @@ def types(value: Any) -> Any:
 @given(PLAIN, st.integers(0, 5))
 def test_plain_values_as_pickle_reads_them(value: Any, protocol: int) -> None:
     data = pickle.dumps(value, protocol)
-    found = read(data)
-    assert found == pickle.loads(data)  # noqa: S301 - our own bytes
-    assert types(found) == types(value)
+    value_read = read_data(data)
+    assert value_read == pickle.loads(data)  # noqa: S301 - our own bytes
+    assert types(value_read) == types(value)
 
 
 @settings(deadline=None, max_examples=60)
 @given(PLAIN)
 def test_the_pure_python_pickler_writes_the_same_to_us(value: Any) -> None:
-    assert read(pickle._dumps(value, 2)) == value  # type: ignore[attr-defined]
+    assert read_data(pickle._dumps(value, 2)) == value  # type: ignore[attr-defined]
 
 
 def test_numbers_that_compare_oddly() -> None:
     for protocol in range(6):
-        assert math.isnan(read(pickle.dumps(math.nan, protocol)))
-        assert math.copysign(1, read(pickle.dumps(-0.0, protocol))) == -1
-        assert read(pickle.dumps([math.inf, 10**400], protocol)) == [math.inf, 10**400]
+        assert math.isnan(read_data(pickle.dumps(math.nan, protocol)))
+        assert math.copysign(1, read_data(pickle.dumps(-0.0, protocol))) == -1
+        assert read_data(pickle.dumps([math.inf, 10**400], protocol)) == [math.inf, 10**400]
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ def test_numbers_that_compare_oddly() -> None:
     ],
 )  # fmt: skip
 def test_what_python_2_wrote(data: bytes, value: Any) -> None:
-    assert read(data) == value
-    assert types(read(data)) == types(value)
+    assert read_data(data) == value
+    assert types(read_data(data)) == types(value)
 
 
 class Calls:
     """Pickles as a call of a function that must never run."""
 
-    def __init__(self, function: Any, *given: Any) -> None:
-        self.call = function, given
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self.call = function, arguments
 
     def __reduce__(self) -> Any:
         return self.call
@@ -112,7 +112,7 @@ class Calls:
 RAN: list[str] = []
 
 
-def ran(*_: Any) -> str:
+def has_run(*_: Any) -> str:
     RAN.append("ran")
     return "ran"
 
@@ -120,11 +120,11 @@ def ran(*_: Any) -> str:
 def hostile() -> dict[str, bytes]:
     import os
 
-    made = {f"reduce {p}": pickle.dumps(Calls(ran, "x"), p) for p in range(6)}
-    made |= {f"system {p}": pickle.dumps({"refs": [Calls(os.system, "touch /tmp/x")]}, p) for p in range(6)}
-    made |= {f"instance {p}": pickle.dumps(PickleLimits, p) for p in range(6)}
-    made |= {f"object {p}": pickle.dumps(PickleLimits(), p) for p in range(2, 6)}
-    return made | {
+    hostile_data = {f"reduce {p}": pickle.dumps(Calls(has_run, "x"), p) for p in range(6)}
+    hostile_data |= {f"system {p}": pickle.dumps({"refs": [Calls(os.system, "touch /tmp/x")]}, p) for p in range(6)}
+    hostile_data |= {f"instance {p}": pickle.dumps(PickleLimits, p) for p in range(6)}
+    hostile_data |= {f"object {p}": pickle.dumps(PickleLimits(), p) for p in range(2, 6)}
+    return hostile_data | {
         "global": b"cos\nsystem\n.",
         "global in a list": b"(lc__builtin__\nset\na.",
         "global in a dict": b"(dS'a'\nc__builtin__\nset\ns.",
@@ -194,40 +194,40 @@ def test_nothing_hostile_is_executed(name: str, monkeypatch: pytest.MonkeyPatch)
     RAN.clear()
     monkeypatch.setattr(os, "system", refuse)
     before = _modules()
-    with pytest.raises(InputError) as caught:
-        read(data)
-    assert caught.value.path == str(FILE)
-    assert caught.value.expected
+    with pytest.raises(InputError) as error:
+        read_data(data)
+    assert error.value.path == str(FILE)
+    assert error.value.expected
     assert not RAN
     assert _modules() == before
 
 
 def test_the_error_names_file_and_opcode(tmp_path: Path) -> None:
     file = tmp_path / "refs.p"
-    file.write_bytes(pickle.dumps([Calls(ran)], 2))
-    with pytest.raises(InputError, match=r"opcode GLOBAL .*names") as caught:
+    file.write_bytes(pickle.dumps([Calls(has_run)], 2))
+    with pytest.raises(InputError, match=r"opcode GLOBAL .*names") as error:
         load_pickle(file)
-    assert caught.value.path == str(file)
-    assert "was executed" in caught.value.hint
+    assert error.value.path == str(file)
+    assert "was executed" in error.value.hint
 
 
 def test_a_crash_of_the_reader_costs_the_reader_only(tmp_path: Path) -> None:
     file = tmp_path / "refs.p"
     file.write_bytes(b"})" + b"\x85" * 500_000 + b"Ns.")  # a key of tuples in tuples: its hash has no bottom
-    with pytest.raises(InputError, match="died") as caught:
+    with pytest.raises(InputError, match="died") as error:
         load_pickle(file)
-    assert caught.value.path == str(file)
-    assert "plain values" in caught.value.expected
-    assert "was executed" in caught.value.hint
+    assert error.value.path == str(file)
+    assert "plain values" in error.value.expected
+    assert "was executed" in error.value.hint
 
 
 def test_bounds_on_time_and_memory(tmp_path: Path) -> None:
     file = tmp_path / "refs.p"
     file.write_bytes(b"(" + b"U\x02ab" * 3_000_000 + b"l.")
     for limits in (PickleLimits(max_s=0.2), PickleLimits(max_memory_mb=100)):
-        with pytest.raises(InputError, match="was stopped") as caught:
+        with pytest.raises(InputError, match="was stopped") as error:
             load_pickle(file, limits=limits)
-        assert caught.value.path == str(file)
+        assert error.value.path == str(file)
 
 
 @pytest.mark.parametrize("opener", [b"]", b"(", b")", b"}"])
@@ -241,7 +241,7 @@ def test_deep_nesting_is_refused_without_recursion(opener: bytes) -> None:
     else:
         data = opener * depth + closer * (depth - (opener == b"]")) + b"."
     with pytest.raises(TooLarge, match="deep"):
-        read(data)
+        read_data(data)
 
 
 def test_shared_parts_are_counted_each_time() -> None:
@@ -249,18 +249,18 @@ def test_shared_parts_are_counted_each_time() -> None:
         b"](" + b"h" + bytes([n]) + b"h" + bytes([n]) + b"eq" + bytes([n + 1]) for n in range(40)
     )
     with pytest.raises(TooLarge, match="parts"):
-        read(b"(" + lists + b"t.", max_values=10**6)
+        read_data(b"(" + lists + b"t.", max_values=10**6)
     tuples = b")" + b"2\x86" * 60 + b"."  # each holds the last one twice
     with pytest.raises(TooLarge, match="parts"):
-        read(tuples)
+        read_data(tuples)
 
 
 def test_bounds_on_bytes_and_values(tmp_path: Path) -> None:
     data = pickle.dumps(list(range(100)), 2)
-    assert read(data, max_bytes=len(data), max_values=100) == list(range(100))
+    assert read_data(data, max_bytes=len(data), max_values=100) == list(range(100))
     for limits in ({"max_bytes": len(data) - 1}, {"max_values": 99}):
         with pytest.raises(TooLarge):
-            read(data, **limits)
+            read_data(data, **limits)
     file = tmp_path / "refs.p"
     file.write_bytes(data)
     with pytest.raises(TooLarge):
@@ -278,7 +278,7 @@ def test_the_number_that_a_value_is_kept_under_costs_nothing(tmp_path: Path) -> 
 
 def refusal(data: bytes) -> str | None:
     try:
-        types(read(data))
+        types(read_data(data))
     except InputError as error:
         return error.path
     return str(FILE)
@@ -287,8 +287,8 @@ def refusal(data: bytes) -> str | None:
 @settings(deadline=None, max_examples=200)
 @given(st.binary(max_size=60), PLAIN, st.integers(0, 5), st.integers(0, 400))
 def test_any_bytes_are_read_or_refused_by_name(noise: bytes, value: Any, protocol: int, place: int) -> None:
-    whole = pickle.dumps(value, protocol)
-    for data in (noise, whole[:place], whole[:place] + noise + whole[place + 1 :]):
+    pickled = pickle.dumps(value, protocol)
+    for data in (noise, pickled[:place], pickled[:place] + noise + pickled[place + 1 :]):
         assert refusal(data) == str(FILE)
 
 
@@ -315,8 +315,8 @@ def test_millions_of_empty_containers_are_refused_before_they_are_made(tmp_path:
         files.append(tmp_path / f"{opcode[0]}.p")
         files[-1].write_bytes(b"\x80\x04" + opcode * 18_500_000 + b".")
     command = [sys.executable, "-c", BOMB, *map(str, files)]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
-    told, peak_mb, seconds = json.loads(done.stdout)
-    assert [message.partition(": ")[2] for message in told] == ["its containers take more than 176 MB"] * 3
+    completed = subprocess.run(command, capture_output=True, check=True, text=True)
+    messages, peak_mb, seconds = json.loads(completed.stdout)
+    assert [message.partition(": ")[2] for message in messages] == ["its containers take more than 176 MB"] * 3
     assert peak_mb < 500
     assert seconds < 15, "processor time of three processes"

@@ -62,17 +62,17 @@ def test_mixtures_and_outputs_are_matched_by_name(tmp_path: Path) -> None:
         sound(tmp_path / name)
     for name in ("separated/b/two.wav", "separated/d.wav", "stems/b/dog.wav", "stems/b/rain.wav"):
         sound(tmp_path / name)
-    found = read_sounds(tmp_path)
-    assert {item.id: item.separated and item.separated.name for item in found.items} == {
+    sound_input = read_sounds(tmp_path)
+    assert {item.id: item.separated and item.separated.name for item in sound_input.items} == {
         "a": "a.wav", "b/one": "one.wav", "b/two": "two.wav", "c": None,
     }  # fmt: skip
-    truth = next(item.truth for item in found.items if item.id == "b/two")
+    truth = next(item.truth for item in sound_input.items if item.id == "b/two")
     assert truth is not None
     assert truth.stem == tmp_path / "stems/b/dog.wav"
     assert list(truth.others) == ["rain"]
-    ((_, lost),) = found.problems
-    assert "no mixture of this name" in lost.error
-    assert str(lost.path).endswith("d.wav")
+    ((_, problem),) = sound_input.problems
+    assert "no mixture of this name" in problem.error
+    assert str(problem.path).endswith("d.wav")
 
 
 def test_every_stem_of_a_track_is_wanted_in_turn(tmp_path: Path) -> None:
@@ -89,16 +89,16 @@ def test_every_stem_of_a_track_is_wanted_in_turn(tmp_path: Path) -> None:
 def test_recordings_have_the_prompts_of_their_table(tmp_path: Path) -> None:
     sound(tmp_path / "street.wav")
     (tmp_path / "prompts.csv").write_text("file,text\nstreet.wav,car horn\nstreet.wav,footsteps\nstreet.wav\n../x,y\n")
-    found = read_sounds(tmp_path)
-    assert [(item.id, item.query.text) for item in found.items] == [
+    sound_input = read_sounds(tmp_path)
+    assert [(item.id, item.query.text) for item in sound_input.items] == [
         ("street", "car horn"),
         ("street#1", "footsteps"),
     ]
-    assert [record.line for _, record in found.problems] == [4, 5]
+    assert [record.line for _, record in sound_input.problems] == [4, 5]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"mixture": None}, "'mixture' is null"),
         ({"mixture": "../m.wav"}, "leaves the folder"),
@@ -112,11 +112,13 @@ def test_recordings_have_the_prompts_of_their_table(tmp_path: Path) -> None:
         ({"seen": "yes"}, "seen"),
     ],
 )
-def test_a_line_that_cannot_be_used_costs_itself(tmp_path: Path, change: dict[str, Any], told: str) -> None:
-    found = read_sounds(lines(tmp_path, {**WHOLE, **change}, {**WHOLE, "id": "m2"}, {**WHOLE, "id": "m2"}, "{"))
-    assert [item.id for item in found.items] == ["m2"]
-    first, twice, broken = (record for _, record in sorted(found.problems, key=lambda one: one[1].line or 0))
-    assert told in first.error + first.expected
+def test_a_line_that_cannot_be_used_costs_itself(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    sound_input = read_sounds(lines(tmp_path, {**WHOLE, **change}, {**WHOLE, "id": "m2"}, {**WHOLE, "id": "m2"}, "{"))
+    assert [item.id for item in sound_input.items] == ["m2"]
+    first, twice, broken = (
+        record for _, record in sorted(sound_input.problems, key=lambda problem: problem[1].line or 0)
+    )
+    assert message in first.error + first.expected
     assert first.line == 1
     assert "used twice" in twice.error
     assert "JSON" in broken.error
@@ -139,15 +141,15 @@ def test_a_folder_without_sounds_is_nothing_to_do(tmp_path: Path) -> None:
 
 
 def test_released_outputs_are_an_input(data: Path) -> None:
-    found = read_sounds(data / "sound" / "separated")
-    assert (len(found.items), found.problems) == (406, ())
-    assert len({item.cluster for item in found.items}) == 89
-    assert len({item.family for item in found.items}) == 28
-    assert all(item.truth is not None and item.truth.stem is not None for item in found.items)
+    sound_input = read_sounds(data / "sound" / "separated")
+    assert (len(sound_input.items), sound_input.problems) == (406, ())
+    assert len({item.cluster for item in sound_input.items}) == 89
+    assert len({item.family for item in sound_input.items}) == 28
+    assert all(item.truth is not None and item.truth.stem is not None for item in sound_input.items)
 
 
 def test_an_audit_of_masks_says_what_scores_sounds(tmp_path: Path) -> None:
-    found = list_items(lines(tmp_path, WHOLE))
-    ((name, problem),) = found.errors
+    listing = list_items(lines(tmp_path, WHOLE))
+    ((name, problem),) = listing.errors
     assert name == WHOLE["id"]
     assert "auscult run separation" in (problem.hint or "")

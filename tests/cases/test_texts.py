@@ -18,30 +18,32 @@ def clip(make: Any) -> Any:
     return make
 
 
-def listed(make: Any, content: bytes, *, text: str | None = None) -> Listing:
+def text_listing(make: Any, content: bytes, *, text: str | None = None) -> Listing:
     table = make.root / "texts.csv"
     table.write_bytes(content)
     return list_items(make.root, ListOptions(texts=table, text=text))
 
 
-def told(listing: Listing) -> dict[str, str | None]:
-    return {one.id: one.query.text for one in listing.items}
+def text_by_id(listing: Listing) -> dict[str, str | None]:
+    return {item.id: item.query.text for item in listing.items}
 
 
 def test_one_text_for_all(clip: Any) -> None:
-    assert set(told(list_items(clip.root, ListOptions(text="the dog"))).values()) == {"the dog"}
+    assert set(text_by_id(list_items(clip.root, ListOptions(text="the dog"))).values()) == {"the dog"}
 
 
 def test_by_id_with_byte_order_mark_quotes_and_further_columns(clip: Any) -> None:
-    listing = listed(clip, b'\xef\xbb\xbfID,who,Text\r\na#1,x,"the dog, left"\r\nb,y,"two\nlines"\r\n', text="rest")
-    assert told(listing) == {"a#1": "the dog, left", "a#2": "rest", "b": "two\nlines"}
+    listing = text_listing(
+        clip, b'\xef\xbb\xbfID,who,Text\r\na#1,x,"the dog, left"\r\nb,y,"two\nlines"\r\n', text="rest"
+    )
+    assert text_by_id(listing) == {"a#1": "the dog, left", "a#2": "rest", "b": "two\nlines"}
     assert not listing.errors
 
 
 @pytest.mark.parametrize("name", ["a", "a.jpg", "input/a", "input/a.jpg"])
 def test_by_frame_for_all_its_items(clip: Any, name: str) -> None:
-    listing = listed(clip, f"frame,text\n{name},dogs\n".encode())
-    assert told(listing) == {"a#1": "dogs", "a#2": "dogs", "b": None}
+    listing = text_listing(clip, f"frame,text\n{name},dogs\n".encode())
+    assert text_by_id(listing) == {"a#1": "dogs", "a#2": "dogs", "b": None}
 
 
 def test_a_text_of_the_input_wins_over_the_general_one_and_loses_to_the_table(make: Any, item: Any) -> None:
@@ -49,12 +51,12 @@ def test_a_text_of_the_input_wins_over_the_general_one_and_loses_to_the_table(ma
     table = make.root / "t.csv"
     table.write_text("id,text\ntold,table\n")
     listing = list_items(source, ListOptions(text="all", texts=table))
-    assert told(listing) == {"own": "mine", "none": "all", "told": "table"}
+    assert text_by_id(listing) == {"own": "mine", "none": "all", "told": "table"}
 
 
 def test_rows_that_fit_nothing_are_errors_with_their_line(clip: Any) -> None:
-    listing = listed(clip, b'id,text\nb,"x\ny"\nghost,x\nb,again\na#1\n')
-    assert told(listing)["b"] == "x\ny"
+    listing = text_listing(clip, b'id,text\nb,"x\ny"\nghost,x\nb,again\na#1\n')
+    assert text_by_id(listing)["b"] == "x\ny"
     assert [record.line for _, record in listing.errors] == [6, 4, 5]
     assert [record.error.split(" ")[0] for _, record in listing.errors] == ["the", "id", "id"]
 
@@ -65,7 +67,7 @@ def test_rows_that_fit_nothing_are_errors_with_their_line(clip: Any) -> None:
 )
 def test_a_table_that_is_none_is_wrong_usage(clip: Any, content: bytes) -> None:
     with pytest.raises(UsageError, match="--texts"):
-        listed(clip, content)
+        text_listing(clip, content)
 
 
 def test_a_missing_table_is_wrong_usage(clip: Any) -> None:
@@ -74,19 +76,19 @@ def test_a_missing_table_is_wrong_usage(clip: Any) -> None:
 
 
 def test_a_row_that_names_a_frame_as_an_id_is_told_the_ids_near_it(clip: Any) -> None:
-    hints = [record.hint for _, record in listed(clip, b"id,text\na,x\nb#1,x\nzzzz,x\n").errors]
+    hints = [record.hint for _, record in text_listing(clip, b"id,text\na,x\nb#1,x\nzzzz,x\n").errors]
     assert hints[0] == "the ids of this frame are 'a#1', 'a#2'; or name the column frame, which stands for all of them"
     assert hints[1] == "is it 'a#1'? correct or drop the row"
     assert hints[2] == "correct or drop the row"
 
 
 def test_rows_are_remarks(clip: Any) -> None:
-    listing = listed(clip, b"id,text\nghost,x\na#1\n")
+    listing = text_listing(clip, b"id,text\nghost,x\na#1\n")
     assert {record.stage for _, record in listing.errors} == {"texts"}
 
 
 @pytest.mark.parametrize(("sign", "words"), [(b";", "semicolons"), (b"\t", "tabs")])
 def test_another_separator_is_named(clip: Any, sign: bytes, words: str) -> None:
-    with pytest.raises(UsageError, match=f"separated by {words}") as caught:
-        listed(clip, b"id,text\na,x\n".replace(b",", sign))
-    assert "commas" in caught.value.hint
+    with pytest.raises(UsageError, match=f"separated by {words}") as error:
+        text_listing(clip, b"id,text\na,x\n".replace(b",", sign))
+    assert "commas" in error.value.hint

@@ -25,11 +25,11 @@ CORNERS = ((4, 5), (13, 5), (13, 15), (4, 15))
 
 
 def ids(listing: Listing) -> list[str]:
-    return [one.id for one in listing.items]
+    return [item.id for item in listing.items]
 
 
-def is_square(one: Item) -> bool:
-    return bool((read_mask(one.mask).mask == square()).all())
+def is_square(item_: Item) -> bool:
+    return bool((read_mask(item_.mask).mask == square()).all())
 
 
 def write(path: Path, text: str) -> None:
@@ -50,7 +50,7 @@ def test_yolo_polygons_scores_and_names_of_classes(make: Any) -> None:
     assert listing.layout == "datasets.yolo.v1"
     assert ids(listing) == ["train/a/1", "train/a/4"]
     assert all(map(is_square, listing.items))
-    assert [one.model_score for one in listing.items] == [None, 0.75]
+    assert [item.model_score for item in listing.items] == [None, 0.75]
     assert dict(listing.items[0].extra) == {"class": 1, "category": "dog"}
     assert [(record.line, record.error) for _, record in listing.errors] == [
         (3, "the line is a box"),
@@ -66,8 +66,8 @@ def test_yolo_names_in_each_style_of_yaml(make: Any, names: str) -> None:
     make.frame("train/images/a.jpg")
     write(make.root / "train/labels/a.txt", YOLO)
     write(make.root / "data.yaml", f"nc: 2\n{names}\nval: x\n")
-    (one,) = list_items(make.root).items
-    assert (one.id, one.extra["category"]) == ("train/a/1", "dog")
+    (item_,) = list_items(make.root).items
+    assert (item_.id, item_.extra["category"]) == ("train/a/1", "dog")
 
 
 def test_yolo_predictions_in_two_named_folders(make: Any) -> None:
@@ -80,20 +80,20 @@ def test_yolo_predictions_in_two_named_folders(make: Any) -> None:
     assert (name, record.error) == ("ghost", "there is no picture of this name")
 
 
-def shape(points: Any, **more: Any) -> dict[str, Any]:
-    return {"label": "dog", "points": points, "shape_type": "polygon", **more}
+def shape(points: Any, **fields: Any) -> dict[str, Any]:
+    return {"label": "dog", "points": points, "shape_type": "polygon", **fields}
 
 
 def test_labelme_polygons_groups_and_painted_masks(make: Any) -> None:
     make.frame("a.jpg")
-    left, top, width, height = BOX
+    left_px, top, width, height = BOX
     png = b64encode(encode_mask(np.ones((height, width), bool))).decode()
     halves = [((4, 5), (13, 5), (13, 10), (4, 10)), ((4, 10), (13, 10), (13, 15), (4, 15))]
     shapes = [
         shape([list(map(float, corner)) for corner in CORNERS]),
         shape(halves[0], group_id=3),
         shape(halves[1], group_id=3),
-        shape([[left, top], [left + width - 1, top + height - 1]], shape_type="mask", mask=png),
+        shape([[left_px, top], [left_px + width - 1, top + height - 1]], shape_type="mask", mask=png),
         shape([[0, 0], [9, 9]], shape_type="rectangle"),
         shape([[0, 0], [9, 9]]),
         shape([[0, 0], [99, 9]], shape_type="mask", mask=png),
@@ -103,9 +103,9 @@ def test_labelme_polygons_groups_and_painted_masks(make: Any) -> None:
     listing = list_items(make.root)
     assert listing.layout == "datasets.labelme.v1"
     assert sorted(ids(listing)) == ["a/1", "a/2", "a/4", "a/7"]
-    good = [one for one in listing.items if one.id != "a/7"]
+    good = [item for item in listing.items if item.id != "a/7"]
     assert all(map(is_square, good))
-    assert {one.extra["category"] for one in good} == {"dog"}
+    assert {item_.extra["category"] for item_ in good} == {"dog"}
     with pytest.raises(AuscultError, match="does not lie on the frame"):
         read_mask(listing.items[-2].mask)
     assert [record.error[:7] for _, record in listing.errors] == ["shape 6", "shape 8"]
@@ -132,7 +132,7 @@ def test_voc_is_not_davis(make: Any) -> None:
     assert listing.items[0].clip is None
     make.palette("mine/a.png", 1, 2)
     listing = list_items(make.root, ListOptions(masks=Path("mine")))
-    assert [one.truth.mask.index for one in listing.items if one.truth and one.truth.mask] == [1, 2]
+    assert [item.truth.mask.index for item in listing.items if item.truth and item.truth.mask] == [1, 2]
 
 
 def cvat(*shapes: str, image: str = f'name="a.jpg" width="{WIDTH}" height="{HEIGHT}"', head: str = "") -> str:
@@ -141,8 +141,8 @@ def cvat(*shapes: str, image: str = f'name="a.jpg" width="{WIDTH}" height="{HEIG
 
 def test_cvat_polygons_and_painted_masks(make: Any) -> None:
     make.frame("images/a.jpg")
-    left, top, width, height = BOX
-    box = f'left="{left}" top="{top}" width="{width}" height="{height}"'
+    left_px, top, width, height = BOX
+    box = f'left="{left_px}" top="{top}" width="{width}" height="{height}"'
     points = ";".join(f"{x}.00,{y}.00" for x, y in CORNERS)
     write(
         make.root / "annotations.xml",
@@ -157,7 +157,7 @@ def test_cvat_polygons_and_painted_masks(make: Any) -> None:
         listing = list_items(source)
         assert (listing.layout, ids(listing)) == ("datasets.cvat.v1", ["a/1", "a/2"])
         assert all(map(is_square, listing.items))
-        assert [one.extra["category"] for one in listing.items] == ["dog", "cat"]
+        assert [item.extra["category"] for item in listing.items] == ["dog", "cat"]
         assert "the points cannot be read" in listing.errors[0][1].error
         assert listing.notes == ("left out, no regions: boxes (1)",)
 
@@ -188,8 +188,8 @@ def test_cvat_projects_keep_subsets_in_folders_and_frames_of_videos_have_no_endi
     shape = f'<polygon label="cat" points="{";".join(f"{x},{y}" for x, y in CORNERS)}"/>'
     size = f'width="{WIDTH}" height="{HEIGHT}"'
     images = (("a.png", "train"), ("a.png", "test"), ("frame_000000", "train"), ("a.png", "none"))
-    told = "".join(f'<image name="{name}" subset="{subset}" {size}>{shape}</image>' for name, subset in images)
-    write(make.root / "annotations.xml", f"<annotations><version>1.1</version>{told}</annotations>")
+    image_tags = "".join(f'<image name="{name}" subset="{subset}" {size}>{shape}</image>' for name, subset in images)
+    write(make.root / "annotations.xml", f"<annotations><version>1.1</version>{image_tags}</annotations>")
     listing = list_items(make.root)
     assert ids(listing) == ["train/a/1", "test/a/1", "train/frame_000000/1"]
     assert all(map(is_square, listing.items))
@@ -256,9 +256,9 @@ def test_masks_beside_their_pictures_and_in_folders_of_other_names(make: Any, fr
     make.mask(mask)
     listing = list_items(make.root)
     assert not listing.errors
-    (one,) = listing.items
-    assert (one.frame, one.mask.path) == (make.root / frame, make.root / mask)
-    assert (one.clip is None) == (not frame.startswith("frames/"))
+    (item_,) = listing.items
+    assert (item_.frame, item_.mask.path) == (make.root / frame, make.root / mask)
+    assert (item_.clip is None) == (not frame.startswith("frames/"))
 
 
 def test_grey_labels_are_indices_where_they_could_be_no_soft_mask(make: Any) -> None:
@@ -285,11 +285,11 @@ def as_labelme(root: Path, image: Any, polygons: list[Any]) -> None:
 
 def as_cvat(root: Path, image: Any, polygons: list[Any]) -> None:
     file = root / "annotations.xml"
-    known = file.read_text().removesuffix("</annotations>") if file.exists() else "<annotations>"
+    text_before = file.read_text().removesuffix("</annotations>") if file.exists() else "<annotations>"
     shapes = [";".join(f"{x},{y}" for x, y in np.reshape(polygon, (-1, 2)).tolist()) for (polygon,) in polygons]
     drawn = "".join(f'<polygon label="x" points="{points}"/>' for points in shapes)
     size = f'width="{image["width"]}" height="{image["height"]}"'
-    file.write_text(f'{known}<image name="{image["file_name"]}" {size}>{drawn}</image></annotations>')
+    file.write_text(f'{text_before}<image name="{image["file_name"]}" {size}>{drawn}</image></annotations>')
 
 
 @pytest.mark.parametrize("wrote", [as_yolo, as_labelme, as_cvat])
@@ -307,6 +307,6 @@ def test_real_polygons_are_the_masks_that_coco_draws(
     listing = list_items(tmp_path, ListOptions(root=Path("/")))
     assert not listing.errors
     assert len(listing.items) == len(expected) > 40
-    for one, (name, rle) in zip(listing.items, expected, strict=True):
-        assert one.frame.stem == name
-        assert (read_mask(one.mask).mask == read_mask(type(one.mask)(segmentation=rle)).mask).all()
+    for item_, (name, rle) in zip(listing.items, expected, strict=True):
+        assert item_.frame.stem == name
+        assert (read_mask(item_.mask).mask == read_mask(type(item_.mask)(segmentation=rle)).mask).all()

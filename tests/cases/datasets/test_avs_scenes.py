@@ -49,8 +49,8 @@ def lines(*plans: ScenePlan) -> str:
 def test_targets_are_everything_that_sounds_at_the_time(made: Path) -> None:
     listing = sounding_instances(made)
     assert not listing.errors
-    assert [one.id for one in listing.instances] == [plan.vid for plan in PLANS]
-    seen = 0
+    assert [instance_.id for instance_ in listing.instances] == [plan.vid for plan in PLANS]
+    n_seen = 0
     for instance, plan in zip(listing.instances, PLANS, strict=True):
         assert instance.query.text is None
         assert instance.clip == plan.vid
@@ -65,8 +65,8 @@ def test_targets_are_everything_that_sounds_at_the_time(made: Path) -> None:
                     true |= visible
             assert moment.target is not None
             assert np.array_equal(read_mask(moment.target, size=plan.size).mask, true)
-            seen += int(true.any())
-    assert 0 < seen < 10  # some frames show what sounds, some are silent
+            n_seen += int(true.any())
+    assert 0 < n_seen < 10  # some frames show what sounds, some are silent
 
 
 def test_a_clip_where_nothing_seen_sounds_is_absent(scenes: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_clip_where_nothing_seen_sounds_is_absent(scenes: Path) -> None:
         thing["track"] = None
     (scenes / "scenes.jsonl").write_text(json.dumps({"plan": row}) + "\n")
     listing = sounding_instances(scenes)
-    assert [one.absent for one in listing.instances] == [True]
+    assert [instance.absent for instance in listing.instances] == [True]
     assert any("nothing that is seen sounds" in note for note in listing.notes)
 
 
@@ -83,31 +83,31 @@ def test_one_bad_scene_never_costs_another(scenes: Path) -> None:
     with (scenes / "scenes.jsonl").open("a") as file:
         file.write('not json\n{"plan": 3}\n{"id": "x"}\n[]\n\n' + lines(PLANS[0]))
     listing = sounding_instances(scenes)
-    assert [one.id for one in listing.instances] == [plan.vid for plan in PLANS]
+    assert [instance.id for instance in listing.instances] == [plan.vid for plan in PLANS]
     assert [error.line for _, error in listing.errors] == [3, 4, 5, 6, 8]
     assert all(error.path == str(scenes / "scenes.jsonl") for _, error in listing.errors)
 
 
-@pytest.mark.parametrize("lost", ["audio.wav", "frames"])
-def test_a_clip_without_frames_or_sound_is_told(scenes: Path, lost: str) -> None:
-    path = scenes / "media" / PLANS[0].vid / lost
+@pytest.mark.parametrize("lost_name", ["audio.wav", "frames"])
+def test_a_clip_without_frames_or_sound_is_told(scenes: Path, lost_name: str) -> None:
+    path = scenes / "media" / PLANS[0].vid / lost_name
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     listing = sounding_instances(scenes)
-    assert [one.id for one in listing.instances] == [PLANS[1].vid]
+    assert [instance.id for instance in listing.instances] == [PLANS[1].vid]
     assert [name for name, _ in listing.errors] == [PLANS[0].vid]
 
 
 def test_a_missing_mask_of_what_sounds_is_told(scenes: Path) -> None:
     shutil.rmtree(scenes / "gt_mask" / PLANS[0].vid)
     listing = sounding_instances(scenes)
-    assert [one.id for one in listing.instances] == [PLANS[1].vid]
+    assert [instance.id for instance in listing.instances] == [PLANS[1].vid]
     assert "no true mask" in listing.errors[0][1].error
 
 
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_broken_mask_costs_its_frame(scenes: Path, gone: bool) -> None:
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_broken_mask_costs_its_frame(scenes: Path, is_removed: bool) -> None:
     before = sounding_instances(scenes).instances
-    lost = []
+    lost_moments = []
     for plan in PLANS:
         moment, path = next(
             (number, scenes / f"gt_mask/{plan.vid}/fid_{thing.id}/{number:05d}.png")
@@ -115,14 +115,17 @@ def test_a_broken_mask_costs_its_frame(scenes: Path, gone: bool) -> None:
             for thing in plan.objects
             if thing.track is not None and any(start <= number < end for start, end in thing.track.spans)
         )
-        path.unlink() if gone else path.write_bytes(b"no picture")
-        lost.append(moment)
+        path.unlink() if is_removed else path.write_bytes(b"no picture")
+        lost_moments.append(moment)
     listing = sounding_instances(scenes)
-    assert [one.id for one in listing.instances] == [plan.vid for plan in PLANS]
-    for one, old, at in zip(listing.instances, before, lost, strict=True):
-        assert one.moments[at].target is None
-        assert one.moments[:at] + one.moments[at + 1 :] == old.moments[:at] + old.moments[at + 1 :]
-        assert not one.absent
+    assert [instance.id for instance in listing.instances] == [plan.vid for plan in PLANS]
+    for instance, old, moment_index in zip(listing.instances, before, lost_moments, strict=True):
+        assert instance.moments[moment_index].target is None
+        assert (
+            instance.moments[:moment_index] + instance.moments[moment_index + 1 :]
+            == old.moments[:moment_index] + old.moments[moment_index + 1 :]
+        )
+        assert not instance.absent
     assert [error.stage for _, error in listing.errors] == ["truth", "truth"]
 
 

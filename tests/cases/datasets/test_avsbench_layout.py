@@ -23,10 +23,10 @@ S4 = "name,start,category,split\n"
 MS3 = "name,split\n"
 
 
-def square(left: int) -> np.ndarray:
+def square(left_px: int) -> np.ndarray:
     mask = np.zeros(SIZE, dtype=bool)
-    if left >= 0:
-        mask[2:8, left : left + 4] = True
+    if left_px >= 0:
+        mask[2:8, left_px : left_px + 4] = True
     return mask
 
 
@@ -46,22 +46,22 @@ class Tree:
 
     def clip(self, name: str, split: str, category: str = "", *, masks: int = 5, flat: bool = False) -> Tree:
         """Five frames, masks that move to the right, the last one empty, and a sound."""
-        where = "" if flat else f"{split}/{category}".strip("/")
-        seen = where if self.kind == "s4" else ""
+        clip_folder = "" if flat else f"{split}/{category}".strip("/")
+        frame_folder = clip_folder if self.kind == "s4" else ""
         ending = "" if self.kind == "s4" else ".mp4"
         for number in range(1, 6):
-            frame = self.data / "visual_frames" / seen / name / f"{name}{ending}_{number}.png"
+            frame = self.data / "visual_frames" / frame_folder / name / f"{name}{ending}_{number}.png"
             write_frame(frame, np.full((*SIZE, 3), 90, np.uint8))
             if number <= masks:
-                mask = self.data / "gt_masks" / where / name / f"{name}_{number}.png"
+                mask = self.data / "gt_masks" / clip_folder / name / f"{name}_{number}.png"
                 write_mask(mask, square(2 * number if number < 5 else -1))
-        sound = self.data / "audio_wav" / where / f"{name}.wav"
+        sound = self.data / "audio_wav" / clip_folder / f"{name}.wav"
         sound.parent.mkdir(parents=True, exist_ok=True)
         sound.write_bytes(b"RIFF")
         return self
 
 
-def told(listing: InstanceListing) -> list[tuple[str, str, int | None]]:
+def problems_of(listing: InstanceListing) -> list[tuple[str, str, int | None]]:
     return [(record.stage, record.error, record.line) for _, record in listing.errors]
 
 
@@ -94,9 +94,9 @@ def test_one_source(s4: Tree) -> None:
     assert (lions.source, lions.line) == (s4.home / "s4_meta_data.csv", 2)
     assert [moment.frame.name for moment in lions.moments] == [f"--bS_1_{number}.png" for number in range(1, 6)]
     assert [moment.time_s for moment in lions.moments] == [0.9375, 1.9375, 2.9375, 3.9375, 4.9375]
-    drawn = [read_mask(moment.target, size=SIZE).mask for moment in lions.moments if moment.target is not None]
-    for mask, left in zip(drawn, (2, 4, 6, 8, -1), strict=True):
-        assert np.array_equal(mask, square(left))
+    masks_drawn = [read_mask(moment.target, size=SIZE).mask for moment in lions.moments if moment.target is not None]
+    for mask, left_px in zip(masks_drawn, (2, 4, 6, 8, -1), strict=True):
+        assert np.array_equal(mask, square(left_px))
     assert [moment.target is None for moment in gun.moments] == [False, True, True, True, True]
 
 
@@ -104,19 +104,19 @@ def test_one_source(s4: Tree) -> None:
 def test_several_sources(ms3: Tree, flat: bool) -> None:
     listing = list_instances(ms3.clip("x_y", "val", flat=flat).rows("x_y,val").home.parent)
     assert not listing.errors
-    (one,) = listing.instances
-    assert (one.id, one.clip, one.split, one.category) == ("val/x_y", "x_y", "val", "")
-    assert [moment.frame.name for moment in one.moments] == [f"x_y.mp4_{number}.png" for number in range(1, 6)]
-    assert all(moment.target is not None for moment in one.moments)
-    assert one.sound is not None
-    assert one.sound.name == "x_y.wav"
+    (instance_,) = listing.instances
+    assert (instance_.id, instance_.clip, instance_.split, instance_.category) == ("val/x_y", "x_y", "val", "")
+    assert [moment.frame.name for moment in instance_.moments] == [f"x_y.mp4_{number}.png" for number in range(1, 6)]
+    assert all(moment.target is not None for moment in instance_.moments)
+    assert instance_.sound is not None
+    assert instance_.sound.name == "x_y.wav"
 
 
 def test_both_sets_of_one_folder(s4: Tree, ms3: Tree) -> None:
     s4.clip("a", "test", "dog").rows("a,0,dog,test")
     ms3.clip("b", "test").rows("b,test")
     listing = list_instances(s4.home.parent)
-    assert [one.id for one in listing.instances] == ["test/dog/a", "test/b"]
+    assert [instance.id for instance in listing.instances] == ["test/dog/a", "test/b"]
     assert listing.notes == ("s4: 1 clip: test 1", "ms3: 1 clip: test 1")
 
 
@@ -125,8 +125,8 @@ def test_any_value_above_zero_is_the_mask(ms3: Tree) -> None:
     colours = np.zeros((*SIZE, 3), np.uint8)
     colours[square(4)], colours[square(12)] = (0, 0, 9), (255, 200, 0)
     Image.fromarray(colours).save(ms3.data / "gt_masks/val/x/x_2.png")
-    (one,) = list_instances(ms3.home).instances
-    target = one.moments[1].target
+    (instance_,) = list_instances(ms3.home).instances
+    target = instance_.moments[1].target
     assert target is not None
     assert np.array_equal(read_mask(target).mask, square(4) | square(12))
 
@@ -135,7 +135,7 @@ def test_as_items_every_frame_with_a_mask(s4: Tree) -> None:
     s4.clip("a", "test", "dog").clip("b", "train", "cat", masks=1).rows("a,0,dog,test", "b,0,cat,train")
     listing = list_items(s4.home)
     assert listing.layout == "datasets.avsbench.v1"
-    assert [one.id for one in listing.items] == [*(f"test/dog/a/{number}" for number in range(1, 6)), "train/cat/b/1"]
+    assert [item.id for item in listing.items] == [*(f"test/dog/a/{number}" for number in range(1, 6)), "train/cat/b/1"]
     first = listing.items[0]
     assert (first.clip, first.time_s, first.extra) == ("a", 0.9375, {"split": "test", "category": "dog"})
     assert first.audio == s4.data / "audio_wav/test/dog/a.wav"
@@ -152,11 +152,11 @@ def test_what_is_missing_is_told_once_a_clip(s4: Tree) -> None:
         path.unlink()
     (s4.data / "audio_wav/test/dog/c.wav").unlink()
     listing = list_instances(s4.home)
-    assert [one.id for one in listing.instances] == ["test/dog/a", "test/dog/c"]
+    assert [instance.id for instance in listing.instances] == ["test/dog/a", "test/dog/c"]
     assert [moment.time_s for moment in listing.instances[0].moments] == [0.9375, 3.9375, 4.9375]
     assert listing.instances[0].moments[-1].target is None
     assert listing.instances[1].sound is None
-    assert told(listing) == [
+    assert problems_of(listing) == [
         ("frames", "2 of 5 frames are missing: 'a_2.png', 'a_3.png'", None),
         ("truth", "1 of 5 masks is missing: 'a_5.png'", None),
         ("read", "all of 5 masks are missing: 'b_1.png', 'b_2.png', 'b_3.png', ...", None),
@@ -185,9 +185,9 @@ def test_a_bad_row_costs_itself(s4: Tree, name: str) -> None:
     line, message = BAD_ROWS[name]
     s4.clip("good", "test", "dog").clip("also", "test", "dog").rows("good,0,dog,test", line, "also,0,dog,test")
     listing = list_instances(s4.home)
-    assert [one.clip for one in listing.instances] == ["good", "also"]
-    ((stage, error, at),) = told(listing)
-    assert (stage, at) == ("read", 3)
+    assert [instance.clip for instance in listing.instances] == ["good", "also"]
+    ((stage, error, line_number),) = problems_of(listing)
+    assert (stage, line_number) == ("read", 3)
     assert message in error
     assert listing.errors[0][1].path == str(s4.home / "s4_meta_data.csv")
 
@@ -199,7 +199,7 @@ def test_headings_of_other_orders(s4: Tree, head: str) -> None:
     cells = {"name": "a", "video_id": "a", "category": "dog", "kind": "dog", "start": "0", "split": "test"}
     names = head.strip().strip("\ufeff").lower().split(",")
     s4.clip("a", "test", "dog").rows(",".join(cells[name] for name in names), head=head)
-    assert [one.id for one in list_instances(s4.home).instances] == ["test/dog/a"]
+    assert [instance.id for instance in list_instances(s4.home).instances] == ["test/dog/a"]
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_headings_of_other_orders(s4: Tree, head: str) -> None:
 def test_a_table_that_cannot_be_used(s4: Tree, content: bytes) -> None:
     path = s4.home / "s4_meta_data.csv"
     path.write_bytes(content)
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_instances(s4.home)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_huge_table_is_not_read(ms3: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_links_that_lead_out(ms3: Tree, tmp_path: Path) -> None:
     (ms3.data / "gt_masks/val/x").rename(tmp_path / "outside")
     (ms3.data / "gt_masks/val/x").symlink_to(tmp_path / "outside")
     listing = list_instances(ms3.home)
-    assert [one.clip for one in listing.instances] == ["y"]
+    assert [instance.clip for instance in listing.instances] == ["y"]
     assert "leaves the folder through a symbolic link" in listing.errors[0][1].error
     assert len(list_instances(ms3.home, ListOptions(root=tmp_path)).instances) == 2
     (ms3.data / "visual_frames").rename(tmp_path / "away")
@@ -240,9 +240,9 @@ def test_a_file_that_is_a_link_out(ms3: Tree, tmp_path: Path) -> None:
     source, file = ms3.clip("x", "val").rows("x,val").home, ms3.home / "ms3_meta_data.csv"
     file.rename(tmp_path / "private")
     file.symlink_to(tmp_path / "private")
-    with pytest.raises(UsageError, match="leads out of the input") as caught:
+    with pytest.raises(UsageError, match="leads out of the input") as error:
         list_instances(source)
-    assert caught.value.path == str(file)
+    assert error.value.path == str(file)
 
 
 def test_which_inputs_are_its_own(s4: Tree) -> None:
@@ -269,7 +269,7 @@ def test_any_table_is_survived(s4: Tree, rows: list[list[str]]) -> None:
     except AuscultError as error:
         str(error).encode()
         return
-    assert {one.id for one in listing.instances} <= {"test/dog/a"}
+    assert {instance.id for instance in listing.instances} <= {"test/dog/a"}
     for _, record in listing.errors:
         assert record.path
         f"{record.error}{record.expected}{record.hint}".encode()

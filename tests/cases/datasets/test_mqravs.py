@@ -24,11 +24,11 @@ from auscult.suites.mqa.rows import candidates_of
 UID = "v_0_10_dog_1"
 
 
-def mask(name: str, iou: float | None = None, **more: Any) -> dict[str, Any]:
-    return {"mask_path": f"masks/{name}.png"} | ({} if iou is None else {"iou_to_gt": iou}) | more
+def mask(name: str, iou: float | None = None, **fields: Any) -> dict[str, Any]:
+    return {"mask_path": f"masks/{name}.png"} | ({} if iou is None else {"iou_to_gt": iou}) | fields
 
 
-def groups(frame: str = "", **more: Any) -> dict[str, Any]:
+def groups(frame: str = "", **fields: Any) -> dict[str, Any]:
     return {
         "gt_mask_path": mask(f"gt{frame}", 1.0),
         "part_neg_masks": {
@@ -45,7 +45,7 @@ def groups(frame: str = "", **more: Any) -> dict[str, Any]:
         },
         "full_neg_masks": [mask(f"n1{frame}", 0.0, rank=1)],
         "null_masks": [mask(f"0{frame}", 0.0, action="reject")],
-        **more,
+        **fields,
     }
 
 
@@ -83,7 +83,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def put(root: Path, name: str, value: Any, *, split: str = "test_s") -> Path:
+def write_document(root: Path, name: str, value: Any, *, split: str = "test_s") -> Path:
     (root / "train_test_meta_files/metadata.csv").write_text(TABLE.format(split=split))
     path = root / "train_test_meta_files" / name
     path.write_text(json.dumps(value))
@@ -91,15 +91,15 @@ def put(root: Path, name: str, value: Any, *, split: str = "test_s") -> Path:
 
 
 def test_the_image_file(root: Path) -> None:
-    put(root, "test_s_image_filtered.json", IMAGE)
+    write_document(root, "test_s_image_filtered.json", IMAGE)
     listing = list_items(root)
     assert (listing.layout, listing.errors) == ("datasets.mqravs.v1", ())
-    told = [
-        (one.id.rpartition("/")[2], one.truth.defect, one.truth.difficulty, one.truth.action, one.truth.iou)
-        for one in listing.items
-        if one.truth is not None
+    truths_listed = [
+        (item.id.rpartition("/")[2], item.truth.defect, item.truth.difficulty, item.truth.action, item.truth.iou)
+        for item in listing.items
+        if item.truth is not None
     ]
-    assert told == [
+    assert truths_listed == [
         ("perfect", "perfect", None, "accept", 1.0),
         ("cutout_hard", "cutout", "hard", "minor_revision", 0.87),
         ("cutout_medium", "cutout", "medium", "major_revision", 0.77),
@@ -109,39 +109,39 @@ def test_the_image_file(root: Path) -> None:
         ("full_neg_1", "full_neg", None, "reject", 0.0),
         ("empty_1", "empty", None, "reject", 0.0),
     ]
-    one = listing.items[3]
-    assert one.id == f"test_s/image/{UID}/00005/erode_hard"
-    assert one.frame == root / "media/v_0_10/frames/4.jpg"
-    assert one.mask.path == root / "masks/e1.png"
-    assert one.truth is not None
-    assert one.truth.mask is not None
-    assert one.truth.mask.path == root / "masks/gt.png"
-    assert (one.query.text, one.clip, one.time_s) == ("The dog, again.", "v_0_10", 5.0), "the table goes first"
-    assert one.extra["mqa"] == {
+    item = listing.items[3]
+    assert item.id == f"test_s/image/{UID}/00005/erode_hard"
+    assert item.frame == root / "media/v_0_10/frames/4.jpg"
+    assert item.mask.path == root / "masks/e1.png"
+    assert item.truth is not None
+    assert item.truth.mask is not None
+    assert item.truth.mask.path == root / "masks/gt.png"
+    assert (item.query.text, item.clip, item.time_s) == ("The dog, again.", "v_0_10", 5.0), "the table goes first"
+    assert item.extra["mqa"] == {
         "uid": UID, "vid": "v_0_10", "split": "test_s", "protocol": "image", "frame": 5, "rank": 1,
         "track": "erode_hard", "category": "dog", "template": "attribute",
     }  # fmt: skip
-    assert one.extra["mqravs"] == {"seconds": 3}
+    assert item.extra["mqravs"] == {"seconds": 3}
     assert listing.items[5].extra["mqravs"] == {"negative": "a man"}
 
 
 def test_the_suite_takes_the_released_files(root: Path) -> None:
-    put(root, "test_s_image_filtered.json", IMAGE)
-    put(root, "test_u_video_filtered.json", VIDEO)
+    write_document(root, "test_s_image_filtered.json", IMAGE)
+    write_document(root, "test_u_video_filtered.json", VIDEO)
     candidates, errors = candidates_of(list_items(root).items)
     assert not errors
-    assert Counter(one.protocol for one in candidates) == {"image": 8, "video": 16}
-    assert {one.split for one in candidates} == {"test_s", "test_u"}
-    tracks = Counter(one.track for one in candidates if one.protocol == "video")
+    assert Counter(candidate.protocol for candidate in candidates) == {"image": 8, "video": 16}
+    assert {candidate.split for candidate in candidates} == {"test_s", "test_u"}
+    tracks = Counter(candidate.track for candidate in candidates if candidate.protocol == "video")
     assert set(tracks.values()) == {2}
     assert f"{UID}/merge_2" in tracks
 
 
 def test_the_video_file(root: Path) -> None:
-    put(root, "test_u_video_filtered.json", VIDEO)
+    write_document(root, "test_u_video_filtered.json", VIDEO)
     listing = list_items(root)
     assert not listing.errors
-    assert [one.id for one in listing.items if one.id.endswith("perfect")] == [
+    assert [item.id for item in listing.items if item.id.endswith("perfect")] == [
         f"test_u/video/{UID}/00000/perfect",
         f"test_u/video/{UID}/00001/perfect",
     ]
@@ -150,19 +150,19 @@ def test_the_video_file(root: Path) -> None:
 
 
 def test_the_training_file(root: Path) -> None:
-    put(root, "train_audit_only_filtered.json", TRAIN, split="train")
+    write_document(root, "train_audit_only_filtered.json", TRAIN, split="train")
     listing = list_items(root)
-    assert [one.id for one in listing.items] == [
+    assert [item.id for item in listing.items] == [
         f"train/image/{UID}/00005/perfect",
         f"train/image/{UID}/00005/cutout_hard",
     ]
-    assert {one.frame for one in listing.items} == {root / "media/v_0_10/frames/5.jpg"}
+    assert {item.frame for item in listing.items} == {root / "media/v_0_10/frames/5.jpg"}
     assert listing.items[1].extra["response"] == "<audit> hole </audit>"
     (root / "train_test_meta_files/metadata.csv").unlink()
-    without = list_items(root)
-    assert not without.items
-    assert "key frame is not known" in without.errors[0][1].error
-    assert "no metadata.csv" in without.notes[0]
+    without_key_frame = list_items(root)
+    assert not without_key_frame.items
+    assert "key frame is not known" in without_key_frame.errors[0][1].error
+    assert "no metadata.csv" in without_key_frame.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -179,22 +179,24 @@ def test_the_training_file(root: Path) -> None:
     ],
 )
 def test_other_ways_of_writing_an_entry_are_read(name: str, value: Any, masks: int, root: Path) -> None:
-    put(root, "test_u_image_filtered.json", IMAGE)
-    put(root, name, value)
+    write_document(root, "test_u_image_filtered.json", IMAGE)
+    write_document(root, name, value)
     listing = list_items(root)
     assert not listing.errors
     assert len(listing.items) == 8 + masks
 
 
-@pytest.mark.parametrize("where", ["", "train_test_meta_files", "train_test_meta_files/test_s_image_filtered.json"])
-def test_input_may_be_the_root_the_folder_or_a_file(where: str, root: Path) -> None:
-    put(root, "test_s_image_filtered.json", IMAGE)
-    put(root, "notes.json", {})
-    listing = list_items(root / where, ListOptions())
+@pytest.mark.parametrize(
+    "source_path", ["", "train_test_meta_files", "train_test_meta_files/test_s_image_filtered.json"]
+)
+def test_input_may_be_the_root_the_folder_or_a_file(source_path: str, root: Path) -> None:
+    write_document(root, "test_s_image_filtered.json", IMAGE)
+    write_document(root, "notes.json", {})
+    listing = list_items(root / source_path, ListOptions())
     assert len(listing.items) == 8
-    assert {one.mask.path.parent for one in listing.items if one.mask.path} == {root / "masks"}
+    assert {item.mask.path.parent for item in listing.items if item.mask.path} == {root / "masks"}
     with pytest.raises(UsageError, match="--root"):
-        list_items(root / where, ListOptions(root=root / "train_test_meta_files"))
+        list_items(root / source_path, ListOptions(root=root / "train_test_meta_files"))
 
 
 def test_one_bad_entry_costs_itself(root: Path) -> None:
@@ -214,21 +216,21 @@ def test_one_bad_entry_costs_itself(root: Path) -> None:
         {"uid": "j_dog_1", "gt_mask_path": "gt.png"},
         {"uid": "k_dog_1", "part_neg_masks": {"null": [mask("s")]}},
     ]
-    path = put(root, "test_s_image_filtered.json", [*bad, *IMAGE])
+    path = write_document(root, "test_s_image_filtered.json", [*bad, *IMAGE])
     listing = list_items(root)
     assert len(listing.items) == 8
     assert len(listing.errors) == len(bad)
     for _, record in listing.errors:
         assert record.path == str(path)
         assert record.expected
-    put(root, "test_s_image_filtered.json", 3)
+    write_document(root, "test_s_image_filtered.json", 3)
     with pytest.raises(NothingToDo, match="a number"):
         list_items(root)
 
 
 def benchmark_rows() -> list[dict[str, Any]]:
     """Lines of an items.jsonl as the suite writes them."""
-    made = []
+    rows_made = []
     kinds: list[tuple[str, str, float, int, str]] = [
         ("perfect", "perfect", 1.0, 1, "accept"),
         ("cutout_hard", "cutout", 0.871234567, 1, "minor_revision"),
@@ -241,7 +243,7 @@ def benchmark_rows() -> list[dict[str, Any]]:
         for frame in frames:
             for track, defect, iou, rank, action in kinds:
                 uid = f"{split}v_dog_1"
-                made.append(
+                rows_made.append(
                     {
                         "id": f"{protocol}/{uid}/{track}/{frame}",
                         "frame": f"frames/{split}v/{frame}.jpg",
@@ -254,7 +256,7 @@ def benchmark_rows() -> list[dict[str, Any]]:
                         },
                     }
                 )  # fmt: skip
-    return made
+    return rows_made
 
 
 def test_what_we_write_is_read_as_what_it_was(root: Path) -> None:
@@ -301,9 +303,9 @@ def test_the_release_s_own_way_of_reading_our_files() -> None:
     files = files_of(benchmark_rows())
     train = json.loads(files[file_name("train", "image")])["trainv_dog_1"]
     assert train["gt_mask_path"].keys() >= {"mask_path", "response", "iou_to_gt"}
-    parts = [one for masks in train["part_neg_masks"].values() for one in masks]
-    for one in (*parts, *train["full_neg_masks"], *train["null_masks"]):
-        assert one.keys() >= {"mask_path", "response", "iou_to_gt", "rank", "action"}
+    parts = [mask_row for masks in train["part_neg_masks"].values() for mask_row in masks]
+    for mask_row in (*parts, *train["full_neg_masks"], *train["null_masks"]):
+        assert mask_row.keys() >= {"mask_path", "response", "iou_to_gt", "rank", "action"}
     image = json.loads(files[file_name("test_s", "image")])[0]
     assert image.keys() >= {
         "uid",
@@ -373,6 +375,6 @@ def test_any_json_is_survived(tmp_path: Path, rows: list[Any]) -> None:
         listing = list_items(path)
     except NothingToDo:
         return
-    for one in listing.items:
-        assert one.mask.path is not None
-        assert one.mask.path.resolve().is_relative_to(tmp_path.resolve())
+    for item in listing.items:
+        assert item.mask.path is not None
+        assert item.mask.path.resolve().is_relative_to(tmp_path.resolve())

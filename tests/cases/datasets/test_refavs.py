@@ -35,10 +35,10 @@ from auscult.types import MaskRef
 SIZE = (12, 16)
 
 
-def square(left: int) -> np.ndarray:
+def square(left_px: int) -> np.ndarray:
     mask = np.zeros(SIZE, dtype=bool)
-    if left >= 0:
-        mask[3:9, left : left + 4] = True
+    if left_px >= 0:
+        mask[3:9, left_px : left_px + 4] = True
     return mask
 
 
@@ -89,26 +89,26 @@ def test_the_real_table(data: Path, tmp_path: Path) -> None:
     assert seconds < 4  # 1.3 to 2 on a slow machine; a scan that grows with the square takes minutes
     assert listing.layout == "datasets.refavs.v1"
     rows = read_table(table)
-    assert Counter(one.split for one in rows.rows) == {
+    assert Counter(row.split for row in rows.rows) == {
         "train": 14113, "val": 1349, "test_s": 1107, "test_u": 840, "test_n": 496
     }  # fmt: skip
     assert rows.errors == ()
-    assert len({one.id for one in rows.rows}) == len(rows.rows) == 17905
+    assert len({row.id for row in rows.rows}) == len(rows.rows) == 17905
     assert listing.notes[:3] == rows.notes
     assert rows.notes == (
         "17905 rows: val 1349, train 14113, test_s 1107, test_u 840, test_n 496",
         "25 rows marked TODO left out",
         "5 rows with a uid that stands above, 2 of them word for word: kept apart as <uid>#2, ...",
     )
-    assert {one.id for one in rows.rows if one.id != one.uid} == {f"{uid}#2" for uid in twice(rows.rows)}
-    folders = {one.folder for one in rows.rows}
+    assert {row.id for row in rows.rows if row.id != row.uid} == {f"{uid}#2" for uid in twice(rows.rows)}
+    folders = {row.folder for row in rows.rows}
     assert len(listing.errors) == len(folders) == 3591, "missing media are told once a clip"
     assert {Path(str(record.path)).parent.name for _, record in listing.errors} == folders
-    assert sum(one.absent for one in rows.rows) == 1176
+    assert sum(row.absent for row in rows.rows) == 1176
 
 
 def twice(rows: Sequence[MetadataRow]) -> set[str]:
-    counts = Counter(one.uid for one in rows)
+    counts = Counter(row.uid for row in rows)
     return {uid for uid, count in counts.items() if count > 1}
 
 
@@ -116,9 +116,9 @@ def test_the_real_table_is_written_back_row_by_row(data: Path) -> None:
     table = data / "referring/ref_avs_expressions.csv"
     with table.open(encoding="utf-8", newline="") as file:
         given_rows = [row for row in csv.DictReader(file) if row["split"] != "TODO"]
-    kept = read_table(table).rows
-    again = list(csv.DictReader(metadata_csv(kept).decode().splitlines(keepends=True)))
-    assert again == given_rows
+    table_rows = read_table(table).rows
+    rows_reread = list(csv.DictReader(metadata_csv(table_rows).decode().splitlines(keepends=True)))
+    assert rows_reread == given_rows
 
 
 def test_an_expression_with_its_ten_masks_and_the_others(tree: Tree) -> None:
@@ -151,10 +151,10 @@ def test_as_items_every_object_of_every_frame(tree: Tree) -> None:
     tree.clip("v", 9)
     listing = list_items(tree.root)
     assert len(listing.items) == 20
-    assert [one.id for one in listing.items[:3]] == ["v/fid_0/00000", "v/fid_1/00000", "v/fid_0/00001"]
-    assert [one.query.text for one in listing.items[:2]] == ["first", None]
+    assert [item_.id for item_ in listing.items[:3]] == ["v/fid_0/00000", "v/fid_1/00000", "v/fid_0/00001"]
+    assert [item_.query.text for item_ in listing.items[:2]] == ["first", None]
     assert listing.items[0].extra == {"uid": "v_dog_1", "fid": 0, "split": "train", "category": "dog"}
-    assert [len(one.others) for one in listing.items] == [1] * 20
+    assert [len(item.others) for item in listing.items] == [1] * 20
     assert listing.notes[-1].startswith("1 null expression left out")
 
 
@@ -195,7 +195,7 @@ def test_repeated_uids_are_kept_apart_and_counted(tree: Tree) -> None:
     tree.clip("v", 0, 1).row("v_saw_4", 1, "The muted saw.").row("v_saw_4", 0, "Another.").row("v_saw_4", 0, "Another.")
     tree.row("v_dog_1", 0, split="TODO")
     listing = tree.instances()
-    assert [one.id for one in listing.instances] == ["v_saw_4", "v_saw_4#2", "v_saw_4#3"]
+    assert [instance.id for instance in listing.instances] == ["v_saw_4", "v_saw_4#2", "v_saw_4#3"]
     assert listing.instances[0].moments[0].target != listing.instances[1].moments[0].target
     assert listing.notes == (
         "3 rows: train 3",
@@ -213,13 +213,13 @@ def test_what_is_missing_is_told_once_a_clip(tree: Tree) -> None:
     for number in range(10):
         (tree.root / mask_name("b", 0, number)).unlink()
     listing = tree.instances()
-    assert [one.id for one in listing.instances] == ["a_dog_1", "a_dog_2", "a_cat_1"]
+    assert [instance.id for instance in listing.instances] == ["a_dog_1", "a_dog_2", "a_cat_1"]
     dog = listing.instances[0]
     assert [moment.time_s for moment in dog.moments] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     assert [moment.target is None for moment in dog.moments] == [False] * 6 + [True] + [False] * 2
     assert [moment.others[0] is None for moment in dog.moments] == [False] * 7 + [True] + [False]
-    told = {(Path(str(record.path)).parts[-2], record.stage): record.error for _, record in listing.errors}
-    assert told == {
+    error_of = {(Path(str(record.path)).parts[-2], record.stage): record.error for _, record in listing.errors}
+    assert error_of == {
         ("a", "frames"): "1 of 10 frames is missing: '3.jpg'",
         ("gt_mask", "truth"): "2 of 20 masks are missing: 'fid_0/00007.png', 'fid_1/00008.png'",
         (
@@ -236,7 +236,7 @@ def test_shorter_scenes_miss_nothing(tree: Tree) -> None:
     tree.clip("a", 0, frames=4).clip("b", 0, frames=4).clip("c", 0, frames=3)
     tree.row("a_dog_1", 0).row("b_dog_1", 0).row("c_dog_1", 0)
     listing = tree.instances()
-    assert [len(one.moments) for one in listing.instances] == [4, 4, 3]
+    assert [len(instance.moments) for instance in listing.instances] == [4, 4, 3]
     assert {(record.stage, record.error) for _, record in listing.errors} == {
         ("frames", "1 of 4 frames is missing: '3.jpg'"),
         ("truth", "1 of 4 masks is missing: 'fid_0/00003.png'"),
@@ -254,7 +254,7 @@ def test_a_row_that_cannot_be_used_costs_itself(line: str, tree: Tree) -> None:
     table = tree.root / "metadata.csv"
     table.write_text(table.read_text() + line + "\n")
     listing = tree.instances()
-    assert [one.id for one in listing.instances] == ["v_cat_1"]
+    assert [instance.id for instance in listing.instances] == ["v_cat_1"]
     ((_, record),) = listing.errors
     assert (record.path, record.line, record.stage) == (str(table), 3, "read")
     assert record.expected
@@ -328,21 +328,21 @@ def test_what_is_written_reads_back_and_is_written_the_same(
         MetadataRow(vid=f"v{folder}", uid=uid_of(f"v{folder}", word, place), split=split, fid=fid, exp=exp)
         for place, (folder, word, fid, split, exp) in enumerate(drawn)
     ]
-    written = {refavs.TABLE: metadata_csv(rows)}
+    content_of = {refavs.TABLE: metadata_csv(rows)}
     for row in rows:
         for number in range(2):
-            written[mask_name(row.folder, row.fid, number)] = encode_mask(square(row.fid))
-    for name, content in written.items():
+            content_of[mask_name(row.folder, row.fid, number)] = encode_mask(square(row.fid))
+    for name, content in content_of.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     table = read_table(root / refavs.TABLE)
-    kept = [row for row in rows if row.split != "TODO"]
+    kept_rows = [row for row in rows if row.split != "TODO"]
     assert not table.errors
-    assert [one.uid for one in table.rows] == [row.uid for row in kept]
-    assert metadata_csv(table.rows) == metadata_csv(kept)
-    for row in kept:
-        again = read_mask(MaskRef(path=root / mask_name(row.folder, row.fid, 1))).mask
-        assert encode_mask(again) == written[mask_name(row.folder, row.fid, 1)]
+    assert [row_.uid for row_ in table.rows] == [row.uid for row in kept_rows]
+    assert metadata_csv(table.rows) == metadata_csv(kept_rows)
+    for row in kept_rows:
+        mask_reread = read_mask(MaskRef(path=root / mask_name(row.folder, row.fid, 1))).mask
+        assert encode_mask(mask_reread) == content_of[mask_name(row.folder, row.fid, 1)]
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

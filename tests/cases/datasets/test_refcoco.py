@@ -22,14 +22,14 @@ FAR = [[12.0, 2.0, 18.0, 2.0, 18.0, 9.0, 12.0, 9.0]]
 CROWD = {"size": [16, 20], "counts": [100, 20, 200]}
 
 
-def sentence(number: int, text: str, **more: Any) -> dict[str, Any]:
+def sentence(number: int, text: str, **fields: Any) -> dict[str, Any]:
     clean = text.lower().rstrip(".")
-    return {"tokens": clean.split(), "raw": text, "sent_id": number, "sent": clean, **more}
+    return {"tokens": clean.split(), "raw": text, "sent_id": number, "sent": clean, **fields}
 
 
 def ref(number: int, annotation: int, split: str, *sentences: dict[str, Any], image: int = 7) -> dict[str, Any]:
     return {
-        "sent_ids": [one["sent_id"] for one in sentences],
+        "sent_ids": [sentence_["sent_id"] for sentence_ in sentences],
         "file_name": f"COCO_train2014_{image:012d}_{number}.jpg",
         "ann_id": annotation,
         "ref_id": number,
@@ -81,14 +81,14 @@ def test_every_sentence_is_an_instance(protocol: int, tmp_path: Path, options: L
     assert not listing.errors
     assert listing.notes == ("3 sentences: train 2, testA 1",)
     first, second, third = listing.instances
-    assert [one.id for one in listing.instances] == [
+    assert [instance.id for instance in listing.instances] == [
         "COCO_train2014_000000000007/0/1",
         "COCO_train2014_000000000007/0/2",
         "COCO_train2014_000000000007/1/1",
     ]
     assert (first.query.text, second.query.text, third.query.text) == ("Left dog.", "dog closest to us", "the cat")
     assert (first.split, third.split, first.category, third.category) == ("train", "testA", "dog", "cat")
-    assert {one.clip for one in listing.instances} == {"COCO_train2014_000000000007"}
+    assert {instance.clip for instance in listing.instances} == {"COCO_train2014_000000000007"}
     assert (first.others, third.others) == (("cat",), ("dog",)), "crowds and empty annotations are no others"
     (moment,) = first.moments
     assert moment.frame.is_file()
@@ -108,14 +108,14 @@ def test_what_python_2_wrote(tmp_path: Path, options: ListOptions) -> None:
     )
     folder = release(tmp_path / "refcoco")
     (folder / "refs(unc).p").write_bytes(text)
-    (one,) = list_instances(folder, options).instances
-    assert (one.query.text, one.split) == ("caf\u00e9", "val")
+    (instance_,) = list_instances(folder, options).instances
+    assert (instance_.query.text, instance_.split) == ("caf\u00e9", "val")
 
 
 def test_as_items_every_ref_is_listed_once(tmp_path: Path, options: ListOptions) -> None:
     listing = list_items(release(tmp_path / "refcoco"), options)
-    assert [one.id for one in listing.items] == ["COCO_train2014_000000000007/0", "COCO_train2014_000000000007/1"]
-    assert [one.query.text for one in listing.items] == ["Left dog.", "the cat"]
+    assert [item.id for item in listing.items] == ["COCO_train2014_000000000007/0", "COCO_train2014_000000000007/1"]
+    assert [item.query.text for item in listing.items] == ["Left dog.", "the cat"]
     assert listing.items[0].extra["sentences"] == 2
     assert len(listing.items[0].others) == 1
 
@@ -144,32 +144,32 @@ def test_one_bad_ref_costs_itself(tmp_path: Path, options: ListOptions) -> None:
         ref(9, 12, "train", sentence(9, "the same id")),
     ]
     listing = list_instances(release(tmp_path / "refcoco", refs), options)
-    assert [one.query.text for one in listing.instances] == ["good"]
-    told = [record.error for _, record in listing.errors]
-    assert len(told) == 8
-    assert sum("there is no picture" in one for one in told) == 1, "a missing picture is told once"
+    assert [instance.query.text for instance in listing.instances] == ["good"]
+    messages = [record.error for _, record in listing.errors]
+    assert len(messages) == 8
+    assert sum("there is no picture" in message for message in messages) == 1, "a missing picture is told once"
     assert "1 ref to a crowd region left out: a crowd is no single object" in listing.notes
     assert all(record.path and record.expected for _, record in listing.errors)
 
 
 def test_one_bad_sentence_costs_itself(tmp_path: Path, options: ListOptions) -> None:
-    said = [sentence(0, " "), "x", sentence(2, "good"), {**sentence(3, "odd id"), "sent_id": "3"}]
-    refs = [{**ref(1, 11, "train"), "sentences": said}]
+    sentences_ = [sentence(0, " "), "x", sentence(2, "good"), {**sentence(3, "odd id"), "sent_id": "3"}]
+    refs = [{**ref(1, 11, "train"), "sentences": sentences_}]
     listing = list_instances(release(tmp_path / "refcoco", refs), options)
-    assert [one.query.text for one in listing.instances] == ["good"]
-    told = [record.error.split(":")[0] for _, record in listing.errors]
-    assert told == ["ref 1, sentence 1", "ref 1, sentence 2", "ref 1, sentence 4"]
+    assert [instance.query.text for instance in listing.instances] == ["good"]
+    messages = [record.error.split(":")[0] for _, record in listing.errors]
+    assert messages == ["ref 1, sentence 1", "ref 1, sentence 2", "ref 1, sentence 4"]
 
 
 def test_which_refs_of_several(tmp_path: Path, options: ListOptions) -> None:
     folder = release(tmp_path / "refcocog", name="refs(google).p")
     release(folder, REFS[1:], name="refs(umd).p")
     listing = list_instances(folder, options)
-    assert [one.query.text for one in listing.instances] == ["the cat"]
+    assert [instance.query.text for instance in listing.instances] == ["the cat"]
     assert "refs(google).p" in listing.notes[0]
-    named = list_instances(folder / "refs(google).p", options)
-    assert len(named.instances) == 3
-    assert named.notes == ("3 sentences: train 2, testA 1",)
+    named_listing = list_instances(folder / "refs(google).p", options)
+    assert len(named_listing.instances) == 3
+    assert named_listing.notes == ("3 sentences: train 2, testA 1",)
 
 
 def test_what_cannot_be_read_at_all(tmp_path: Path, options: ListOptions) -> None:
@@ -196,9 +196,9 @@ def test_what_cannot_be_read_at_all(tmp_path: Path, options: ListOptions) -> Non
     release(folder)
     (folder / "instances.json").rename(tmp_path / "elsewhere.json")
     assert list_instances(folder, replace(options, instances=tmp_path / "elsewhere.json")).instances
-    with pytest.raises(NothingToDo, match="does not exist") as caught:
+    with pytest.raises(NothingToDo, match="does not exist") as error:
         list_instances(folder, options)
-    assert caught.value.path == str(folder / "instances.json")
+    assert error.value.path == str(folder / "instances.json")
     (folder / "instances.json").write_text("[]")
     with pytest.raises(NothingToDo, match="a list"):
         list_instances(folder, options)

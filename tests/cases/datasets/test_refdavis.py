@@ -28,34 +28,34 @@ TEXTS = "davis_text_annotations"
 
 def labels(*indices: int) -> np.ndarray:
     """Object k is the column 2 k."""
-    drawn = np.zeros(SIZE, np.uint8)
+    label_map = np.zeros(SIZE, np.uint8)
     for index in indices:
-        drawn[2:8, 2 * index : 2 * index + 2] = index
-    return drawn
+        label_map[2:8, 2 * index : 2 * index + 2] = index
+    return label_map
 
 
-def left(ref: MaskRef | None) -> int | None:
+def left_column(ref: MaskRef | None) -> int | None:
     """The left column of a mask; -1 for an empty one."""
     if ref is None:
         return None
-    drawn = np.argwhere(read_mask(ref, size=SIZE).mask)
-    return int(drawn[:, 1].min()) if len(drawn) else -1
+    positions = np.argwhere(read_mask(ref, size=SIZE).mask)
+    return int(positions[:, 1].min()) if len(positions) else -1
 
 
 def width(ref: MaskRef | None) -> int:
     return 0 if ref is None else int(read_mask(ref, size=SIZE).mask.any(axis=0).sum())
 
 
-def video(frames: Path, masks: Path, *drawn: tuple[int, ...]) -> None:
-    for stem, indices in zip(STEMS, drawn, strict=True):
+def video(frames: Path, masks: Path, *frame_indices: tuple[int, ...]) -> None:
+    for stem, indices in zip(STEMS, frame_indices, strict=True):
         write_frame(frames / f"{stem}.jpg", np.full((*SIZE, 3), 90, np.uint8))
         write_labels(masks / f"{stem}.png", labels(*indices))
 
 
 def davis(root: Path) -> Path:
     """Two videos of the released tree: a swan alone; a man, and a dog that leaves."""
-    for name, drawn in {"swan": [(1,)] * 3, "dogs-scale": [(1, 2), (1, 2), (1,)]}.items():
-        video(root / f"JPEGImages/480p/{name}", root / f"Annotations/480p/{name}", *drawn)
+    for name, frame_indices in {"swan": [(1,)] * 3, "dogs-scale": [(1, 2), (1, 2), (1,)]}.items():
+        video(root / f"JPEGImages/480p/{name}", root / f"Annotations/480p/{name}", *frame_indices)
     sets = root / "ImageSets/2017"
     sets.mkdir(parents=True)
     (sets / "train.txt").write_text("dogs-scale\n")
@@ -70,30 +70,34 @@ def texts(folder: Path, content: bytes | str, name: str = "Davis17_annot1.txt") 
     return path
 
 
-def told(listing: InstanceListing) -> list[tuple[str, int | None]]:
+def problems_of(listing: InstanceListing) -> list[tuple[str, int | None]]:
     return [(record.error, record.line) for _, record in listing.errors]
 
 
 SPOKEN = 'swan 1 "a black swan"\ndog-scale 1 "the man on the left"\ndogs-scale 2 "a dog"\n'
 
 
-@pytest.mark.parametrize("form", ["in the tree", "beside the tree", "the folder", "a file"])
-def test_every_sentence_is_an_instance(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("source_form", ["in the tree", "beside the tree", "the folder", "a file"])
+def test_every_sentence_is_an_instance(tmp_path: Path, source_form: str) -> None:
     tree = davis(tmp_path / "DAVIS")
-    home = tmp_path if form == "beside the tree" else tree
-    file = texts(home, SPOKEN)
-    source = {"the folder": file.parent, "a file": file}.get(form, home)
+    root = tmp_path if source_form == "beside the tree" else tree
+    file = texts(root, SPOKEN)
+    source = {"the folder": file.parent, "a file": file}.get(source_form, root)
     listing = list_instances(source)
     assert listing.layout == "datasets.refdavis.v1"
     assert not listing.errors
     assert listing.notes == ("3 sentences, 0 of them refer to nothing",)
     swan, man, dog = listing.instances
-    assert [one.id for one in listing.instances] == ["swan/1/annot1", "dogs-scale/1/annot1", "dogs-scale/2/annot1"]
-    assert [one.query.text for one in listing.instances] == ["a black swan", "the man on the left", "a dog"]
+    assert [instance.id for instance in listing.instances] == [
+        "swan/1/annot1",
+        "dogs-scale/1/annot1",
+        "dogs-scale/2/annot1",
+    ]
+    assert [instance.query.text for instance in listing.instances] == ["a black swan", "the man on the left", "a dog"]
     assert (swan.split, man.split, man.template, man.clip) == ("val", "train", "position", "dogs-scale")
     assert (swan.others, man.others) == ((), ("",))
-    assert [left(moment.target) for moment in dog.moments] == [4, 4, -1]
-    assert [left(moment.others[0]) for moment in dog.moments] == [2, 2, 2]
+    assert [left_column(moment.target) for moment in dog.moments] == [4, 4, -1]
+    assert [left_column(moment.others[0]) for moment in dog.moments] == [2, 2, 2]
     assert [moment.frame.stem for moment in dog.moments] == list(STEMS)
     assert (dog.source, dog.line) == (file, 3)
 
@@ -106,7 +110,7 @@ def test_both_annotators_with_their_first_frame_and_full_video(tmp_path: Path) -
     texts(tree, 'swan 1 "all of it"\n', "Davis16_annot1.txt")
     texts(tree, "no sentences", "readme.txt")
     listing = list_instances(tree)
-    assert {one.id for one in listing.instances} == {f"swan/1/{name}" for name in names}
+    assert {instance.id for instance in listing.instances} == {f"swan/1/{name}" for name in names}
     assert listing.notes[0] == ("the sentences of DAVIS 2017 were read; name a file to read Davis16_annot1.txt instead")
 
 
@@ -114,9 +118,9 @@ def test_both_annotators_with_their_first_frame_and_full_video(tmp_path: Path) -
 def test_sentences_of_davis_2016_mean_all_that_is_drawn(tmp_path: Path, line: str) -> None:
     tree = davis(tmp_path)
     texts(tree, line, "Davis16_annot2.txt")
-    (one,) = list_instances(tree).instances
-    assert (one.id, one.query.text, one.others) == ("dogs-scale/foreground/annot2", "both", ())
-    assert [width(moment.target) for moment in one.moments] == [4, 4, 2]
+    (instance_,) = list_instances(tree).instances
+    assert (instance_.id, instance_.query.text, instance_.others) == ("dogs-scale/foreground/annot2", "both", ())
+    assert [width(moment.target) for moment in instance_.moments] == [4, 4, 2]
 
 
 def test_texts_in_two_encodings(tmp_path: Path) -> None:
@@ -125,7 +129,7 @@ def test_texts_in_two_encodings(tmp_path: Path) -> None:
     texts(tree, content)
     listing = list_instances(tree)
     assert not listing.errors
-    assert [(one.id, one.query.text, one.line) for one in listing.instances] == [
+    assert [(instance.id, instance.query.text, instance.line) for instance in listing.instances] == [
         ("swan/1/annot1", "a caf\u00e9", 1),
         ("swan/1/annot1#2", "a caf\u00e9", 3),
         ("swan/1/annot1#3", "swan", 4),
@@ -150,7 +154,7 @@ def test_a_bad_line_costs_itself(tmp_path: Path, name: str) -> None:
     tree = davis(tmp_path)
     file = texts(tree, b'swan 1 "good"\n' + line + b'\ndogs-scale 2 "good"\n')
     listing = list_instances(tree)
-    assert [one.id for one in listing.instances] == ["swan/1/annot1", "dogs-scale/2/annot1"]
+    assert [instance.id for instance in listing.instances] == ["swan/1/annot1", "dogs-scale/2/annot1"]
     ((_, record),) = listing.errors
     assert message in record.error
     assert (record.path, record.line, record.stage) == (str(file), 2, "read")
@@ -161,8 +165,12 @@ def test_what_is_missing_is_told_once_a_video(tmp_path: Path) -> None:
     texts(tree, 'gone 1 "a"\ngone 2 "b"\nswan 1 "c"\ndogs-scale 1 "d"\ndogs-scale 2 "e"\n')
     (tree / "Annotations/480p/dogs-scale/00001.png").unlink()
     listing = list_instances(tree)
-    assert [one.id for one in listing.instances] == ["swan/1/annot1", "dogs-scale/1/annot1", "dogs-scale/2/annot1"]
-    assert [left(moment.target) for moment in listing.instances[2].moments] == [4, None, -1]
+    assert [instance.id for instance in listing.instances] == [
+        "swan/1/annot1",
+        "dogs-scale/1/annot1",
+        "dogs-scale/2/annot1",
+    ]
+    assert [left_column(moment.target) for moment in listing.instances[2].moments] == [4, None, -1]
     assert [(record.stage, record.error) for _, record in listing.errors] == [
         ("read", "1 frame is missing: '*.jpg'"),
         ("truth", "1 of 3 masks is missing: '00001.png'"),
@@ -177,19 +185,19 @@ def expressions(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def row(name: str, thing: Any, text: str = "the dog", **more: Any) -> dict[str, Any]:
-    return {"video": name, "exp": text, "object": thing, **more}
+def row(name: str, object_: Any, text: str = "the dog", **fields: Any) -> dict[str, Any]:
+    return {"video": name, "exp": text, "object": object_, **fields}
 
 
 @pytest.fixture
 def sequences(tmp_path: Path) -> Path:
     """A video of two objects, and one with a mask file without indices."""
-    home = tmp_path / "videos"
-    video(home / "two/frames", home / "two/masks", (1, 2), (1, 2), (2,))
+    root = tmp_path / "videos"
+    video(root / "two/frames", root / "two/masks", (1, 2), (1, 2), (2,))
     for stem in STEMS:
-        write_frame(home / f"one/frames/{stem}.jpg", np.zeros((*SIZE, 3), np.uint8))
-        write_mask(home / f"one/masks/{stem}.png", labels(3) > 0)
-    return home
+        write_frame(root / f"one/frames/{stem}.jpg", np.zeros((*SIZE, 3), np.uint8))
+        write_mask(root / f"one/masks/{stem}.png", labels(3) > 0)
+    return root
 
 
 def test_an_expressions_json_beside_sequences(sequences: Path) -> None:
@@ -205,19 +213,24 @@ def test_an_expressions_json_beside_sequences(sequences: Path) -> None:
     listing = list_instances(file)
     assert listing.layout == "datasets.refdavis.v1"
     assert not listing.errors
-    first, again, both, null, alone, nothing = listing.instances
-    assert [one.id for one in listing.instances] == [
+    first, second_expression, both_objects, null, alone, empty_expression = listing.instances
+    assert [instance.id for instance in listing.instances] == [
         "two/1/1", "two/1/2", "two/foreground/1", "two/null/1", "one/foreground/1", "one/null/1"
     ]  # fmt: skip
-    assert [left(moment.target) for moment in first.moments] == [2, 2, -1]
-    assert [left(moment.others[0]) for moment in first.moments] == [4, 4, 4]
-    assert [width(moment.target) for moment in both.moments] == [4, 4, 2]
+    assert [left_column(moment.target) for moment in first.moments] == [2, 2, -1]
+    assert [left_column(moment.others[0]) for moment in first.moments] == [4, 4, 4]
+    assert [width(moment.target) for moment in both_objects.moments] == [4, 4, 2]
     assert (null.absent, null.template, len(null.others)) == (True, "absent-object", 2)
     assert [moment.target for moment in null.moments] == [None] * 3
-    assert [left(ref) for ref in null.moments[0].others] == [2, 4]
-    assert [left(moment.target) for moment in alone.moments] == [6] * 3
-    assert [left(moment.others[0]) for moment in nothing.moments] == [6] * 3
-    assert (again.template, first.template, first.source, first.line) == ("position", "attribute", file, None)
+    assert [left_column(ref) for ref in null.moments[0].others] == [2, 4]
+    assert [left_column(moment.target) for moment in alone.moments] == [6] * 3
+    assert [left_column(moment.others[0]) for moment in empty_expression.moments] == [6] * 3
+    assert (second_expression.template, first.template, first.source, first.line) == (
+        "position",
+        "attribute",
+        file,
+        None,
+    )
     assert listing.notes == ("6 sentences, 2 of them refer to nothing",)
 
 
@@ -231,17 +244,17 @@ def test_a_folder_with_expressions_stays_a_folder_of_objects(sequences: Path) ->
 def test_one_sequence_is_one_video_whatever_its_folder_is_called(sequences: Path) -> None:
     file = expressions(sequences / "two", row("other-name", 2), row("two", 1), row("other-name", None))
     listing = list_instances(file)
-    assert [(one.id, left(one.moments[0].target)) for one in listing.instances] == [
+    assert [(instance.id, left_column(instance.moments[0].target)) for instance in listing.instances] == [
         ("other-name/2/1", 4),
         ("other-name/null/1", None),
     ]
-    assert [error for error, _ in told(listing)] == ["two/1/1: it is on the video two"]
+    assert [error for error, _ in problems_of(listing)] == ["two/1/1: it is on the video two"]
 
 
 def test_an_expressions_json_in_a_released_tree(tmp_path: Path) -> None:
     file = expressions(davis(tmp_path), row("dogs-scale", 2))
-    (one,) = list_instances(file).instances
-    assert (one.id, one.split, left(one.moments[0].target)) == ("dogs-scale/2/1", "train", 4)
+    (instance_,) = list_instances(file).instances
+    assert (instance_.id, instance_.split, left_column(instance_.moments[0].target)) == ("dogs-scale/2/1", "train", 4)
 
 
 BAD_ROWS = {
@@ -266,7 +279,7 @@ def test_a_bad_row_costs_itself(sequences: Path, name: str) -> None:
     bad, message = BAD_ROWS[name]
     file = expressions(sequences, row("two", 1), bad, row("two", "2"))
     listing = list_instances(file)
-    assert [one.id for one in listing.instances] == ["two/1/1", "two/2/1"]
+    assert [instance.id for instance in listing.instances] == ["two/1/1", "two/2/1"]
     ((_, record),) = listing.errors
     assert message in record.error
     assert "expression 2" in record.error or "two/9/1" in record.error
@@ -275,23 +288,25 @@ def test_a_bad_row_costs_itself(sequences: Path, name: str) -> None:
 
 def test_an_index_in_files_of_one_mask(sequences: Path) -> None:
     listing = list_instances(expressions(sequences, row("one", 1), row("one", 2)))
-    assert [(one.id, left(one.moments[0].target)) for one in listing.instances] == [("one/1/1", 6)]
-    assert [error for error, _ in told(listing)] == ["one/2/1: object 2 is in no mask of one"]
+    assert [(instance.id, left_column(instance.moments[0].target)) for instance in listing.instances] == [
+        ("one/1/1", 6)
+    ]
+    assert [error for error, _ in problems_of(listing)] == ["one/2/1: object 2 is in no mask of one"]
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"expressions": {}}', b""], ids=["cut", "list", "object", "empty"])
 def test_a_file_that_holds_no_expressions(sequences: Path, content: bytes) -> None:
     path = sequences / "expressions.json"
     path.write_bytes(content)
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_instances(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
-@pytest.mark.parametrize("form", ["json", "txt"])
-def test_a_huge_file_is_not_read(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("file_form", ["json", "txt"])
+def test_a_huge_file_is_not_read(tmp_path: Path, file_form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = davis(tmp_path)
-    source = texts(tree, SPOKEN) if form == "txt" else expressions(tree, row("swan", 1))
+    source = texts(tree, SPOKEN) if file_form == "txt" else expressions(tree, row("swan", 1))
     monkeypatch.setattr(refdavis, "_MAX_BYTES", 20)
     with pytest.raises(NothingToDo, match="bytes or more"):
         list_instances(source)
@@ -304,8 +319,8 @@ def test_links_that_lead_out(tmp_path: Path) -> None:
     (tree / "JPEGImages/480p/swan").rename(outside)
     (tree / "JPEGImages/480p/swan").symlink_to(outside)
     listing = list_instances(tree)
-    assert [one.clip for one in listing.instances] == ["dogs-scale", "dogs-scale"]
-    ((error, _),) = told(listing)
+    assert [instance.clip for instance in listing.instances] == ["dogs-scale", "dogs-scale"]
+    ((error, _),) = problems_of(listing)
     assert "leaves the folder through a symbolic link" in error
     (tree / "Annotations").rename(tmp_path / "away")
     (tree / "Annotations").symlink_to(tmp_path / "away")
@@ -319,7 +334,7 @@ def test_as_items_every_object_with_its_first_sentence(tmp_path: Path) -> None:
     texts(tree, SPOKEN + 'swan 1 "once more"\n')
     listing = DATASET.list(tree, ListOptions())
     assert listing.layout == "datasets.refdavis.v1"
-    assert Counter((one.clip, one.mask.index, one.query.text) for one in listing.items) == {
+    assert Counter((item.clip, item.mask.index, item.query.text) for item in listing.items) == {
         ("swan", 1, "a black swan"): 3,
         ("dogs-scale", 1, "the man on the left"): 3,
         ("dogs-scale", 2, "a dog"): 2,
@@ -331,9 +346,9 @@ def test_a_file_that_is_a_link_out(tmp_path: Path) -> None:
     file = texts(source, SPOKEN)
     file.rename(tmp_path / "private")
     file.symlink_to(tmp_path / "private")
-    with pytest.raises(UsageError, match="leads out of the input") as caught:
+    with pytest.raises(UsageError, match="leads out of the input") as error:
         list_instances(source)
-    assert caught.value.path == str(file)
+    assert error.value.path == str(file)
 
 
 def test_which_inputs_are_its_own(tmp_path: Path) -> None:
@@ -364,16 +379,16 @@ ROW = st.fixed_dictionaries(
 )
 
 
-def check(source: Path, home: Path) -> None:
+def check(source: Path, root: Path) -> None:
     try:
         listing = list_instances(source)
     except AuscultError as error:
         str(error).encode()
         return
-    assert len({one.id for one in listing.instances}) == len(listing.instances)
-    for one in listing.instances:
-        assert one.moments
-        assert home in one.moments[0].frame.parents
+    assert len({instance.id for instance in listing.instances}) == len(listing.instances)
+    for instance in listing.instances:
+        assert instance.moments
+        assert root in instance.moments[0].frame.parents
     for _, record in listing.errors:
         assert record.path
         f"{record.error}{record.expected}{record.hint}".encode()
@@ -398,20 +413,20 @@ def test_any_bytes_are_survived(tmp_path: Path, pieces: list[bytes], whole: bool
 def test_the_sentences_on_real_davis(data: Path) -> None:
     listing = list_instances(data / "video/davis2016/expressions.json")
     assert (listing.layout, listing.errors) == ("datasets.refdavis.v1", ())
-    assert Counter(one.absent for one in listing.instances) == {False: 20, True: 30}
-    assert Counter(Counter(one.clip for one in listing.instances).values()) == {5: 10}
-    plain = {one.clip: one for one in list_instances(data / "video/davis2016").instances}
-    for one in listing.instances:
-        moments = plain[one.clip].moments
-        assert [moment.frame for moment in one.moments] == [moment.frame for moment in moments]
-        if one.absent:
-            assert all(moment.target is None and len(moment.others) == 1 for moment in one.moments)
+    assert Counter(instance.absent for instance in listing.instances) == {False: 20, True: 30}
+    assert Counter(Counter(instance.clip for instance in listing.instances).values()) == {5: 10}
+    plain = {instance.clip: instance for instance in list_instances(data / "video/davis2016").instances}
+    for instance in listing.instances:
+        moments = plain[instance.clip].moments
+        assert [moment.frame for moment in instance.moments] == [moment.frame for moment in moments]
+        if instance.absent:
+            assert all(moment.target is None and len(moment.others) == 1 for moment in instance.moments)
             continue
-        mine, theirs = one.moments[-1].target, moments[-1].target
-        assert mine is not None
-        assert theirs is not None
-        assert np.array_equal(read_mask(mine).mask, read_mask(theirs).mask)
-    assert Counter(one.template for one in listing.instances if one.absent) == {
+        target_mask, davis_mask = instance.moments[-1].target, moments[-1].target
+        assert target_mask is not None
+        assert davis_mask is not None
+        assert np.array_equal(read_mask(target_mask).mask, read_mask(davis_mask).mask)
+    assert Counter(instance.template for instance in listing.instances if instance.absent) == {
         "absent-object": 12, "attribute": 9, "action": 9
     }  # fmt: skip
 
@@ -419,8 +434,8 @@ def test_the_sentences_on_real_davis(data: Path) -> None:
 def test_the_sentences_on_three_real_objects(data: Path) -> None:
     listing = list_instances(data / "video/dogs-jump/expressions.json")
     assert (len(listing.instances), listing.errors) == (7, ())
-    assert [one.id.split("/")[1] for one in listing.instances] == ["1", "2", "3", "3", "null", "null", "null"]
-    assert {len(one.moments) for one in listing.instances} == {66}
-    person, again = listing.instances[2:4]
-    assert [moment.target for moment in person.moments] == [moment.target for moment in again.moments]
-    assert {len(one.others) for one in listing.instances if one.absent} == {3}
+    assert [instance.id.split("/")[1] for instance in listing.instances] == ["1", "2", "3", "3", "null", "null", "null"]
+    assert {len(instance.moments) for instance in listing.instances} == {66}
+    person, same_person = listing.instances[2:4]
+    assert [moment.target for moment in person.moments] == [moment.target for moment in same_person.moments]
+    assert {len(instance.others) for instance in listing.instances if instance.absent} == {3}

@@ -26,10 +26,10 @@ EVERY_FIFTH = ("00000", "00005", "00010", "00015")
 
 def labels(*indices: int) -> np.ndarray:
     """Object k is the column 2 k."""
-    drawn = np.zeros(SIZE, np.uint8)
+    label_map = np.zeros(SIZE, np.uint8)
     for index in indices:
-        drawn[2:8, 2 * index : 2 * index + 2] = index
-    return drawn
+        label_map[2:8, 2 * index : 2 * index + 2] = index
+    return label_map
 
 
 class Tree:
@@ -71,7 +71,7 @@ def split(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "YTVOS" / "valid")
 
 
-def told(listing: InstanceListing) -> list[tuple[str, str]]:
+def problems_of(listing: InstanceListing) -> list[tuple[str, str]]:
     return [(record.stage, record.error) for _, record in listing.errors]
 
 
@@ -79,12 +79,12 @@ def columns(ref: MaskRef | None) -> int | None:
     """The left column of a mask; -1 for an empty one."""
     if ref is None:
         return None
-    drawn = np.argwhere(read_mask(ref, size=SIZE).mask)
-    return int(drawn[:, 1].min()) if len(drawn) else -1
+    positions = np.argwhere(read_mask(ref, size=SIZE).mask)
+    return int(positions[:, 1].min()) if len(positions) else -1
 
 
-def targets(one: Instance) -> list[int | None]:
-    return [columns(moment.target) for moment in one.moments]
+def targets(instance_: Instance) -> list[int | None]:
+    return [columns(moment.target) for moment in instance_.moments]
 
 
 def annotated(split: Tree) -> Tree:
@@ -131,11 +131,11 @@ def test_unseen_is_what_no_training_video_shows(split: Tree, inside: bool) -> No
     annotated(split)
     Tree(split.folder.parent / "train").frames("t").mask("t", "00000", 1).thing("t", "1", "Bear")
     listing = list_instances(split.folder.parent if inside else split.folder)
-    assert {one.category: one.split for one in listing.instances} == {"bear": "seen", "bird": "unseen"}
+    assert {instance.category: instance.split for instance in listing.instances} == {"bear": "seen", "bird": "unseen"}
     assert "by train/meta.json 1 are of seen, 1 of unseen categories" in listing.notes
     assert ("valid was read; name a folder to read train instead" in listing.notes) == inside
     trained = list_instances(split.folder.parent / "train")
-    assert [one.split for one in trained.instances] == [""], "nothing is unseen in training"
+    assert [instance.split for instance in trained.instances] == [""], "nothing is unseen in training"
 
 
 def test_a_list_of_unseen_categories_goes_first(split: Tree) -> None:
@@ -143,11 +143,11 @@ def test_a_list_of_unseen_categories_goes_first(split: Tree) -> None:
     (split.folder / "unseen_categories.txt").write_text("\ufeffBear\n\nearless_seal\n", encoding="utf-8")
     Tree(split.folder.parent / "train").frames("t").mask("t", "00000", 1).thing("t", "1", "bear")
     listing = list_instances(split.folder)
-    assert [one.split for one in listing.instances] == ["unseen", "seen"]
+    assert [instance.split for instance in listing.instances] == ["unseen", "seen"]
     (split.folder / "unseen_categories.txt").write_bytes(b"\xff\xfe\x00b")
     listing = list_instances(split.folder)
-    assert [one.split for one in listing.instances] == ["", ""]
-    assert told(listing) == [("texts", "the list is not UTF-8")]
+    assert [instance.split for instance in listing.instances] == ["", ""]
+    assert problems_of(listing) == [("texts", "the list is not UTF-8")]
 
 
 def test_every_expression_over_the_frames_it_names(split: Tree) -> None:
@@ -181,13 +181,13 @@ def test_every_expression_over_the_frames_it_names(split: Tree) -> None:
 
 def test_a_split_without_truth_holds_nothing_to_score(split: Tree) -> None:
     split.frames("v").ask("v", {"exp": "a dog"})
-    with pytest.raises(NothingToDo, match="no object with a true mask") as caught:
+    with pytest.raises(NothingToDo, match="no object with a true mask") as error:
         list_instances(split.folder)
-    assert "nothing to score there" in caught.value.hint
+    assert "nothing to score there" in error.value.hint
     split.ask("v", {"exp": "a dog", "obj_id": "1"})
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_instances(split.folder)
-    assert "1 expression of videos without annotations left out: nothing to score" in caught.value.hint
+    assert "1 expression of videos without annotations left out: nothing to score" in error.value.hint
 
 
 def test_expressions_of_a_tree_without_meta_json_are_checked_by_the_masks(split: Tree) -> None:
@@ -195,14 +195,17 @@ def test_expressions_of_a_tree_without_meta_json_are_checked_by_the_masks(split:
     for stem in EVERY_FIFTH:
         split.mask("v", stem, 1, 2)
     listing = list_instances(split.folder)
-    assert [(one.id, targets(one)[0], one.category) for one in listing.instances] == [("v/0", 4, ""), ("v/1", 2, "")]
-    assert told(listing) == [("read", "video 'v', expression '2': obj_id 7 is no object of the video")]
+    assert [(instance.id, targets(instance)[0], instance.category) for instance in listing.instances] == [
+        ("v/0", 4, ""),
+        ("v/1", 2, ""),
+    ]
+    assert problems_of(listing) == [("read", "video 'v', expression '2': obj_id 7 is no object of the video")]
 
 
 def test_obj_id_that_meta_json_does_not_know(split: Tree) -> None:
     annotated(split).ask("v1", {"exp": "a", "obj_id": "3"}, {"exp": "b", "obj_id": "2"})
     listing = list_instances(split.folder)
-    assert [one.id for one in listing.instances] == ["v1/1"]
+    assert [instance.id for instance in listing.instances] == ["v1/1"]
     ((_, record),) = listing.errors
     assert (record.error, record.expected) == (
         "video 'v1', expression '0': obj_id 3 is no object of the video",
@@ -223,10 +226,10 @@ def test_what_is_missing_is_told_once_a_clip(split: Tree) -> None:
     for path in (split.folder / "JPEGImages/b").iterdir():
         path.unlink()
     listing = list_instances(split.folder)
-    assert [one.id for one in listing.instances] == ["a/1", "a/2", "c/1", "c/2"]
+    assert [instance.id for instance in listing.instances] == ["a/1", "a/2", "c/1", "c/2"]
     assert listing.instances[0].moments[3].target is None, "one missing mask does not make the others unknown"
     assert columns(listing.instances[0].moments[4].target) == 2
-    assert told(listing) == [
+    assert problems_of(listing) == [
         ("frames", "1 frame is missing: '00010.jpg'"),
         ("truth", "1 of 20 masks is missing: '00020.png'"),
         ("read", "20 frames are missing: '00000.jpg', '00005.jpg', '00010.jpg', ..."),
@@ -236,8 +239,8 @@ def test_what_is_missing_is_told_once_a_clip(split: Tree) -> None:
 def test_an_object_without_any_mask_costs_itself(split: Tree) -> None:
     split.frames("v").mask("v", "00000", 1).thing("v", "1", "bear").thing("v", "2", "bird", EVERY_FIFTH[1:])
     listing = list_instances(split.folder)
-    assert [one.id for one in listing.instances] == ["v/1"]
-    assert told(listing) == [("read", "1 mask is missing: 'object 2'")]
+    assert [instance.id for instance in listing.instances] == ["v/1"]
+    assert problems_of(listing) == [("read", "1 mask is missing: 'object 2'")]
 
 
 BAD_THINGS = {
@@ -264,8 +267,8 @@ def test_a_bad_object_costs_itself(split: Tree, name: str) -> None:
     bad, message = BAD_THINGS[name]
     annotated(split).write("meta.json", {**split.objects, **bad})
     listing = list_instances(split.folder)
-    assert [one.id for one in listing.instances if one.clip == "v1"] == ["v1/1", "v1/2"]
-    assert any(message in record.error for _, record in listing.errors), told(listing)
+    assert [instance.id for instance in listing.instances if instance.clip == "v1"] == ["v1/1", "v1/2"]
+    assert any(message in record.error for _, record in listing.errors), problems_of(listing)
     assert {record.path for _, record in listing.errors if message in record.error} == {str(split.folder / "meta.json")}
 
 
@@ -285,7 +288,7 @@ def test_a_bad_expression_costs_itself(split: Tree, name: str) -> None:
     bad, message = BAD_SENTENCES[name]
     annotated(split).ask("v1", {"exp": "the bear", "obj_id": "1"}, bad)
     listing = list_instances(split.folder)
-    assert [one.id for one in listing.instances] == ["v1/0"]
+    assert [instance.id for instance in listing.instances] == ["v1/0"]
     ((_, record),) = listing.errors
     assert message in record.error
     assert "expression" in record.error
@@ -308,9 +311,9 @@ def test_a_file_that_is_no_meta_json(split: Tree, name: str) -> None:
     content = BROKEN[name]
     annotated(split)
     (split.folder / "meta.json").write_bytes(content)
-    with pytest.raises(NothingToDo) as caught:
+    with pytest.raises(NothingToDo) as error:
         list_instances(split.folder)
-    assert caught.value.path == str(split.folder / "meta.json")
+    assert error.value.path == str(split.folder / "meta.json")
 
 
 def test_a_huge_file_is_not_read(split: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,14 +329,14 @@ def test_links_that_lead_out(split: Tree, tmp_path: Path) -> None:
     (split.folder / "JPEGImages/v1").rename(outside)
     (split.folder / "JPEGImages/v2").symlink_to(outside)
     listing = list_instances(split.folder)
-    assert not any(one.clip == "v2" for one in listing.instances)
-    assert any("leaves the folder through a symbolic link" in error for _, error in told(listing))
+    assert not any(instance.clip == "v2" for instance in listing.instances)
+    assert any("leaves the folder through a symbolic link" in error for _, error in problems_of(listing))
     (split.folder / "Annotations").rename(tmp_path / "away")
     (split.folder / "Annotations").symlink_to(tmp_path / "away")
     with pytest.raises(UsageError, match="leads out of the input"):
         list_instances(split.folder)
     inside = list_instances(split.folder, ListOptions(root=tmp_path))
-    assert [one.id for one in inside.instances] == [], "v1 has no frames any more, v2 no masks"
+    assert [instance.id for instance in inside.instances] == [], "v1 has no frames any more, v2 no masks"
 
 
 def test_links_within_the_root_are_followed(split: Tree) -> None:
@@ -342,7 +345,7 @@ def test_links_within_the_root_are_followed(split: Tree) -> None:
     (split.folder / "JPEGImages").rename(shared)
     (split.folder / "JPEGImages").symlink_to(shared)
     listing = list_instances(split.folder, ListOptions(root=split.folder.parent))
-    assert [one.id for one in listing.instances] == ["v1/1", "v1/2"]
+    assert [instance.id for instance in listing.instances] == ["v1/1", "v1/2"]
     assert not listing.errors
 
 
@@ -352,8 +355,8 @@ def test_one_video_in_two_splits_is_kept_once(split: Tree) -> None:
         tree = annotated(Tree(root / name))
         tree.ask("v1", {"exp": name, "obj_id": "1"}, file=root / f"meta_expressions/{name}/meta_expressions.json")
     listing = list_instances(root)
-    assert [(one.id, one.query.text) for one in listing.instances] == [("v1/0", "test")]
-    assert told(listing) == [("read", "the id 'v1/0' is used twice; the first is kept")]
+    assert [(instance.id, instance.query.text) for instance in listing.instances] == [("v1/0", "test")]
+    assert problems_of(listing) == [("read", "the id 'v1/0' is used twice; the first is kept")]
 
 
 def test_as_items_every_drawn_object_of_every_annotated_frame(split: Tree) -> None:
@@ -361,11 +364,11 @@ def test_as_items_every_drawn_object_of_every_annotated_frame(split: Tree) -> No
     listing = DATASET.list(split.folder, ListOptions())
     assert listing.layout == "datasets.ytvos.v1"
     assert not listing.errors
-    assert [one.id for one in listing.items] == [
+    assert [item.id for item in listing.items] == [
         "v1/00000#1", "v1/00005#1", "v1/00005#2", "v1/00010#1", "v1/00010#2", "v1/00015#1"
     ]  # fmt: skip
-    assert {(one.mask.index, one.query.text) for one in listing.items} == {(1, "the bear"), (2, None)}
-    assert [one.id for one in list_items(split.folder).items] == [one.id for one in listing.items]
+    assert {(item.mask.index, item.query.text) for item in listing.items} == {(1, "the bear"), (2, None)}
+    assert [item.id for item in list_items(split.folder).items] == [item.id for item in listing.items]
 
 
 def test_a_file_that_is_a_link_out(split: Tree, tmp_path: Path) -> None:
@@ -373,9 +376,9 @@ def test_a_file_that_is_a_link_out(split: Tree, tmp_path: Path) -> None:
     source, file = split.folder, split.folder / "meta.json"
     file.rename(tmp_path / "private")
     file.symlink_to(tmp_path / "private")
-    with pytest.raises(UsageError, match="leads out of the input") as caught:
+    with pytest.raises(UsageError, match="leads out of the input") as error:
         list_instances(source)
-    assert caught.value.path == str(file)
+    assert error.value.path == str(file)
 
 
 def test_which_trees_are_its_own(split: Tree) -> None:
@@ -425,10 +428,10 @@ def test_any_json_is_survived(split: Tree, videos: Any, asked: bool) -> None:
     except AuscultError as error:
         str(error).encode()
         return
-    assert len({one.id for one in listing.instances}) == len(listing.instances)
-    for one in listing.instances:
-        assert one.moments
-        assert split.folder in one.moments[0].frame.parents
+    assert len({instance.id for instance in listing.instances}) == len(listing.instances)
+    for instance in listing.instances:
+        assert instance.moments
+        assert split.folder in instance.moments[0].frame.parents
     for _, record in listing.errors:
         assert record.path
         f"{record.error}{record.expected}{record.hint}".encode()
