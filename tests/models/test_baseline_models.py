@@ -54,8 +54,8 @@ def test_guidance_changes_nothing_and_frames_are_left_as_they_are(model: Referri
     frames.flags.writeable = False
     plain = model.predict(frames, Query())
     mask = np.zeros(frames.shape[1:3], bool)
-    told: dict[str, Any] = {"sound": np.ones(100, np.float32), "rate_hz": 8000, "first_mask": mask}
-    assert (model.predict(frames, Query("the dog"), **told) == plain).all()
+    guidance: dict[str, Any] = {"sound": np.ones(100, np.float32), "rate_hz": 8000, "first_mask": mask}
+    assert (model.predict(frames, Query("the dog"), **guidance) == plain).all()
     assert (frames == before).all()
 
 
@@ -79,10 +79,10 @@ def test_full_frame_is_everything() -> None:
 )
 def test_the_middle_is_half_of_each_side(size: tuple[int, int], box: tuple[int, int, int, int]) -> None:
     assert middle(size) == box
-    left, top, right, bottom = box
-    assert (top, left) == (size[0] - bottom, size[1] - right)
+    left_px, top, right, bottom = box
+    assert (top, left_px) == (size[0] - bottom, size[1] - right)
     mask = CENTRE_BOX.predict(clip(1, size), Query())[0]
-    assert mask.sum() == (right - left) * (bottom - top) == mask[top:bottom, left:right].sum()
+    assert mask.sum() == (right - left_px) * (bottom - top) == mask[top:bottom, left_px:right].sum()
 
 
 def test_random_regions_are_connected_and_about_a_tenth_or_more() -> None:
@@ -90,8 +90,8 @@ def test_random_regions_are_connected_and_about_a_tenth_or_more() -> None:
     assert all(len(regions.components(mask)[1]) == 1 for mask in masks)
     shares = [mask.mean() for mask in masks]
     assert 0.08 < np.mean(shares) < 0.3  # the one that holds a random pixel is larger than the mean
-    where = np.mean(masks, axis=0)
-    assert (where > 0).mean() > 0.9  # nowhere in the frame is left out
+    coverage = np.mean(masks, axis=0)
+    assert (coverage > 0).mean() > 0.9  # nowhere in the frame is left out
 
 
 def test_random_regions_follow_edges() -> None:
@@ -126,5 +126,5 @@ def test_the_region_is_the_same_in_another_process() -> None:
         "print(np.flatnonzero(some_region(frame)).tolist())"
     )
     frame = (np.arange(60 * 90 * 3) * 7 % 251).astype(np.uint8).reshape(60, 90, 3)
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == str(np.flatnonzero(some_region(frame)).tolist())
+    printed_pixels = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed_pixels.strip() == str(np.flatnonzero(some_region(frame)).tolist())

@@ -41,10 +41,12 @@ def moving(poses: list[tuple[float, float, float, float]], *, pan: float = 0.0) 
         turn = cv2.getRotationMatrix2D(((SIDE - 1) / 2, (SIDE - 1) / 2), degrees, scale)
         turn[:, 2] += (x - (SIDE - 1) / 2, y - (SIDE - 1) / 2)
         alpha = cv2.warpAffine(np.ones((SIDE, SIDE), np.float32), turn, SIZE[::-1])
-        seen = cv2.warpAffine(thing.astype(np.float32), turn, SIZE[::-1])
+        thing_moved = cv2.warpAffine(thing.astype(np.float32), turn, SIZE[::-1])
         start = round(20 + pan * index)
         under = ground[:, start : start + SIZE[1]]
-        frames.append(np.clip(under * (1 - alpha[..., None]) + seen * (alpha[..., None] > 0), 0, 255).astype(np.uint8))
+        frames.append(
+            np.clip(under * (1 - alpha[..., None]) + thing_moved * (alpha[..., None] > 0), 0, 255).astype(np.uint8)
+        )
         masks.append(alpha > 0.5)
     return np.stack(frames), np.stack(masks)
 
@@ -54,7 +56,7 @@ def ious(frames: Frames, truth: Masks) -> list[float]:
     assert masks.dtype == np.bool_
     assert masks.shape == frames.shape[:3]
     assert (masks[0] == truth[0]).all()
-    return [overlap.iou(one, other) for one, other in zip(masks, truth, strict=True)]
+    return [overlap.iou(mask, other) for mask, other in zip(masks, truth, strict=True)]
 
 
 POSES = {
@@ -84,20 +86,20 @@ def test_what_is_hidden_and_comes_back_is_found_again() -> None:
     cover = (texture(3, SIZE, 0, 90) * (0.1, 1.0, 0.3)).astype(np.uint8)
     for index in range(4, 8):
         frames[index], truth[index] = cover, False
-    told = ious(frames, truth)
-    assert min(told[:4]) > 0.8
-    assert min(told[9:]) > 0.8
+    ious_found = ious(frames, truth)
+    assert min(ious_found[:4]) > 0.8
+    assert min(ious_found[9:]) > 0.8
 
 
 def test_a_thing_before_which_a_pole_passes_is_found_again() -> None:
     frames, truth = moving([(70.0, 48.0, 0.0, 1.0)] * 14)
     for index in range(14):
-        left = 10 * index
-        frames[index, :, left : left + 14] = (20, 200, 30)
-        truth[index, :, left : left + 14] = False
-    told = ious(frames, truth)
-    assert min(told[:6]) > 0.9
-    assert min(told[-4:]) > 0.9
+        left_px = 10 * index
+        frames[index, :, left_px : left_px + 14] = (20, 200, 30)
+        truth[index, :, left_px : left_px + 14] = False
+    ious_found = ious(frames, truth)
+    assert min(ious_found[:6]) > 0.9
+    assert min(ious_found[-4:]) > 0.9
 
 
 def test_what_leaves_the_frame_ends_all_but_empty() -> None:
@@ -243,6 +245,6 @@ def test_real_dogs_are_followed(data: Path) -> None:
     folder = data / "video" / "dogs-jump"
     paths = sorted((folder / "frames").iterdir())[30:50]
     frames = np.stack([read_frame(path) for path in paths])
-    named = [folder / "masks" / f"{path.stem}.png" for path in paths]
-    truth = np.stack([read_mask(MaskRef(path=path, index=3, absent_ok=True)).mask for path in named])
+    mask_paths = [folder / "masks" / f"{path.stem}.png" for path in paths]
+    truth = np.stack([read_mask(MaskRef(path=path, index=3, absent_ok=True)).mask for path in mask_paths])
     assert np.mean(ious(frames, truth)) > 0.8

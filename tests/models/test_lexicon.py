@@ -29,7 +29,7 @@ def ground() -> NDArray[np.float64]:
     return np.asarray(np.array([150, 140, 128]) + noise, dtype=np.float64)
 
 
-def drawn(places: dict[str, tuple[int, int]] = SPOTS) -> tuple[NDArray[np.uint8], dict[str, Mask]]:
+def drawn_scene(places: dict[str, tuple[int, int]] = SPOTS) -> tuple[NDArray[np.uint8], dict[str, Mask]]:
     """Four discs of different colour, place and size."""
     picture, masks = ground(), {}
     for name, centre in places.items():
@@ -42,13 +42,13 @@ def drawn(places: dict[str, tuple[int, int]] = SPOTS) -> tuple[NDArray[np.uint8]
 
 @cache
 def answer(text: str | None) -> Mask:
-    mask: Mask = MODEL.predict(drawn()[0][None], Query(text))[0]
+    mask: Mask = MODEL.predict(drawn_scene()[0][None], Query(text))[0]
     return mask
 
 
 def picked(mask: Mask, masks: dict[str, Mask]) -> str:
     """The object that a mask lies on; empty for none."""
-    name = max(masks, key=lambda one: overlap.iou(mask, masks[one]))
+    name = max(masks, key=lambda mask_name: overlap.iou(mask, masks[mask_name]))
     return name if (overlap.iou(mask, masks[name])) > 0.6 else ""
 
 
@@ -81,11 +81,13 @@ def test_it_is_a_model_of_pictures_and_clips() -> None:
     ],
 )
 def test_words_pick_their_object(text: str, name: str) -> None:
-    assert picked(answer(text), drawn()[1]) == name
+    assert picked(answer(text), drawn_scene()[1]) == name
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("the round thing", 0), ("the long thin one", 1), ("the striped one", 2)])
-def test_words_of_shape_and_texture_pick_their_object(text: str, wanted: int) -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"), [("the round thing", 0), ("the long thin one", 1), ("the striped one", 2)]
+)
+def test_words_of_shape_and_texture_pick_their_object(text: str, expected: int) -> None:
     picture, masks = ground(), []
     for number in range(3):
         mask = np.zeros((HEIGHT, WIDTH), np.uint8)
@@ -100,14 +102,14 @@ def test_words_of_shape_and_texture_pick_their_object(text: str, wanted: int) ->
     stripes = masks[2] & (np.indices((HEIGHT, WIDTH))[1] // 5 % 2 == 0)
     picture[stripes] = (120, 130, 235)
     frame = np.clip(picture, 0, 255).astype(np.uint8)
-    found = MODEL.predict(frame[None], Query(text))[0]
-    assert int(np.argmax([overlap.iou(found, mask) for mask in masks])) == wanted
+    found_mask = MODEL.predict(frame[None], Query(text))[0]
+    assert int(np.argmax([overlap.iou(found_mask, mask) for mask in masks])) == expected
 
 
 def test_a_misspelt_word_is_lost() -> None:
     right, wrong = answer("the yellow thing"), answer("the yelow thing")
-    assert picked(right, drawn()[1]) == "yellow"
-    assert picked(wrong, drawn()[1]) != "yellow"
+    assert picked(right, drawn_scene()[1]) == "yellow"
+    assert picked(wrong, drawn_scene()[1]) != "yellow"
     assert np.array_equal(wrong, answer(None))
 
 
@@ -126,7 +128,7 @@ def test_ten_thousand_words_are_read() -> None:
 
 
 def test_the_answer_is_the_best_there_is_even_if_nothing_fits() -> None:
-    assert picked(answer("the black thing on the left"), drawn()[1])
+    assert picked(answer("the black thing on the left"), drawn_scene()[1])
 
 
 @pytest.mark.parametrize("frames", [np.full((1, 40, 60, 3), 127, np.uint8), np.zeros((2, 16, 16, 3), np.uint8)])
@@ -145,14 +147,14 @@ def test_small_and_narrow_frames_are_answered(shape: tuple[int, int, int]) -> No
 
 
 def test_grey_frames_keep_words_of_place() -> None:
-    frame, masks = drawn()
+    frame, masks = drawn_scene()
     grey = np.repeat(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2)
-    found = MODEL.predict(grey[None], Query("the lowest thing"))[0]
-    assert picked(found, masks) == "blue"
+    found_mask = MODEL.predict(grey[None], Query("the lowest thing"))[0]
+    assert picked(found_mask, masks) == "blue"
 
 
 def test_frames_are_left_as_they_were() -> None:
-    frames = np.stack([drawn()[0]] * 2)
+    frames = np.stack([drawn_scene()[0]] * 2)
     before = frames.copy()
     frames.setflags(write=False)
     MODEL.predict(frames, Query("the red thing"))
@@ -166,8 +168,8 @@ def test_what_is_no_clip_is_refused(frames: NDArray[np.generic]) -> None:
 
 
 def clip(steps: dict[str, tuple[int, int]], count: int) -> tuple[Frames, list[dict[str, Mask]]]:
-    shots = [drawn({name: (x + at * steps[name][0], y + at * steps[name][1]) for name, (x, y) in SPOTS.items()})
-             for at in range(count)]  # fmt: skip
+    shots = [drawn_scene({name: (x + n * steps[name][0], y + n * steps[name][1]) for name, (x, y) in SPOTS.items()})
+             for n in range(count)]  # fmt: skip
     return np.stack([frame for frame, _ in shots]), [masks for _, masks in shots]
 
 
@@ -183,20 +185,20 @@ def clip(steps: dict[str, tuple[int, int]], count: int) -> tuple[Frames, list[di
 def test_a_thing_is_followed_by_its_motion_and_its_looks(text: str, name: str) -> None:
     frames, truth = clip({**STILL, "blue": (-4, 0), "green": (4, 0)}, 3)
     masks = MODEL.predict(frames, Query(text))
-    assert [picked(mask, at) for mask, at in zip(masks, truth, strict=True)] == [name] * 3
+    assert [picked(mask, masks_true) for mask, masks_true in zip(masks, truth, strict=True)] == [name] * 3
 
 
 def test_two_frames_are_a_clip() -> None:
     frames, truth = clip({**STILL, "yellow": (0, 4)}, 2)
     masks = MODEL.predict(frames, Query("the yellow thing"))
-    assert [picked(mask, at) for mask, at in zip(masks, truth, strict=True)] == ["yellow"] * 2
+    assert [picked(mask, masks_true) for mask, masks_true in zip(masks, truth, strict=True)] == ["yellow"] * 2
 
 
 @pytest.mark.slow
 def test_frames_between_key_frames_are_filled() -> None:
     frames, truth = clip({**STILL, "green": (1, 0)}, 20)
     masks = MODEL.predict(frames, Query("the green thing"))
-    assert min(overlap.iou(mask, at["green"]) for mask, at in zip(masks, truth, strict=True)) > 0.6
+    assert min(overlap.iou(mask, masks_true["green"]) for mask, masks_true in zip(masks, truth, strict=True)) > 0.6
 
 
 def test_every_process_gives_the_same_answer() -> None:
@@ -208,9 +210,9 @@ def test_every_process_gives_the_same_answer() -> None:
         "masks = MODEL.predict(frames, Query('the second red thing from the left'))\n"
         "print(masks.sum(), hashlib.sha256(np.packbits(masks).tobytes()).hexdigest())\n"
     )
-    told = {
+    outputs = {
         subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
         for _ in range(2)
     }
-    assert len(told) == 1
-    assert int(told.pop().split()[0]) > 0
+    assert len(outputs) == 1
+    assert int(outputs.pop().split()[0]) > 0

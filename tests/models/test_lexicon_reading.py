@@ -79,14 +79,14 @@ def test_things_that_lead_to_one_another_are_bounded() -> None:
 
 
 def forms() -> list[tuple[Form, Cue]]:
-    found: list[tuple[Form, Cue]] = []
-    found += [({"op": "place", "word": word}, Cue("place", word)) for word in PLACES]
-    found += [({"op": "motion", "word": word}, Cue("motion", word)) for word in MOTIONS]
-    found += [({"op": "colour", "word": word}, Cue("colour", word)) for word in COLOURS]
-    found += [(no({"op": "colour", "word": word}), Cue("colour", word, denied=True)) for word in COLOURS]
+    forms_and_cues: list[tuple[Form, Cue]] = []
+    forms_and_cues += [({"op": "place", "word": word}, Cue("place", word)) for word in PLACES]
+    forms_and_cues += [({"op": "motion", "word": word}, Cue("motion", word)) for word in MOTIONS]
+    forms_and_cues += [({"op": "colour", "word": word}, Cue("colour", word)) for word in COLOURS]
+    forms_and_cues += [(no({"op": "colour", "word": word}), Cue("colour", word, denied=True)) for word in COLOURS]
     qualities = ("large", "small", "left", "right", "high", "low")
-    found += [(most(word, {"op": "anything"}), Cue("most", word)) for word in qualities]
-    return found
+    forms_and_cues += [(most(word, {"op": "anything"}), Cue("most", word)) for word in qualities]
+    return forms_and_cues
 
 
 @pytest.mark.parametrize(("form", "cue"), forms(), ids=lambda value: value.word if isinstance(value, Cue) else "")
@@ -98,10 +98,10 @@ def test_every_wording_of_the_grammar_is_understood(form: Form, cue: Cue) -> Non
 
 
 def test_parts_said_together_are_all_read() -> None:
-    form = both({"op": "colour", "word": "red"}, {"op": "place", "word": "left"})
+    form_ = both({"op": "colour", "word": "red"}, {"op": "place", "word": "left"})
     rng = np.random.default_rng(7)
     for _ in range(25):
-        text = phrase(rng, form).text
+        text = phrase(rng, form_).text
         assert set(parse_query(text).cues) == {Cue("colour", "red"), Cue("place", "left")}, text
 
 

@@ -22,28 +22,28 @@ from auscult.types import Frame, Mask
 HEIGHT, WIDTH = 96, 128
 
 
-def drawn() -> tuple[Frame, dict[str, Mask]]:
+def drawn_scene() -> tuple[Frame, dict[str, Mask]]:
     """A red disc and a blue ring in which the ground shows, on noise."""
     picture = np.array([150.0, 140.0, 128.0]) + np.random.default_rng(1).normal(0, 3, (HEIGHT, WIDTH, 3))
     disc, ring = np.zeros((HEIGHT, WIDTH), np.uint8), np.zeros((HEIGHT, WIDTH), np.uint8)
     cv2.circle(disc, (34, 40), 17, 1, -1)
     cv2.circle(ring, (92, 56), 20, 1, 9)
     picture[disc > 0], picture[ring > 0] = (200, 40, 35), (40, 70, 200)
-    whole = np.zeros((HEIGHT, WIDTH), np.uint8)
-    cv2.circle(whole, (92, 56), 24, 1, -1)
-    return np.clip(picture, 0, 255).astype(np.uint8), {"disc": disc > 0, "ring": ring > 0, "whole": whole > 0}
+    whole_disc = np.zeros((HEIGHT, WIDTH), np.uint8)
+    cv2.circle(whole_disc, (92, 56), 24, 1, -1)
+    return np.clip(picture, 0, 255).astype(np.uint8), {"disc": disc > 0, "ring": ring > 0, "whole": whole_disc > 0}
 
 
 @pytest.fixture(scope="module")
 def found() -> FoundRegions:
-    regions = found_in(drawn()[0])
+    regions = found_in(drawn_scene()[0])
     assert regions is not None
     return regions
 
 
 @pytest.fixture(scope="module")
 def things() -> Things:
-    these = things_in(drawn()[0])
+    these = things_in(drawn_scene()[0])
     assert these is not None
     return these
 
@@ -54,7 +54,7 @@ def best(masks: NDArray[np.bool_], truth: Mask) -> tuple[int, float]:
 
 
 def test_things_with_an_edge_all_round_are_found(things: Things) -> None:
-    truths = drawn()[1]
+    truths = drawn_scene()[1]
     assert best(things.masks, truths["disc"])[1] > 0.85
     assert best(things.masks, truths["whole"])[1] > 0.85
 
@@ -75,13 +75,13 @@ def test_no_two_regions_are_nearly_the_same(things: Things) -> None:
 
 def test_what_stands_out_is_apart_from_the_edge_of_the_frame(found: FoundRegions) -> None:
     of_disc = found.apart[found.labels[40, 34]]
-    corners = [found.apart[found.labels[at]] for at in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
+    corners = [found.apart[found.labels[corner]] for corner in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
     assert max(corners) == 0
     assert of_disc > 20
 
 
 def test_colours_and_place_are_those_of_the_pixels(things: Things) -> None:
-    index, _ = best(things.masks, drawn()[1]["disc"])
+    index, _ = best(things.masks, drawn_scene()[1]["disc"])
     rows, columns = np.nonzero(things.masks[index])
     assert things.x[index] == pytest.approx((columns.mean() + 0.5) / WIDTH, abs=0.01)
     assert things.y[index] == pytest.approx((rows.mean() + 0.5) / HEIGHT, abs=0.01)

@@ -82,22 +82,22 @@ def test_a_command_is_named_by_its_script_and_changes_with_it_and_with_its_argum
     assert model_spec(f"command:{line} --fast").revision != spec.revision
     file.write_text(MODEL + "\n", "utf-8")
     assert model_spec(f"command:{line}").revision != spec.revision
-    own = file.with_name("program")
-    own.write_text("#!/bin/sh\n", "utf-8")
-    own.chmod(0o755)
-    compiled = model_spec(f"command:{shlex.quote(str(own))}")
+    own_program = file.with_name("program")
+    own_program.write_text("#!/bin/sh\n", "utf-8")
+    own_program.chmod(0o755)
+    compiled = model_spec(f"command:{shlex.quote(str(own_program))}")
     assert compiled.name == "command.program"
-    own.write_text("#!/bin/sh\necho\n", "utf-8")
-    assert model_spec(f"command:{shlex.quote(str(own))}").revision != compiled.revision
+    own_program.write_text("#!/bin/sh\necho\n", "utf-8")
+    assert model_spec(f"command:{shlex.quote(str(own_program))}").revision != compiled.revision
 
 
-def changed(given: str, file: Path, text: str = "LEVEL = 2\n") -> bool:
+def has_changed(model_given: str, file: Path, text: str = "LEVEL = 2\n") -> bool:
     """Whether a model is another one once a file was written."""
-    before = model_spec(given).revision
-    assert model_spec(given).revision == before
+    before = model_spec(model_given).revision
+    assert model_spec(model_given).revision == before
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
-    return model_spec(given).revision != before
+    return model_spec(model_given).revision != before
 
 
 HELPERS = ("helper.py", "parts/blocks.py", "parts/deep/er.py")
@@ -106,35 +106,35 @@ OTHERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["{file}:predict", "command:{python} {quoted}"])
-def test_a_model_changes_with_the_code_that_it_can_import_and_with_nothing_else(file: Path, form: str) -> None:
-    given = form.format(file=file, python=shlex.quote(sys.executable), quoted=shlex.quote(str(file)))
+@pytest.mark.parametrize("model_form", ["{file}:predict", "command:{python} {quoted}"])
+def test_a_model_changes_with_the_code_that_it_can_import_and_with_nothing_else(file: Path, model_form: str) -> None:
+    model_given = model_form.format(file=file, python=shlex.quote(sys.executable), quoted=shlex.quote(str(file)))
     (file.parent / "env").mkdir()
     (file.parent / "env" / "pyvenv.cfg").touch()
     for name in HELPERS:
-        assert changed(given, file.parent / name, "LEVEL = 1\n"), f"{name} is new"
-        assert changed(given, file.parent / name), name
+        assert has_changed(model_given, file.parent / name, "LEVEL = 1\n"), f"{name} is new"
+        assert has_changed(model_given, file.parent / name), name
     for name in OTHERS:
-        assert not changed(given, file.parent / name), name
+        assert not has_changed(model_given, file.parent / name), name
 
 
 def test_a_script_changes_with_the_code_beside_it(file: Path) -> None:
     script = file.with_name("ask.sh")
     script.write_text("python mine.py\n", "utf-8")
-    assert changed(f"command:/bin/sh {shlex.quote(str(script))}", file)
+    assert has_changed(f"command:/bin/sh {shlex.quote(str(script))}", file)
 
 
 def test_a_module_changes_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path / "package_under_test" / "inner"
-    home.mkdir(parents=True)
+    root = tmp_path / "package_under_test" / "inner"
+    root.mkdir(parents=True)
     for name in ("__init__.py", "../__init__.py"):
-        (home / name).touch()
-    (home / "model.py").write_text(MODEL, "utf-8")
+        (root / name).touch()
+    (root / "model.py").write_text(MODEL, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    given = "package_under_test.inner.model:predict"
-    assert changed(given, home.parent / "helper.py")
-    assert changed(given, home / "model.py", MODEL + "\n")
-    assert not changed(given, tmp_path / "another.py")
+    model_given = "package_under_test.inner.model:predict"
+    assert has_changed(model_given, root.parent / "helper.py")
+    assert has_changed(model_given, root / "model.py", MODEL + "\n")
+    assert not has_changed(model_given, tmp_path / "another.py")
 
 
 def test_a_module_of_its_own_changes_with_its_neighbours_unless_packages_are_installed_there(
@@ -145,16 +145,16 @@ def test_a_module_of_its_own_changes_with_its_neighbours_unless_packages_are_ins
         place.mkdir()
         (place / f"alone_in_{name[:4]}.py").write_text(MODEL, "utf-8")
         monkeypatch.syspath_prepend(str(place))
-        assert changed(f"alone_in_{name[:4]}:predict", place / "beside.py") is expected
+        assert has_changed(f"alone_in_{name[:4]}:predict", place / "beside.py") is expected
 
 
 def test_more_code_than_is_hashed_is_told_by_size_and_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spec, "_MOST_BYTES", 100)
-    late = file.with_name("weights.py")
-    assert changed(f"{file}:predict", late, "#" * 200)
-    stamp = late.stat().st_mtime_ns
+    late_file = file.with_name("weights.py")
+    assert has_changed(f"{file}:predict", late_file, "#" * 200)
+    stamp = late_file.stat().st_mtime_ns
     before = model_spec(f"{file}:predict").revision
-    os.utime(late, ns=(stamp, stamp + 1))
+    os.utime(late_file, ns=(stamp, stamp + 1))
     assert model_spec(f"{file}:predict").revision != before
 
 
@@ -162,11 +162,11 @@ def test_links_that_lead_back_and_pipes_are_passed_over(file: Path) -> None:
     (file.parent / "again").symlink_to(file.parent)
     os.mkfifo(file.with_name("pipe.py"))
     (file.parent / "nowhere.py").symlink_to("not-there.py")
-    assert changed(f"{file}:predict", file.with_name("helper.py"))
+    assert has_changed(f"{file}:predict", file.with_name("helper.py"))
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "says"),
+    ("model_given", "error", "message"),
     [
         ("", UsageError, "without a name"),
         ("ful_frame", UnknownName, "no model 'ful_frame'"),
@@ -186,15 +186,15 @@ def test_links_that_lead_back_and_pipes_are_passed_over(file: Path) -> None:
         ("command:no-such-program-xyz", UsageError, "no program"),
     ],
 )
-def test_what_names_no_model_is_said(given: str, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says) as caught:
-        model_spec(given)
-    assert getattr(caught.value, "expected", "")
+def test_what_names_no_model_is_said(model_given: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as raised:
+        model_spec(model_given)
+    assert getattr(raised.value, "expected", "")
 
 
 def test_a_packed_folder_of_predictions_is_named(tmp_path: Path) -> None:
     packed = tmp_path / "predictions.zip"
     packed.write_bytes(b"PK")
-    with pytest.raises(UsageError, match="the predictions are a file") as caught:
+    with pytest.raises(UsageError, match="the predictions are a file") as error:
         model_spec(f"predictions:{packed}")
-    assert "unpack" in caught.value.hint
+    assert "unpack" in error.value.hint

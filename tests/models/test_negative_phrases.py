@@ -79,12 +79,12 @@ def request(frames: int = 12, *, text: str = 'the one that "barks"', sound: bool
     clip = np.full((frames, 48, 64, 3), 90, np.uint8)
     clip[:, 10:30, 5:25], clip[:, 10:30, 40:60] = (220, 30, 30), (30, 30, 220)
 
-    def copied() -> Frames:
+    def copied_frames() -> Frames:
         return clip.copy()
 
     return Request(
         id="a", condition="clean", names=tuple(map(str, range(frames))), size=(48, 64), query=Query(text),
-        frames=copied, sound=np.zeros((2, 800), np.float32) if sound else None, rate_hz=800 if sound else None,
+        frames=copied_frames, sound=np.zeros((2, 800), np.float32) if sound else None, rate_hz=800 if sound else None,
     )  # fmt: skip
 
 
@@ -92,9 +92,9 @@ def test_the_agent_segments_the_phrase_that_it_is_told() -> None:
     omni = Listening("<target>the blue one</target>")
     agent = TgsAgent(omni, model_spec("lexicon").load())
     answer = agent(request())
-    (told,) = omni.asked
-    assert (len(told.images), len(told.sounds)) == (10, 1)
-    assert r"the one that \"barks\"" in told.question
+    (request_sent,) = omni.asked
+    assert (len(request_sent.images), len(request_sent.sounds)) == (10, 1)
+    assert r"the one that \"barks\"" in request_sent.question
     assert answer.said == "the blue one"
     assert answer.masks[:, 12:28, 42:58].mean() > 0.8
     assert answer.masks[:, :, :30].mean() < 0.1
@@ -154,12 +154,12 @@ def test_of_two_like_things_the_one_that_sounds_is_segmented() -> None:
     tone = 0.2 * np.sin(2 * np.pi * 440 * times)
     angle = 124 / 160 * np.pi / 2  # where the right one stands
     sound = np.stack([tone * np.cos(angle), tone * np.sin(angle)]).astype(np.float32)
-    left, right = np.s_[:, 32:60, 22:50], np.s_[:, 32:60, 110:138]
-    heard = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=sound, rate_hz=8_000)
-    assert heard[right].mean() > 0.8
-    assert heard[left].mean() < 0.1
+    left_area, right = np.s_[:, 32:60, 22:50], np.s_[:, 32:60, 110:138]
+    with_sound = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=sound, rate_hz=8_000)
+    assert with_sound[right].mean() > 0.8
+    assert with_sound[left_area].mean() < 0.1
     silent = WITH_ONSETS.predict(frames, Query("the silent red thing"), sound=sound, rate_hz=8_000)
-    assert silent[left].mean() > 0.8
+    assert silent[left_area].mean() > 0.8
     assert silent[right].mean() < 0.1
-    nothing = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=0 * sound, rate_hz=8_000)
-    assert not nothing.any()
+    without_sound = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=0 * sound, rate_hz=8_000)
+    assert not without_sound.any()

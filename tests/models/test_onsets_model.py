@@ -29,11 +29,11 @@ def ground(frames: int = FRAMES, size: tuple[int, int] = (96, 160)) -> Clip:
     return np.repeat(picture[None], frames, axis=0)
 
 
-def with_blob(clip: Clip, where: tuple[slice, slice], frames: tuple[int, ...], colour: tuple[int, int, int]) -> Clip:
-    drawn = clip.copy()
+def with_blob(clip: Clip, area: tuple[slice, slice], frames: tuple[int, ...], colour: tuple[int, int, int]) -> Clip:
+    frames_drawn = clip.copy()
     for frame in frames:
-        drawn[frame][where] = colour
-    return drawn
+        frames_drawn[frame][area] = colour
+    return frames_drawn
 
 
 def tone(
@@ -48,15 +48,15 @@ def tone(
     return np.stack([samples * np.cos(x * np.pi / 2), samples * np.sin(x * np.pi / 2)]).astype(np.float32)
 
 
-def iou(mask: NDArray[np.bool_], where: tuple[slice, slice]) -> float:
+def iou(mask: NDArray[np.bool_], area: tuple[slice, slice]) -> float:
     true = np.zeros(mask.shape, bool)
-    true[where] = True
+    true[area] = True
     return float((mask & true).sum() / (mask | true).sum())
 
 
 def two_standing() -> Clip:
-    every = tuple(range(FRAMES))
-    return with_blob(with_blob(ground(), LEFT, every, (200, 60, 60)), RIGHT, every, (200, 60, 60))
+    all_frames = tuple(range(FRAMES))
+    return with_blob(with_blob(ground(), LEFT, all_frames, (200, 60, 60)), RIGHT, all_frames, (200, 60, 60))
 
 
 def test_is_a_model_for_sound_alone() -> None:
@@ -74,11 +74,11 @@ def test_what_pulses_with_the_sound_is_taken(stereo: bool) -> None:
     assert all(iou(masks[frame], LEFT) > 0.8 for frame in ON)
 
 
-@pytest.mark.parametrize(("x", "where"), [(36 / 160, LEFT), (124 / 160, RIGHT)], ids=["left", "right"])
-def test_pan_decides_between_two_that_look_alike(x: float, where: tuple[slice, slice]) -> None:
+@pytest.mark.parametrize(("x", "area"), [(36 / 160, LEFT), (124 / 160, RIGHT)], ids=["left", "right"])
+def test_pan_decides_between_two_that_look_alike(x: float, area: tuple[slice, slice]) -> None:
     masks = MODEL.predict(two_standing(), Query(), sound=tone(ON, x=x), rate_hz=RATE_HZ)
     assert [bool(mask.any()) for mask in masks] == [frame in ON for frame in range(FRAMES)]
-    assert all(iou(masks[frame], where) > 0.8 for frame in ON)
+    assert all(iou(masks[frame], area) > 0.8 for frame in ON)
 
 
 def test_two_that_sound_at_once_are_both_taken() -> None:
@@ -97,8 +97,10 @@ def test_what_moves_is_followed_by_where_it_is_heard() -> None:
     samples = 0.2 * np.sin(2 * np.pi * 700 * times)
     sound = np.stack([samples * np.cos(x * np.pi / 2), samples * np.sin(x * np.pi / 2)]).astype(np.float32)
     masks = MODEL.predict(clip, Query(), sound=sound, rate_hz=RATE_HZ)
-    found = [iou(masks[frame], (slice(30, 62), slice(10 + 20 * frame, 34 + 20 * frame))) for frame in range(1, FRAMES)]
-    assert min(found) > 0.7
+    ious_found = [
+        iou(masks[frame], (slice(30, 62), slice(10 + 20 * frame, 34 + 20 * frame))) for frame in range(1, FRAMES)
+    ]
+    assert min(ious_found) > 0.7
 
 
 @pytest.mark.parametrize(
@@ -119,10 +121,10 @@ def test_a_sound_from_where_nothing_stands_takes_nothing() -> None:
 
 @pytest.mark.parametrize("rate_hz", [8_000, 44_100, 192_000])
 def test_any_rate_gives_the_same_place(rate_hz: int) -> None:
-    heard = listen(tone((1,), x=0.3, total=3, rate_hz=rate_hz), rate_hz, frames=3)
-    assert heard.positions is not None
-    assert heard.sounds.tolist() == [False, True, False]
-    assert peaks(heard.positions[1]) == pytest.approx([0.3], abs=1 / POSITIONS)
+    sound_events = listen(tone((1,), x=0.3, total=3, rate_hz=rate_hz), rate_hz, frames=3)
+    assert sound_events.positions is not None
+    assert sound_events.sounds.tolist() == [False, True, False]
+    assert peaks(sound_events.positions[1]) == pytest.approx([0.3], abs=1 / POSITIONS)
 
 
 @pytest.mark.parametrize(
@@ -150,10 +152,10 @@ def test_takes_any_size(frames: int, size: tuple[int, int], samples: int, rate_h
 
 def test_of_many_channels_the_first_two_are_left_and_right() -> None:
     sound = tone((1,), x=0.3, total=3)
-    two, five = (listen(one, RATE_HZ, frames=3) for one in (sound, np.vstack([sound, sound, sound[:1]])))
-    assert two.positions is not None
+    two_channels, five = (listen(sound_, RATE_HZ, frames=3) for sound_ in (sound, np.vstack([sound, sound, sound[:1]])))
+    assert two_channels.positions is not None
     assert five.positions is not None
-    assert np.array_equal(two.positions, five.positions)
+    assert np.array_equal(two_channels.positions, five.positions)
 
 
 def test_one_photograph_is_searched_where_the_sound_comes_from() -> None:
@@ -179,10 +181,10 @@ def digest() -> str:
 
 def test_another_process_says_the_same() -> None:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import test_onsets_model as here; print(here.digest())"
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program, str(__file__).rpartition("/")[0]], capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == digest() == digest()
+    assert completed.stdout.strip() == digest() == digest()
 
 
 def test_agreement_is_of_level_and_of_onsets() -> None:

@@ -48,8 +48,8 @@ def write(folder: Path, *, bias: float = 0.0, onnx: bool = True, **changes: Any)
         model.net.head.mu.bias.data += bias
     if model.net.decoder is not None:  # half of the picture
         with torch.no_grad():
-            drawn = model.net.eval()(torch.from_numpy(SEEN), *model.read([TEXT])).masks[0]
-            ahead = (drawn[:, 1] - drawn[:, 0]).flatten().sort().values
+            mask_logits = model.net.eval()(torch.from_numpy(SEEN), *model.read([TEXT])).masks[0]
+            ahead = (mask_logits[:, 1] - mask_logits[:, 0]).flatten().sort().values
         middle = len(ahead) // 2
         # between two pixels, and on none: one on the threshold falls by the last bit of a sum
         model.net.decoder.masks[0].bias.data[1] -= ahead[middle - 1 : middle + 1].mean()
@@ -74,21 +74,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_its_masks_are_those_of_the_network(home: Path) -> None:
     model = read_model(home / "there/model")
-    pictures = torch.from_numpy(np.stack([squeezed(one, 64) for one in FRAMES])).permute(0, 3, 1, 2).float() / 255
+    pictures = torch.from_numpy(np.stack([squeezed(frame, 64) for frame in FRAMES])).permute(0, 3, 1, 2).float() / 255
     with torch.no_grad():
         expected = predicted(model.net(pictures, *model.read([TEXT] * 2)), (50, 70)).numpy()
     assert 0 < expected.mean() < 1
     shutil.copytree(home / "there/model", home / "weights", dirs_exist_ok=True)
     for folder in (home / "there", home / "there/onnx", home / "weights"):
-        found = REFSEGFORMER.using(folder).predict(FRAMES, Query(TEXT))
-        assert np.array_equal(found, expected)
+        masks = REFSEGFORMER.using(folder).predict(FRAMES, Query(TEXT))
+        assert np.array_equal(masks, expected)
     assert not REFSEGFORMER.using(home / "nothing").predict(FRAMES, Query(TEXT)).any()
 
 
 def test_the_two_stages_are_a_segmenter_and_a_classifier(home: Path) -> None:
-    drawn = REFSEGFORMER.using(home / "two/segmenter").predict(FRAMES, Query(TEXT))
-    assert np.array_equal(TWO_STAGE.using(home / "two").predict(FRAMES, Query(TEXT)), drawn)
-    assert drawn.any()
+    segmented = REFSEGFORMER.using(home / "two/segmenter").predict(FRAMES, Query(TEXT))
+    assert np.array_equal(TWO_STAGE.using(home / "two").predict(FRAMES, Query(TEXT)), segmented)
+    assert segmented.any()
     assert not TWO_STAGE.using(home / "never").predict(FRAMES, Query(TEXT)).any()
     with pytest.raises(UsageError, match="no folder 'segmenter'"):
         TWO_STAGE.using(home / "there")
@@ -98,12 +98,12 @@ def test_the_two_stages_are_a_segmenter_and_a_classifier(home: Path) -> None:
 
 def test_attention_is_shared_between_blank_and_memory_tokens(home: Path) -> None:
     model = REFSEGFORMER.using(home / "there")
-    found = model.attention(FRAMES[0], TEXT)
-    assert {stage: one.shape for stage, one in found["blank tokens"].items()} == {
+    attention = model.attention(FRAMES[0], TEXT)
+    assert {stage: values.shape for stage, values in attention["blank tokens"].items()} == {
         "stage 2": (8, 8), "stage 3": (4, 4), "stage 4": (2, 2)
     }  # fmt: skip
-    for stage, blank in found["blank tokens"].items():
-        assert np.allclose(blank + found["memory tokens"][stage], 1, atol=1e-5)
+    for stage, blank in attention["blank tokens"].items():
+        assert np.allclose(blank + attention["memory tokens"][stage], 1, atol=1e-5)
     assert model.unknown_words("the red zebra box, zebra!") == ("zebra",)
     assert not TWO_STAGE.using(home / "two").attention(FRAMES[0], TEXT)
 
@@ -133,17 +133,17 @@ def test_it_runs_without_torch(home: Path) -> None:
         "model = REFSEGFORMER.using(Path(sys.argv[1]))\n"
         "model.predict(np.zeros((1, 9, 9, 3), np.uint8), Query('box'))\nprint('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code, home / "there"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    completed = subprocess.run([sys.executable, "-c", code, home / "there"], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "False"
 
 
 def _described(folder: Path, **changes: Any) -> None:
     import onnx
 
     model = onnx.load(str(folder / ANSWER))
-    told = json.loads(model.metadata_props[0].value)
+    description = json.loads(model.metadata_props[0].value)
     del model.metadata_props[:]
-    model.metadata_props.add(key=READER, value=json.dumps(told | changes))
+    model.metadata_props.add(key=READER, value=json.dumps(description | changes))
     onnx.save(model, str(folder / ANSWER))
 
 
@@ -160,10 +160,10 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_and_hostile_folders_are_refused(home: Path, tmp_path: Path, damage: str) -> None:
-    spoil, said = DAMAGES[damage]
+    spoil, message = DAMAGES[damage]
     folder = Path(shutil.copytree(home / "there/onnx", tmp_path / "spoiled"))
     spoil(folder)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         REFSEGFORMER.using(folder)
 
 
@@ -172,6 +172,8 @@ def test_what_was_not_given_is_said(home: Path, tmp_path: Path) -> None:
         REFSEGFORMER.using(home / "there").predict(FRAMES, Query(None))
     with pytest.raises(UsageError, match="no trained network lies here"):
         REFSEGFORMER.using(tmp_path)
-    _described(Path(shutil.copytree(home / "there/onnx", tmp_path / "more")), words=[f"w{at}" for at in range(50)])
+    _described(
+        Path(shutil.copytree(home / "there/onnx", tmp_path / "more")), words=[f"w{number}" for number in range(50)]
+    )
     with pytest.raises(Exception, match=r"(?i)bounds"):  # a word that the network has no vector of: one failure
         REFSEGFORMER.using(tmp_path / "more").predict(FRAMES, Query("w49"))

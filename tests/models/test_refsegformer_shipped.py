@@ -20,13 +20,13 @@ import refsegformer_card
 
 
 def test_its_answers_are_those_of_the_network_with_torch() -> None:
-    found = refsegformer_card.answers(OnnxAnswering(SHIPPED))
+    answers = refsegformer_card.answers(OnnxAnswering(SHIPPED))
     golden = json.loads(refsegformer_card.GOLDEN.read_bytes())
-    assert [one["text"] for one in found] == [one["text"] for one in golden]
-    for mine, theirs in zip(found, golden, strict=True):
-        assert abs(mine["existence"] - theirs["existence"]) < 1e-4
-        assert np.abs(np.array(mine["mask"]) - theirs["mask"]).max() < 1e-4
-    assert len({one["existence"] for one in found}) == len(found), "it does not read"
+    assert [answer["text"] for answer in answers] == [answer["text"] for answer in golden]
+    for own_answer, torch_answer in zip(answers, golden, strict=True):
+        assert abs(own_answer["existence"] - torch_answer["existence"]) < 1e-4
+        assert np.abs(np.array(own_answer["mask"]) - torch_answer["mask"]).max() < 1e-4
+    assert len({answer["existence"] for answer in answers}) == len(answers), "it does not read"
 
 
 def test_it_is_asked_by_its_name_alone() -> None:
@@ -38,7 +38,7 @@ def test_it_is_asked_by_its_name_alone() -> None:
 def test_its_card_is_of_its_files_and_its_page_of_the_card() -> None:
     card = json.loads(refsegformer_card.CARD.read_bytes())
     contents = {name: (SHIPPED / name).read_bytes() for name in (STEM, ANSWER)}
-    assert {name: one["sha256"] for name, one in card["files"].items()} == {
+    assert {name: file_entry["sha256"] for name, file_entry in card["files"].items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
     }
     assert sum(map(len, contents.values())) <= 15_000_000

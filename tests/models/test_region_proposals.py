@@ -30,9 +30,9 @@ def scene(count: int = 3, *, noise: float = 4.0, height: int = 240, width: int =
     """Coloured squares on a ground, with noise."""
     picture = np.tile(np.array(GROUND, np.float64), (height, width, 1))
     masks = []
-    for colour, (top, left, side) in list(THINGS.items())[:count]:
+    for colour, (top, left_px, side) in list(THINGS.items())[:count]:
         mask = np.zeros((height, width), bool)
-        mask[top : top + side, left : left + side] = True
+        mask[top : top + side, left_px : left_px + side] = True
         picture[mask] = colour
         masks.append(mask)
     picture += np.random.default_rng(1).normal(0, noise, picture.shape)
@@ -82,9 +82,9 @@ def test_any_picture_gives_disjoint_parts_of_a_bounded_size(
 
 
 def test_the_target_is_left_out_and_its_neighbour_is_not() -> None:
-    frame, (one, other, _) = scene()
-    proposals = MODEL(frame, target=one)
-    assert best(proposals, one) == 0.0
+    frame, (first_mask, other, _) = scene()
+    proposals = MODEL(frame, target=first_mask)
+    assert best(proposals, first_mask) == 0.0
     assert best(proposals, other) > 0.85
 
 
@@ -99,7 +99,7 @@ def test_a_plain_picture_has_nothing_and_things_are_counted() -> None:
     plain = np.full((120, 160, 3), 128, np.uint8)
     assert MODEL(plain) == ()
     count: Callable[[Frame], int] = ObjectCounter(MODEL)
-    counts = [count(scene(things, noise=0.0)[0]) for things in range(4)]
+    counts = [count(scene(n_things, noise=0.0)[0]) for n_things in range(4)]
     assert counts == sorted(counts)
     assert counts[0] < counts[3]
 
@@ -115,7 +115,7 @@ def test_the_same_for_any_number_of_threads_and_after_pickling() -> None:
     finally:
         cv2.setNumThreads(before)
     assert len(runs[0]) == len(runs[1]) > 0
-    assert all(np.array_equal(one, other) for one, other in zip(*runs, strict=True))
+    assert all(np.array_equal(first, other) for first, other in zip(*runs, strict=True))
 
 
 def test_the_frame_is_not_written_to() -> None:
@@ -151,18 +151,18 @@ def test_it_is_a_proposer_and_says_what_it_is() -> None:
 @pytest.mark.slow
 def test_it_finds_more_real_objects_than_boxes_that_look_at_nothing(data: Path) -> None:
     """On DAVIS, which its weights were fitted to; `studies/proposals.py` measures it on COCO."""
-    found, boxes, total = 0, 0, 0
+    n_found, boxes, total = 0, 0, 0
     for folder in sorted((data / "video" / "davis2016").glob("*/frames")):
         name = sorted(folder.glob("*.jpg"))[0]
         frame = read_frame(name)
         mask = cv2.imread(str(folder.parent / "masks" / f"{name.stem}.png"), cv2.IMREAD_UNCHANGED) > 0
         proposals = MODEL(frame)
         check(proposals, frame, 20)
-        found += best(proposals, mask) >= 0.5
+        n_found += best(proposals, mask) >= 0.5
         boxes += max(overlap.iou(box, mask) for box in _centred(mask.shape)) >= 0.5
         total += 1
     assert total == 10
-    assert found > boxes + 2
+    assert n_found > boxes + 2
 
 
 def _centred(shape: tuple[int, ...]) -> list[Mask]:
@@ -170,7 +170,7 @@ def _centred(shape: tuple[int, ...]) -> list[Mask]:
     for share in np.geomspace(LEAST_SHARE, GREATEST_SHARE, 20):
         mask = np.zeros(shape, bool)
         high, wide = (round(side * np.sqrt(share)) for side in shape)
-        top, left = (shape[0] - high) // 2, (shape[1] - wide) // 2
-        mask[top : top + high, left : left + wide] = True
+        top, left_px = (shape[0] - high) // 2, (shape[1] - wide) // 2
+        mask[top : top + high, left_px : left_px + wide] = True
         masks.append(mask)
     return masks

@@ -69,8 +69,8 @@ class Constant:
     ],
 )
 def test_words_mean_the_labels_of_which_they_hold_most(text: str, similarity: float | None) -> None:
-    found = text_similarity(Constant(), text, np.full(9, 0.9, np.float32), rate_hz=RATE_HZ)
-    assert found == (None if similarity is None else pytest.approx(similarity))
+    similarity_found = text_similarity(Constant(), text, np.full(9, 0.9, np.float32), rate_hz=RATE_HZ)
+    assert similarity_found == (None if similarity is None else pytest.approx(similarity))
 
 
 def test_a_track_is_assigned_by_words_before_spans_before_order() -> None:
@@ -84,20 +84,20 @@ def test_a_track_is_assigned_by_words_before_spans_before_order() -> None:
     unknown = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, spans=spans, tagger=Constant())
     assert (unknown.track, unknown.by) == ("one", "spans")
     assert unknown.margin == pytest.approx(0.5)
-    nothing = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, tagger=Constant())
-    assert (nothing.track, nothing.by, nothing.margin) == ("one", "order", 0.0)
+    assignment = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, tagger=Constant())
+    assert (assignment.track, assignment.by, assignment.margin) == ("one", "order", 0.0)
 
 
 def test_what_is_heard_becomes_prompts() -> None:
-    found = heard_prompts(Constant(), np.full(9, 0.9, np.float32), rate_hz=RATE_HZ, least=0.4)
-    assert list(found) == ["bark", "vehicle horn", "music", "dog"]
-    assert found["bark"] == pytest.approx(0.9)
+    prompts = heard_prompts(Constant(), np.full(9, 0.9, np.float32), rate_hz=RATE_HZ, least=0.4)
+    assert list(prompts) == ["bark", "vehicle horn", "music", "dog"]
+    assert prompts["bark"] == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("given", ["", "mn04", "mn04@", "other@x", "mn04@/nowhere", "yamnet@/nowhere"])
-def test_a_tagger_that_is_not_there_is_named(given: str) -> None:
+@pytest.mark.parametrize("tagger_given", ["", "mn04", "mn04@", "other@x", "mn04@/nowhere", "yamnet@/nowhere"])
+def test_a_tagger_that_is_not_there_is_named(tagger_given: str) -> None:
     with pytest.raises(UsageError):
-        load_tagger(given)
+        load_tagger(tagger_given)
     with pytest.raises(UsageError):
         Dnsmos(Path("/nowhere"))
 
@@ -156,10 +156,10 @@ def test_networks_say_what_was_measured_of_them(
         pytest.skip("the extra `train` is not installed")
     tagger = load_tagger(f"{name}@{data / 'sound' / 'nets'}")
     sound = read_sound(sorted((data / "audio" / "esc10" / kind).iterdir())[0])
-    found = tagger.probabilities(sound.samples, sound.rate_hz)
-    assert tagger.labels[int(found.argmax())] == label
+    probabilities = tagger.probabilities(sound.samples, sound.rate_hz)
+    assert tagger.labels[int(probabilities.argmax())] == label
     # windows of YAMNet may lie otherwise than they did there
-    assert float(found.max()) == pytest.approx(probability, abs=0.006 if name == "mn04" else 0.15)
+    assert float(probabilities.max()) == pytest.approx(probability, abs=0.006 if name == "mn04" else 0.15)
     embedding = tagger.embedding(sound.samples, sound.rate_hz)
     assert embedding.shape == ({"mn04": 384, "yamnet": 1024}[name],)
     short = tagger.probabilities(np.zeros(1, np.float32), 8000)
@@ -172,25 +172,25 @@ def test_dnsmos_gives_what_its_release_gives(data: Path) -> None:
     if find_spec("soundfile") is None:
         pytest.skip("the extra `sound` is not installed")
     listeners = Dnsmos(data / "sound" / "nets")
-    home = data / "sound" / "separated" / "audio" / "enh-arabic-airport"
-    told = {  # by the package speechmos 0.0.1.1, which has the same networks: speech, background, overall, P.808
+    folder = data / "sound" / "separated" / "audio" / "enh-arabic-airport"
+    expected_scores = {  # by speechmos 0.0.1.1, which has the same networks: speech, background, overall, P.808
         "mixture": (1.17991646, 1.12532393, 1.08382215, 2.1758802),
         "stem_speech": (3.14400820, 3.19108910, 2.43412941, 3.1861446),
     }
-    for name, expected in told.items():
-        sound = read_sound(home / f"{name}.flac")
-        found = listeners.scores(sound.samples, sound.rate_hz)
-        assert tuple(found.values()) == pytest.approx(expected, abs=1e-4)
+    for name, expected in expected_scores.items():
+        sound = read_sound(folder / f"{name}.flac")
+        scores = listeners.scores(sound.samples, sound.rate_hz)
+        assert tuple(scores.values()) == pytest.approx(expected, abs=1e-4)
     with pytest.raises(InputError, match="silent"):
         listeners.scores(np.zeros(RATE_HZ, np.float32), RATE_HZ)
-    stem = home / "stem_speech.flac"
-    rated = listener_of("speech_quality", str(data / "sound" / "nets"))
+    stem = folder / "stem_speech.flac"
+    listener = listener_of("speech_quality", str(data / "sound" / "nets"))
     sound = read_sound(stem)
-    outcomes, _ = rated(sound.samples, sound.samples, stem)
-    values = [one.value for one in outcomes.values() if isinstance(one, Scored)]
-    assert values == pytest.approx(told["stem_speech"], abs=1e-4)
-    silent, _ = rated(0 * sound.samples, sound.samples, stem)
-    assert all(isinstance(one, Undefined) for one in silent.values())
+    outcomes, _ = listener(sound.samples, sound.samples, stem)
+    values = [outcome.value for outcome in outcomes.values() if isinstance(outcome, Scored)]
+    assert values == pytest.approx(expected_scores["stem_speech"], abs=1e-4)
+    silent, _ = listener(0 * sound.samples, sound.samples, stem)
+    assert all(isinstance(outcome, Undefined) for outcome in silent.values())
 
 
 def write_clap(folder: Path) -> Path:
@@ -232,9 +232,9 @@ def write_clap(folder: Path) -> Path:
     torch.random.set_rng_state(before)
     transformers.utils.logging.disable_progress_bar()
     model.save_pretrained(folder)
-    prepared = {"feature_size": 16, "sampling_rate": 16_000, "hop_length": 160, "fft_window_size": 512}
+    extractor_config = {"feature_size": 16, "sampling_rate": 16_000, "hop_length": 160, "fft_window_size": 512}
     (folder / "preprocessor_config.json").write_text(
-        json.dumps({**prepared, "frequency_max": 8000, "max_length_s": 2, "truncation": "rand_trunc"}), "utf-8"
+        json.dumps({**extractor_config, "frequency_max": 8000, "max_length_s": 2, "truncation": "rand_trunc"}), "utf-8"
     )
     return folder
 
@@ -255,12 +255,12 @@ def test_clap_of_a_folder_compares_words_and_sounds(tmp_path: Path) -> None:
     model: Any = transformers.ClapModel.from_pretrained(folder)
     tokens = transformers.RobertaTokenizer.from_pretrained(str(folder))
     with torch.inference_mode():
-        given = extractor(sound, sampling_rate=RATE_HZ, return_tensors="pt")
-        told = model(**given, **tokens(["dog", "rain"], padding=True, return_tensors="pt"))
-    np.testing.assert_allclose(clap.embedding(sound, RATE_HZ), told.audio_embeds[0].numpy(), atol=1e-5)
-    cosine = float(told.audio_embeds[0] @ told.text_embeds[1])
+        inputs = extractor(sound, sampling_rate=RATE_HZ, return_tensors="pt")
+        outputs = model(**inputs, **tokens(["dog", "rain"], padding=True, return_tensors="pt"))
+    np.testing.assert_allclose(clap.embedding(sound, RATE_HZ), outputs.audio_embeds[0].numpy(), atol=1e-5)
+    cosine = float(outputs.audio_embeds[0] @ outputs.text_embeds[1])
     assert text_similarity(clap, "Rain", sound, rate_hz=RATE_HZ) == pytest.approx(cosine, abs=1e-5)
-    told_shares = told.logits_per_audio.softmax(dim=1)[0].numpy()
+    told_shares = outputs.logits_per_audio.softmax(dim=1)[0].numpy()
     shares = Clap(folder, labels=("dog", "rain")).probabilities(sound, RATE_HZ)
     np.testing.assert_allclose(shares, told_shares, atol=1e-4)
     longer = clap.embedding(noise(7 * RATE_HZ), RATE_HZ)
@@ -279,12 +279,12 @@ def test_the_shipped_tagger_hears_as_the_judge_does() -> None:
     sound = noise(3 * RATE_HZ)
     mixture = hear_mixture(sound[None], RATE_HZ)
     steps = judge.steps([mixture.mel])
-    wanted = np.zeros((1, len(tagger.labels)), np.float32)
-    wanted[0, tagger.labels.index("Rain")] = 1.0
+    rain_evidence = np.zeros((1, len(tagger.labels)), np.float32)
+    rain_evidence[0, tagger.labels.index("Rain")] = 1.0
     mean = steps.mean(axis=2, keepdims=True)
-    logit = 4 * float(judge.evidence(mean, wanted)[0][0, 0, 2])
-    heard = text_similarity(tagger, "rain", 3 * sound, rate_hz=RATE_HZ)  # as loud as it may be
-    assert heard == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-3)
+    logit = 4 * float(judge.evidence(mean, rain_evidence)[0][0, 0, 2])
+    similarity = text_similarity(tagger, "rain", 3 * sound, rate_hz=RATE_HZ)  # as loud as it may be
+    assert similarity == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-3)
     assert tagger.embedding(sound, RATE_HZ) == pytest.approx(mean[0, :, 0], abs=0.01)
     assert np.isfinite(tagger.probabilities(np.zeros(1, np.float32), 8000)).all()
 

@@ -38,7 +38,7 @@ def question(shape: tuple[int, int, int] = SHAPE, **fields: Any) -> Request:
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerDigest:
     """What a worker sends back of an answer."""
 
     pixels: int
@@ -46,20 +46,20 @@ class Told:
     digest: str
 
 
-def told(answer: Answer) -> Told:
-    return Told(int(answer.masks.sum()), answer.threshold, hashlib.sha256(answer.masks.tobytes()).hexdigest())
+def digest_of(answer: Answer) -> AnswerDigest:
+    return AnswerDigest(int(answer.masks.sum()), answer.threshold, hashlib.sha256(answer.masks.tobytes()).hexdigest())
 
 
-def make_asker() -> Callable[[tuple[str, str]], Told]:
+def make_asker() -> Callable[[tuple[str, str]], AnswerDigest]:
     """Asks functions of ``strange_models.py``, or programs that go on from one task to the next."""
     programs: dict[str, Program] = {}
 
-    def ask(payload: tuple[str, str]) -> Told:
+    def ask(payload: tuple[str, str]) -> AnswerDigest:
         kind, name = payload
         if kind == "function":
-            return told(Calling(function_of(str(STRANGE), name))(question()))
+            return digest_of(Calling(function_of(str(STRANGE), name))(question()))
         if name not in programs:
             programs[name] = Program(name)
-        return told(programs[name](question()))
+        return digest_of(programs[name](question()))
 
     return ask

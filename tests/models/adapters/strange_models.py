@@ -65,7 +65,7 @@ def wrong_type(frames: Any, query: Any) -> Any:
     return "a mask"
 
 
-def nothing(frames: Any, query: Any) -> Any:
+def no_mask(frames: Any, query: Any) -> Any:
     return None
 
 
@@ -87,9 +87,9 @@ def words(frames: Any, query: Any) -> Any:
 
 
 def nan(frames: Any, query: Any) -> Any:
-    found = np.zeros(frames.shape[:3], np.float32)
-    found[0, 0, 0] = np.nan
-    return found
+    mask_values = np.zeros(frames.shape[:3], np.float32)
+    mask_values[0, 0, 0] = np.nan
+    return mask_values
 
 
 def logits(frames: Any, query: Any) -> Any:
@@ -191,8 +191,8 @@ class NeedsArguments:
         self.weights = weights
 
 
-def everything(frames: Any, query: Any, **given: Any) -> Any:
-    assert set(given) == {"sound", "rate_hz", "first_mask"}
+def all_inputs(frames: Any, query: Any, **guidance: Any) -> Any:
+    assert set(guidance) == {"sound", "rate_hz", "first_mask"}
     return frames[..., 0] > 127
 
 

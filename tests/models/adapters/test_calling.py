@@ -39,13 +39,13 @@ def test_probabilities_are_cut_at_a_half_which_is_in_the_mask() -> None:
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
 def test_masks_are_taken_as_they_are(dtype: type) -> None:
-    given = np.zeros(SHAPE, dtype)
-    given[1, 2, 3] = 1
-    answer = given_back(given)(question())
+    mask_values = np.zeros(SHAPE, dtype)
+    mask_values[1, 2, 3] = 1
+    answer = given_back(mask_values)(question())
     assert answer.threshold is None
     assert answer.masks.dtype == np.bool_
     assert np.argwhere(answer.masks).tolist() == [[1, 2, 3]]
-    assert not np.shares_memory(answer.masks, given)
+    assert not np.shares_memory(answer.masks, mask_values)
     assert answer.seconds >= 0
 
 
@@ -75,11 +75,11 @@ def test_functions_objects_and_classes_are_asked_with_what_they_take(name: str) 
 
 
 def test_functions_without_a_signature_and_partial_ones_are_asked() -> None:
-    def told(frames: np.ndarray, query: object, *, level: int, **given: object) -> np.ndarray:
-        assert set(given) == {"sound", "rate_hz", "first_mask"}
+    def levelled(frames: np.ndarray, query: object, *, level: int, **guidance: object) -> np.ndarray:
+        assert set(guidance) == {"sound", "rate_hz", "first_mask"}
         return frames[..., 0] > level
 
-    assert Calling(partial(told, level=255))(question()).masks.sum() == 0
+    assert Calling(partial(levelled, level=255))(question()).masks.sum() == 0
 
 
 def test_installed_modules_are_imported_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_installed_modules_are_imported_by_name(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("target", "name", "says"),
+    ("target", "name", "message"),
     [
         (str(STRANGE), "unknown", r"^\S+strange_models.py: it holds no 'unknown'"),
         (str(STRANGE), "NUMBER", "is of type int"),
@@ -97,25 +97,25 @@ def test_installed_modules_are_imported_by_name(monkeypatch: pytest.MonkeyPatch)
         ("nowhere/model.py", "predict", "there is no such f"),
     ],
 )
-def test_what_cannot_be_loaded_is_said(target: str, name: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_what_cannot_be_loaded_is_said(target: str, name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         function_of(target, name)
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("def predict(:", "SyntaxError"),
         ("import no_such_package", "no_such_package"),
         ("from os import wings", "wings"),
     ],
 )
-def test_a_file_that_cannot_be_run_is_said(tmp_path: Path, text: str, says: str) -> None:
+def test_a_file_that_cannot_be_run_is_said(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "model.py"
     file.write_text(text, "utf-8")
-    with pytest.raises(UsageError, match=says) as caught:
+    with pytest.raises(UsageError, match=message) as error:
         function_of(str(file), "predict")
-    assert caught.value.path == str(file)
+    assert error.value.path == str(file)
 
 
 def test_a_function_that_cannot_be_called_as_a_model_is_refused_before_it_is_asked() -> None:
@@ -143,12 +143,12 @@ def test_a_decorator_that_hides_what_a_function_takes_is_named() -> None:
     def plain(frames: np.ndarray, query: Query) -> np.ndarray:
         return frames[..., 0] > 127
 
-    def decorated(*given: Any, **named: Any) -> Any:
-        return plain(*given, **named)
+    def decorated(*arguments: Any, **options: Any) -> Any:
+        return plain(*arguments, **options)
 
-    with pytest.raises(InputError, match="unexpected keyword argument 'sound'") as caught:
+    with pytest.raises(InputError, match="unexpected keyword argument 'sound'") as error:
         Calling(decorated)(question())
-    assert "functools.wraps" in caught.value.hint
+    assert "functools.wraps" in error.value.hint
     assert Calling(wraps(plain)(decorated))(question()).masks.any()
 
 
@@ -166,8 +166,8 @@ def test_a_masked_array_that_hides_something_is_no_answer(several: bool) -> None
 
     def model(hidden: bool) -> Callable[[np.ndarray], Any]:
         def predict(frames: np.ndarray) -> Any:
-            given = [np.ma.masked_array(frame[..., 0] > 127, mask=hidden) for frame in frames]
-            return given if several else np.ma.stack(given)
+            masked_arrays = [np.ma.masked_array(frame[..., 0] > 127, mask=hidden) for frame in frames]
+            return masked_arrays if several else np.ma.stack(masked_arrays)
 
         return predict
 
@@ -192,36 +192,36 @@ def test_a_function_need_not_take_what_it_does_not_use() -> None:
     assert (Calling(Propagates().predict)(ask).masks == ask.first_mask).all()
 
 
-def _said(*found: object) -> str:
+def _text_told(*values: object) -> str:
     """The words of the query, and numbers, among what a function was given."""
-    return " ".join(str(getattr(one, "text", one)) for one in found if isinstance(one, Query | int))
+    return " ".join(str(getattr(value, "text", value)) for value in values if isinstance(value, Query | int))
 
 
 TAKERS = {
-    "second": lambda frames, text: _said(text, frames),
-    "only by place": lambda frames, text, /: _said(text, frames),
-    "behind the others": lambda frames, first_mask, query: _said(query, frames, first_mask),
-    "by name alone": lambda frames, *, query: _said(frames, query),
-    "of a place further on": lambda frames, level=3, query=None: _said(frames, query, level),
-    "any place": _said,
-    "any name": lambda frames, **others: _said(frames, others["query"]),
-    "a mask first": lambda frames, first_mask, **others: _said(frames, first_mask, others["query"]),
+    "second": lambda frames, text: _text_told(text, frames),
+    "only by place": lambda frames, text, /: _text_told(text, frames),
+    "behind the others": lambda frames, first_mask, query: _text_told(query, frames, first_mask),
+    "by name alone": lambda frames, *, query: _text_told(frames, query),
+    "of a place further on": lambda frames, level=3, query=None: _text_told(frames, query, level),
+    "any place": _text_told,
+    "any name": lambda frames, **others: _text_told(frames, others["query"]),
+    "a mask first": lambda frames, first_mask, **others: _text_told(frames, first_mask, others["query"]),
 }
 
 
-@pytest.mark.parametrize("way", TAKERS)
-def test_the_query_comes_where_it_is_taken(way: str) -> None:
+@pytest.mark.parametrize("signature", TAKERS)
+def test_the_query_comes_where_it_is_taken(signature: str) -> None:
     ask = question()
-    told: list[str] = []
-    function = TAKERS[way]
+    texts_told: list[str] = []
+    function = TAKERS[signature]
 
     @wraps(function)
-    def noted(*given: object, **named: object) -> np.ndarray:
-        told.append(function(*given, **named))
+    def noting(*arguments: object, **options: object) -> np.ndarray:
+        texts_told.append(function(*arguments, **options))
         return np.ones(SHAPE, bool)
 
-    Calling(noted)(ask)
-    assert told == [str(ask.query.text) + (" 3" if way == "of a place further on" else "")]
+    Calling(noting)(ask)
+    assert texts_told == [str(ask.query.text) + (" 3" if signature == "of a place further on" else "")]
 
 
 def test_two_files_of_one_name_do_not_meet_and_neighbours_are_found(
@@ -242,8 +242,10 @@ def test_two_files_of_one_name_do_not_meet_and_neighbours_are_found(
         "utf-8",
     )
     (alone / "model.py").write_text("def predict(frames, query):\n    return frames[..., 0] >= 0\n", "utf-8")
-    one, other = (Calling(function_of(str(tmp_path / name / "model.py"), "predict")) for name in ("first", "alone"))
-    assert not one(question()).masks.any()
+    first_model, other = (
+        Calling(function_of(str(tmp_path / name / "model.py"), "predict")) for name in ("first", "alone")
+    )
+    assert not first_model(question()).masks.any()
     assert other(question()).masks.all()
     assert str(tmp_path / "first") in sys.path
     assert str(alone) not in sys.path, "it has no neighbours"
@@ -257,9 +259,9 @@ def test_closing_twice_is_fine() -> None:
 
 
 def test_a_forked_child_never_answers_in_this_process_either() -> None:
-    own = os.getpid()
+    own_pid = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
         answer = Calling(strange_models.forks)(question())
-    assert os.getpid() == own
+    assert os.getpid() == own_pid
     assert not answer.masks.all()

@@ -57,15 +57,15 @@ def test_a_program_gets_the_frames_the_sound_and_the_mask_and_nothing_stays(
     answer = program(ask)
     np.testing.assert_array_equal(answer.masks, np.stack([ask.first_mask] * 2))
     assert answer.threshold is None
-    sent = json.loads((tmp_path / "0" / "question.json").read_text("utf-8"))
-    assert sent["text"] == "the caf\u00e9"
-    assert sent["rate_hz"] == RATE_HZ
-    np.testing.assert_array_equal(decode(sent["first_mask"]), ask.first_mask)
-    for path, frame in zip(sent["frames"], ask.frames(), strict=True):
+    question_sent = json.loads((tmp_path / "0" / "question.json").read_text("utf-8"))
+    assert question_sent["text"] == "the caf\u00e9"
+    assert question_sent["rate_hz"] == RATE_HZ
+    np.testing.assert_array_equal(decode(question_sent["first_mask"]), ask.first_mask)
+    for path, frame in zip(question_sent["frames"], ask.frames(), strict=True):
         assert Path(path).parent.parent == scratch
-        kept = cv2.imread(str(tmp_path / "0" / Path(path).name))
-        np.testing.assert_array_equal(kept[..., ::-1], frame)
-    sound = read_sound(tmp_path / "0" / Path(sent["audio"]).name)
+        frame_written = cv2.imread(str(tmp_path / "0" / Path(path).name))
+        np.testing.assert_array_equal(frame_written[..., ::-1], frame)
+    sound = read_sound(tmp_path / "0" / Path(question_sent["audio"]).name)
     np.testing.assert_allclose(sound.samples, ask.sound, atol=2 / 32767)
     assert not list(scratch.iterdir())
     program.close()
@@ -77,22 +77,22 @@ def test_what_a_task_has_none_of_is_null_and_an_error_is_the_cases(tmp_path: Pat
     with pytest.raises(InputError, match=r"the program says: 'no mask \\xdf\\x1b\[31m'"):
         program(question(sound=None, rate_hz=None, first_mask=None, query=Query()))
     assert program(question()).masks.any()
-    sent = [json.loads((tmp_path / number / "question.json").read_text("utf-8")) for number in "01"]
-    assert [sent[0][key] for key in ("text", "audio", "rate_hz", "first_mask")] == [None] * 4
-    assert sent[0]["id"] != sent[1]["id"], "the same case asked again is another question"
+    questions_sent = [json.loads((tmp_path / number / "question.json").read_text("utf-8")) for number in "01"]
+    assert [questions_sent[0][key] for key in ("text", "audio", "rate_hz", "first_mask")] == [None] * 4
+    assert questions_sent[0]["id"] != questions_sent[1]["id"], "the same case asked again is another question"
     program.close()
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("", "without a program"),
         ("python 'model.py", "No closing quotation"),
         ("no-such-program-xyz", "cannot be started"),
     ],
 )
-def test_a_command_that_cannot_be_run_is_said(line: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_a_command_that_cannot_be_run_is_said(line: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         Program(line)
 
 
@@ -108,12 +108,12 @@ def test_a_file_that_is_no_program_is_said(tmp_path: Path) -> None:
 def test_a_line_that_is_no_answer_costs_a_second(mode: str) -> None:
     script = Path(__file__).with_name("strange_program.py")
     program = Program(shlex.join([sys.executable, "-I", "-S", str(script), mode]))
-    begun = time.monotonic()
-    with pytest.raises(InputError, match=r"the program '.*strange_program.py': it wrote a line") as caught:
+    start_s = time.monotonic()
+    with pytest.raises(InputError, match=r"the program '.*strange_program.py': it wrote a line") as error:
         program(question())
     program.close()
-    assert "standard error output" in caught.value.hint
-    assert time.monotonic() - begun < 20
+    assert "standard error output" in error.value.hint
+    assert time.monotonic() - start_s < 20
 
 
 SLOW = """
@@ -145,9 +145,9 @@ def test_last_words_are_few(tmp_path: Path) -> None:
     script = tmp_path / "model.py"
     script.write_text("import sys\nsys.stderr.write(('a' * 2000 + chr(10)) * 20 + 'no weights')\nsys.exit(1)", "utf-8")
     program = Program(shlex.join([sys.executable, "-I", "-S", str(script)]))
-    with pytest.raises(InputError, match=r"model.py'.*exit status 1.*no weights") as caught:
+    with pytest.raises(InputError, match=r"model.py'.*exit status 1.*no weights") as error:
         program(question())
-    assert len(caught.value.message) < 500
+    assert len(error.value.message) < 500
 
 
 def test_there_is_no_shell() -> None:
@@ -165,9 +165,9 @@ def test_there_is_no_shell() -> None:
 @pytest.mark.parametrize("size", [(1, 1), (1, 70_000), (37, 53), (480, 854)])
 def test_frames_are_written_without_loss(size: tuple[int, int]) -> None:
     frame = generator(0, "png").integers(0, 256, (*size, 3), dtype=np.uint8)
-    for given in (frame, frame[::-1, ::-1]):
-        data = np.frombuffer(stored_png(given), np.uint8)
-        np.testing.assert_array_equal(cv2.imdecode(data, cv2.IMREAD_COLOR)[..., ::-1], given)
+    for frame_given in (frame, frame[::-1, ::-1]):
+        data = np.frombuffer(stored_png(frame_given), np.uint8)
+        np.testing.assert_array_equal(cv2.imdecode(data, cv2.IMREAD_COLOR)[..., ::-1], frame_given)
 
 
 def test_what_is_no_frame_is_not_written() -> None:

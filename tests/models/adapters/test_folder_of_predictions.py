@@ -37,8 +37,8 @@ def predictions(folder: Path, *arrays: NDArray, suffix: str = ".png") -> FolderO
     return FolderOfPredictions(folder)
 
 
-def grey(value: int, *, rest: int = 0) -> NDArray:
-    array = np.full(SHAPE[1:], rest, np.uint8)
+def grey(value: int, *, background: int = 0) -> NDArray:
+    array = np.full(SHAPE[1:], background, np.uint8)
     array[1:3, 2:5] = value
     return array
 
@@ -52,10 +52,10 @@ BLACK, WHITE = grey(0), grey(255)
         ((WHITE, WHITE), ".png", (6, 6), None),
         ((BLACK, grey(1)), ".png", (0, 6), None),
         ((BLACK, BLACK), ".png", (0, 0), None),
-        ((grey(255, rest=255), BLACK), ".png", (48, 0), None),
-        ((grey(200, rest=20), grey(100, rest=20)), ".png", (6, 0), 0.5),
+        ((grey(255, background=255), BLACK), ".png", (48, 0), None),
+        ((grey(200, background=20), grey(100, background=20)), ".png", (6, 0), 0.5),
         ((grey(127), grey(128)), ".png", (0, 6), 0.5),
-        ((grey(127, rest=40), grey(90)), ".png", (0, 0), 0.5),
+        ((grey(127, background=40), grey(90)), ".png", (0, 0), 0.5),
         ((WHITE > 0, BLACK > 0), ".npy", (6, 0), None),
         ((WHITE // 255, BLACK), ".npy", (6, 0), None),
         ((WHITE / 255, BLACK / 255), ".npy", (6, 0), 0.5),
@@ -99,7 +99,7 @@ _COLOURS = [0, 0, 0, 255, 0, 0, *([0] * 759), 255, 255, 255]
 
 @pytest.mark.parametrize(
     ("indices", "pixels", "threshold"),
-    [(WHITE, 6, None), (grey(1), 6, None), (grey(200, rest=20), 6, 0.5), (BLACK, 0, None)],
+    [(WHITE, 6, None), (grey(1), 6, None), (grey(200, background=20), 6, 0.5), (BLACK, 0, None)],
     ids=["black and white", "one", "soft", "empty"],
 )
 def test_a_palette_of_greys_is_a_grey_picture(
@@ -116,23 +116,23 @@ def test_labels_beside_void_are_labels_whatever_their_colours(tmp_path: Path) ->
     indices = np.zeros((8, 10), np.uint8)
     indices[:4, :5], indices[6:] = 1, 255
     _palette(tmp_path / "v1.png", indices, _RAMP)
-    told = read_stored(tmp_path / "v1.png", size=(8, 10))
-    assert told.kind == "mask"
-    assert (told.values == (indices == 1)).all()
+    stored = read_stored(tmp_path / "v1.png", size=(8, 10))
+    assert stored.kind == "mask"
+    assert (stored.values == (indices == 1)).all()
 
 
 def test_a_palette_picture_of_void_alone_is_refused(tmp_path: Path) -> None:
     _palette(tmp_path / "clean" / "v1" / "f3.png", WHITE, [*_COLOURS[:-3], 0, 255, 0])
-    with pytest.raises(InputError, match="the only index above 0 is 255") as caught:
+    with pytest.raises(InputError, match="the only index above 0 is 255") as error:
         FolderOfPredictions(tmp_path)(question((1, *SHAPE[1:])))
-    assert "grey picture" in caught.value.hint
+    assert "grey picture" in error.value.hint
 
 
 @pytest.mark.parametrize(
     ("arrays", "pixels", "threshold"),
     [
         ((BLACK, grey(1)), (0, 0), 0.5),
-        ((grey(2, rest=1), grey(3)), (0, 0), 0.5),
+        ((grey(2, background=1), grey(3)), (0, 0), 0.5),
         ((WHITE, BLACK), (6, 0), None),
     ],
     ids=["round(p * 255)", "small", "sure"],
@@ -140,7 +140,7 @@ def test_a_palette_picture_of_void_alone_is_refused(tmp_path: Path) -> None:
 def test_a_clip_of_nothing_among_soft_ones_is_soft(
     tmp_path: Path, arrays: tuple[NDArray, ...], pixels: tuple[int, ...], threshold: float | None
 ) -> None:
-    write(tmp_path / "fog" / "v2" / "00000.png", grey(200, rest=20))
+    write(tmp_path / "fog" / "v2" / "00000.png", grey(200, background=20))
     answer = predictions(tmp_path, *arrays)(question(SHAPE))
     assert tuple(answer.masks.sum(axis=(1, 2)).tolist()) == pixels
     assert answer.threshold == threshold
@@ -164,7 +164,7 @@ def test_black_and_one_grey_are_probabilities(tmp_path: Path, arrays: tuple[NDAr
 @pytest.mark.parametrize("value", [2, 100, 128, 254])
 def test_one_grey_everywhere_is_refused(tmp_path: Path, value: int) -> None:
     with pytest.raises(InputError, match=f"every pixel has the grey value {value}"):
-        predictions(tmp_path, grey(value, rest=value), grey(value, rest=value))(question(SHAPE))
+        predictions(tmp_path, grey(value, background=value), grey(value, background=value))(question(SHAPE))
 
 
 def test_a_photograph_needs_no_folder_of_its_own(tmp_path: Path) -> None:
@@ -175,22 +175,22 @@ def test_a_photograph_needs_no_folder_of_its_own(tmp_path: Path) -> None:
 @settings(max_examples=20, deadline=None)
 @given(
     masks=st.lists(st.lists(st.booleans(), min_size=48, max_size=48), min_size=2, max_size=2),
-    written=st.sampled_from(["bits", "npy"]),
+    file_form=st.sampled_from(["bits", "npy"]),
 )
 def test_what_was_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, masks: list[list[bool]], written: str
+    tmp_path_factory: pytest.TempPathFactory, masks: list[list[bool]], file_form: str
 ) -> None:
     folder = tmp_path_factory.mktemp("predictions")
     truth = np.array(masks).reshape(SHAPE)
     for name, mask in zip(NAMES, truth, strict=True):
-        if written == "npy":
+        if file_form == "npy":
             write(folder / "clean" / "v1" / "f3" / f"{name}.npy", mask)
         else:
             write_mask(folder / "clean" / "v1" / "f3" / f"{name}.png", mask)
     np.testing.assert_array_equal(FolderOfPredictions(folder)(question(SHAPE)).masks, truth)
 
 
-def nothing(folder: Path) -> None:
+def no_files(folder: Path) -> None:
     del folder
 
 
@@ -211,7 +211,7 @@ def another_size(folder: Path) -> None:
 
 
 def indices(folder: Path) -> None:
-    predictions(folder, grey(1, rest=2), grey(1))
+    predictions(folder, grey(1, background=2), grey(1))
 
 
 def colours(folder: Path) -> None:
@@ -224,7 +224,7 @@ def damaged(folder: Path) -> None:
     place.write_bytes(place.read_bytes()[:50])
 
 
-def both(folder: Path) -> None:
+def both_files(folder: Path) -> None:
     predictions(folder, WHITE, WHITE)
     predictions(folder, WHITE > 0, WHITE > 0, suffix=".npy")
 
@@ -238,7 +238,7 @@ def nan(folder: Path) -> None:
 
 
 def several(folder: Path) -> None:
-    predictions(folder, grey(1, rest=2), BLACK, suffix=".npy")
+    predictions(folder, grey(1, background=2), BLACK, suffix=".npy")
 
 
 def pickled(folder: Path) -> None:
@@ -246,9 +246,9 @@ def pickled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "says", "path"),
+    ("make", "message", "path"),
     [
-        (nothing, "no predictions under the condition 'clean'", "clean"),
+        (no_files, "no predictions under the condition 'clean'", "clean"),
         (another_condition, "no predictions under the condition 'clean'", "clean"),
         (another_case, "no predictions of the case under 'clean'", "clean/v1/f3/00000.png"),
         (one_frame, "no prediction of this frame", "clean/v1/f3/00001.png"),
@@ -256,23 +256,23 @@ def pickled(folder: Path) -> None:
         (indices, "look like object indices", "clean/v1/f3/00000.png"),
         (colours, "in colour", "clean/v1/f3/00001.png"),
         (damaged, "", "clean/v1/f3/00001.png"),
-        (both, "several predictions of one frame: 00000.png, 00000.npy", "clean/v1/f3"),
+        (both_files, "several predictions of one frame: 00000.png, 00000.npy", "clean/v1/f3"),
         (logits, "numbers from -3 to 252", "clean/v1/f3/00000.npy"),
         (nan, "NaN", "clean/v1/f3/00000.npy"),
         (several, "several whole numbers above 0", "clean/v1/f3/00000.npy"),
         (pickled, "pickled objects, which are never loaded", "clean/v1/f3/00000.npy"),
     ],
-    ids=lambda one: getattr(one, "__name__", None),
+    ids=lambda function: getattr(function, "__name__", None),
 )
 def test_what_is_no_prediction_costs_its_case(
-    tmp_path: Path, make: Callable[[Path], None], says: str, path: str
+    tmp_path: Path, make: Callable[[Path], None], message: str, path: str
 ) -> None:
     make(tmp_path)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         FolderOfPredictions(tmp_path)(question(SHAPE))
-    assert says in caught.value.message
-    assert caught.value.path == str(tmp_path / path)
-    assert caught.value.expected
+    assert message in error.value.message
+    assert error.value.path == str(tmp_path / path)
+    assert error.value.expected
 
 
 @pytest.mark.parametrize("fields", [{"id": "../fog/v1"}, {"id": "/etc"}, {"condition": ".."}, {"id": ""}])
@@ -289,8 +289,8 @@ def test_files_that_nobody_asked_for_are_listed(tmp_path: Path) -> None:
     for extra in ("clean/v1/f3/00002.png", "clean/v9/00000.png", "fog/v1/f3/00000.png", "notes.txt", ".DS_Store"):
         write(tmp_path / extra, WHITE) if extra.endswith(".png") else (tmp_path / extra).write_text("", "utf-8")
     asks = [question(SHAPE), question(SHAPE, id="../x"), question((1, *SHAPE[1:]), id="v9")]
-    found = model.unasked(asks)
-    assert found == ("clean/v1/f3/00002.png", "fog/v1/f3/00000.png", "notes.txt")
+    unasked_files = model.unasked(asks)
+    assert unasked_files == ("clean/v1/f3/00002.png", "fog/v1/f3/00000.png", "notes.txt")
 
 
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import Told, make_asker
+from asking import AnswerDigest, make_asker
 
 from auscult.outcome import Failed
 from auscult.work import Task, run_tasks
@@ -79,7 +79,7 @@ def command(mode: str) -> str:
     return shlex.join([sys.executable, "-I", "-S", str(PROGRAM), mode])
 
 
-def asked(tasks: list[Task[tuple[str, str]]], *, timeout_s: float) -> dict[str, object]:
+def ask_tasks(tasks: list[Task[tuple[str, str]]], *, timeout_s: float) -> dict[str, object]:
     """What became of the tasks, one after the other in one worker at a time."""
     results = list(
         run_tasks(make_asker, tasks, workers=1, timeout_s=timeout_s, memory_mb=300, stage="predict"),
@@ -98,25 +98,25 @@ def outcomes() -> dict[str, object]:
         tasks += [Task(f"program {mode}", ("command", command(mode)))]
         tasks += [Task(f"again {mode}", ("command", command(mode)))] if mode in ASKED_AGAIN else []
         tasks += [Task(f"after program {mode}", ("function", "good"))]
-    return asked(tasks, timeout_s=60.0)
+    return ask_tasks(tasks, timeout_s=60.0)
 
 
 def test_a_model_that_hangs_costs_its_case() -> None:
     hung, good = {"function": "hangs", "command": command("hangs")}, ("function", "good")
     tasks = [task for kind, name in hung.items() for task in (Task(kind, (kind, name)), Task(f"after {kind}", good))]
-    found = asked(tasks, timeout_s=4.0)
+    outcome_of = ask_tasks(tasks, timeout_s=4.0)
     for kind in hung:
-        outcome = found[kind]
+        outcome = outcome_of[kind]
         assert isinstance(outcome, Failed)
         assert outcome.error.error == "took longer than the limit of 4 s and was stopped"
         assert "--timeout" in outcome.error.hint
-        assert isinstance(found[f"after {kind}"], Told)
+        assert isinstance(outcome_of[f"after {kind}"], AnswerDigest)
 
 
 @pytest.mark.parametrize(("name", "expected"), FUNCTIONS.items(), ids=list(FUNCTIONS))
 def test_a_function_costs_its_case_at_most(outcomes: dict[str, object], name: str, expected: str) -> None:
     outcome, after = outcomes[name], outcomes[f"after {name}"]
-    assert isinstance(after, Told), after
+    assert isinstance(after, AnswerDigest), after
     assert after.pixels == 3 * 6 * 8
     if expected == HALF:
         assert outcome == outcomes["list_of_arrays"]
@@ -129,11 +129,11 @@ def test_a_function_costs_its_case_at_most(outcomes: dict[str, object], name: st
 
 @pytest.mark.parametrize(("mode", "expected"), PROGRAMS.items(), ids=list(PROGRAMS))
 def test_a_program_costs_its_case_at_most(outcomes: dict[str, object], mode: str, expected: str) -> None:
-    assert isinstance(outcomes[f"after program {mode}"], Told)
+    assert isinstance(outcomes[f"after program {mode}"], AnswerDigest)
     for key in [f"program {mode}", *([f"again {mode}"] if mode in ASKED_AGAIN else [])]:
         outcome = outcomes[key]
         if expected == FULL:
-            assert isinstance(outcome, Told), outcome
+            assert isinstance(outcome, AnswerDigest), outcome
             assert outcome.pixels == 3 * 12 * 16
         else:
             assert isinstance(outcome, Failed)

@@ -22,18 +22,18 @@ TALKS = "import sys\nfor line in sys.stdin:\n    print('the one on the left', fl
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCase:
     """A question about noise."""
 
     def ask(self, _reader: MediaReader) -> Request:
         return question()
 
 
-def failures(given: str, *, timeout_s: float) -> list[ErrorRecord]:
+def failures(model_given: str, *, timeout_s: float) -> list[ErrorRecord]:
     failed: list[ErrorRecord] = []
     job.predict(
-        [job.QueuedRequest(key="a", id="a", condition="clean", source=Path("a.png"), prepared=Asked())],
-        model_spec(given),
+        [job.QueuedRequest(key="a", id="a", condition="clean", source=Path("a.png"), prepared=AskedCase())],
+        model_spec(model_given),
         options=job.PredictOptions(workers=1, timeout_s=timeout_s),
         keep=lambda row: pytest.fail(str(row)),
         fail=lambda _, error: failed.append(error),
@@ -46,11 +46,11 @@ def test_a_model_that_hangs_while_it_is_loaded_is_given_up(tmp_path: Path, monke
     monkeypatch.setattr(job, "LEAST_SETUP_S", 0.5)
     model = tmp_path / "model.py"
     model.write_text("import time\ntime.sleep(60)\ndef predict(frames): ...\n", "utf-8")
-    begun = time.monotonic()
-    with pytest.raises(UsageError, match=r"the model was not loaded within 0.5 s") as caught:
+    start_s = time.monotonic()
+    with pytest.raises(UsageError, match=r"the model was not loaded within 0.5 s") as error:
         failures(f"{model}:predict", timeout_s=0.1)
-    assert time.monotonic() - begun < 30
-    assert "--timeout" in caught.value.hint
+    assert time.monotonic() - start_s < 30
+    assert "--timeout" in error.value.hint
 
 
 @pytest.mark.parametrize(("timeout_s", "setup_s"), [(None, None), (5.0, 60.0), (600.0, 600.0)])

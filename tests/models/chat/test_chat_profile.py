@@ -36,12 +36,12 @@ TABLE_2_OF_MQA = {
 
 
 def test_the_models_of_both_papers_have_a_profile() -> None:
-    found = shipped_profiles()
-    assert found.keys() == TABLE_13 | TABLE_2_OF_MQA
+    profiles = shipped_profiles()
+    assert profiles.keys() == TABLE_13 | TABLE_2_OF_MQA
     for name in (*TABLE_13, "gemini-3-flash-preview"):
-        assert found[name].base_url.startswith("https://")
-        assert found[name].key
-    assert all(found[name].images == "image_url" for name in TABLE_2_OF_MQA)  # the others are served by the user
+        assert profiles[name].base_url.startswith("https://")
+        assert profiles[name].key
+    assert all(profiles[name].images == "image_url" for name in TABLE_2_OF_MQA)  # the others are served by the user
 
 
 def test_toml_and_json_are_read_alike(tmp_path: Path) -> None:
@@ -81,23 +81,23 @@ def test_toml_and_json_are_read_alike(tmp_path: Path) -> None:
 def test_a_wrong_profile_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "p.toml"
     path.write_text(text)
-    with pytest.raises(UsageError) as found:
+    with pytest.raises(UsageError) as error:
         read_profile(path)
-    assert message in str(found.value)
-    assert str(path) in str(found.value)
-    assert "123" not in str(found.value)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+    assert "123" not in str(error.value)
 
 
-def digest(**more: Any) -> str:
-    at = more.pop("base_url", "http://a/v1")
-    return ChatProfile(**{"model": "m", **more}).digest(base_url=at, seed=more.pop("seed", 42))
+def digest(**fields: Any) -> str:
+    base_url = fields.pop("base_url", "http://a/v1")
+    return ChatProfile(**{"model": "m", **fields}).digest(base_url=base_url, seed=fields.pop("seed", 42))
 
 
 def test_a_revision_changes_with_what_changes_answers() -> None:
-    same = [{}, {"timeout_s": 3.0}, {"tries": 2}, {"key": "OTHER"}, {"base_url": "http://a/v1/"}]
+    same_profiles = [{}, {"timeout_s": 3.0}, {"tries": 2}, {"key": "OTHER"}, {"base_url": "http://a/v1/"}]
     other = [{"temperature": 1.0}, {"frames": 8}, {"system": "x"}, {"extra": {"k": 1}}, {"base_url": "http://b/v1"}]
-    assert len({digest(**one) for one in same}) == 1
-    assert len({digest(**one) for one in (*other, {})}) == len(other) + 1
+    assert len({digest(**profile_fields) for profile_fields in same_profiles}) == 1
+    assert len({digest(**profile_fields) for profile_fields in (*other, {})}) == len(other) + 1
     # Where the profile says what is served, the address may change.
     assert digest(revision="r1") == digest(revision="r1", base_url="http://b/v1") != digest(revision="r2")
 
@@ -107,9 +107,9 @@ def test_the_key_of_a_profile_goes_to_its_own_address_only(monkeypatch: pytest.M
     monkeypatch.setenv("AUSCULT_CHAT_KEY", "sk-of-elsewhere")
 
     def key(base_url: str) -> str | None:
-        made = chat_model("gpt-4o-2024-08-06", asking=Asking(base_url=base_url, sends=False))
-        found = made._client.endpoint.key
-        return None if found is None else found.reveal()
+        chat_model_ = chat_model("gpt-4o-2024-08-06", asking=Asking(base_url=base_url, sends=False))
+        key_found = chat_model_._client.endpoint.key
+        return None if key_found is None else key_found.reveal()
 
     assert key("") == key("https://api.openai.com/v1/") == "sk-of-openai"
     assert key("https://api.openai.com.example/v1") == "sk-of-elsewhere"
@@ -144,14 +144,14 @@ def test_extra_takes_what_only_sounds_like_a_key() -> None:
 
 
 def test_a_run_has_one_budget_and_reads_its_folder_when_it_is_used(tmp_path: Path) -> None:
-    how = ChatHow(folder=tmp_path, replies="predictions.jsonl", budget=1.0)
-    first, second, kept = how.asking(), how.asking(), how.kept()
+    chat_options = ChatHow(folder=tmp_path, replies="predictions.jsonl", budget=1.0)
+    first, second, kept_replies = chat_options.asking(), chat_options.asking(), chat_options.kept()
     (tmp_path / "predictions.jsonl").write_text('{"usage": {"cost": 0.5}}\n{"usage": {"co')
     (tmp_path / REPLY_CACHE).write_text('{"key": "a", "reply": "yes", "usage": {"cost": 0.25}}\n')
     assert first.spending is second.spending is not None
     first.spending.add(0.125)
     assert second.spending.spent == 0.875
-    assert "a" in kept
+    assert "a" in kept_replies
 
 
 @pytest.mark.parametrize("text", ["cascade:c.toml", "predictions:replies", "human:replies", "ideal", "noisy:0.5"])
@@ -164,19 +164,19 @@ def test_a_cascade_takes_no_cascade_and_nothing_that_needs_a_sample(tmp_path: Pa
 
 
 def test_paths_in_a_cascade_are_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "own.py").write_text("def answer(question, *, images, sounds, video):\n    return 'a bell'\n")
-    path = home / "c.toml"
+    root = tmp_path / "home"
+    root.mkdir()
+    (root / "own.py").write_text("def answer(question, *, images, sounds, video):\n    return 'a bell'\n")
+    path = root / "c.toml"
     path.write_text('[[describe]]\nof = ["sound"]\nmodel = "own.py:answer"\n[answer]\nmodel = "own.py:answer"')
     monkeypatch.chdir(tmp_path)
-    opened = omni_spec("cascade:home/c.toml").open()
+    opened_model = omni_spec("cascade:home/c.toml").open()
     request = OmniRequest(id="", condition="", folder="", position=0, question="what?")
-    assert opened(request).text == "a bell"
-    opened.close()
+    assert opened_model(request).text == "a bell"
+    opened_model.close()
 
 
-def nothing(name: str) -> Any:
+def no_other_model(name: str) -> Any:
     raise AssertionError(name)
 
 
@@ -195,9 +195,9 @@ def nothing(name: str) -> Any:
 def test_a_wrong_cascade_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "c.toml"
     path.write_text(text)
-    with pytest.raises(UsageError) as found:
-        cascade_of(path, asking=Asking(base_url="http://127.0.0.1:9/v1", sends=False), other=nothing)
-    assert message in str(found.value)
+    with pytest.raises(UsageError) as error:
+        cascade_of(path, asking=Asking(base_url="http://127.0.0.1:9/v1", sends=False), other=no_other_model)
+    assert message in str(error.value)
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,6 +213,6 @@ def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(first)
     (tmp_path / "c.toml").write_text(second)
     assert read_profile(tmp_path / "p.toml").revision
-    made = cascade_of(tmp_path / "c.toml", asking=Asking(sends=False), other=nothing)
-    assert made.name == "cascade.gpt-4o"
+    cascade = cascade_of(tmp_path / "c.toml", asking=Asking(sends=False), other=no_other_model)
+    assert cascade.name == "cascade.gpt-4o"
     assert all(name in page for name in TABLE_13)

@@ -26,8 +26,8 @@ from chat_media import picture, sound
 from chat_server import completed, serving
 from small_inputs import auscult, folder_input
 
-for needed in ("openai", "fastapi", "uvicorn", "torch", "transformers", "soxr"):
-    if importlib.util.find_spec(needed) is None:
+for package in ("openai", "fastapi", "uvicorn", "torch", "transformers", "soxr"):
+    if importlib.util.find_spec(package) is None:
         pytest.skip("what `transformers serve` needs is not installed", allow_module_level=True)
 pytestmark = [pytest.mark.peer, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -66,15 +66,15 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def write_tree(root: Path) -> Path:
     """Questions with a picture and a sound each."""
-    home = root / task_folder("reasoning", "AVH")
-    home.mkdir(parents=True)
+    folder = root / task_folder("reasoning", "AVH")
+    folder.mkdir(parents=True)
     entries = []
     for number in range(N):
-        shown, heard = f"input/images/{number}.png", f"input/wavs/{number}.wav"
-        for name in (shown, heard):
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-        picture(home / shown, colour=60 * number, size=(40, 40))
-        sound(home / heard, hz=300.0 + 100 * number)
+        image_name, sound_name = f"input/images/{number}.png", f"input/wavs/{number}.wav"
+        for name in (image_name, sound_name):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        picture(folder / image_name, colour=60 * number, size=(40, 40))
+        sound(folder / sound_name, hz=300.0 + 100 * number)
         entries.append(
             AviEntry(
                 id=f"{number:05d}",
@@ -84,11 +84,11 @@ def write_tree(root: Path) -> Path:
                 text="Is it there?",
                 options=("yes", "no", "not sure"),
                 answer="yes",
-                images=(shown,),
-                sounds=(heard,),
+                images=(image_name,),
+                sounds=(sound_name,),
             )
         )
-    (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
+    (folder / "data.json").write_bytes(data_json(map(entry_json, entries)))
     return root
 
 
@@ -98,16 +98,16 @@ MODELS = {"text": write_text_model, "picture": write_picture_model, "sound": wri
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_run_from_end_to_end(url: str, tmp_path: Path, kind: str) -> None:
     folder = MODELS[kind](tmp_path / kind)
-    taken = {"picture": "images", "sound": "sounds"}.get(kind)
-    file = profile(tmp_path / "p.json", folder, leaves_out=[name for name in ("images", "sounds") if name != taken])
+    medium = {"picture": "images", "sound": "sounds"}.get(kind)
+    file = profile(tmp_path / "p.json", folder, leaves_out=[name for name in ("images", "sounds") if name != medium])
     data, out = write_tree(tmp_path / "data"), tmp_path / "out"
-    done = run_avi(
+    suite_run = run_avi(
         AviOptions(
             data=data, out=out, models=(f"chat:{folder}",), base_url=url, profile=file, workers=1, tasks=("AVH",)
         )
     )
     errors = (out / "errors.jsonl").read_text() if (out / "errors.jsonl").exists() else ""
-    assert done.summary.failed == 0, errors
+    assert suite_run.summary.failed == 0, errors
     rows = [row for row in read_lines(out / "predictions.jsonl") if row["model"].startswith("chat.")]
     assert len(rows) == N
     assert all(row["usage"]["tokens_out"] > 0 and row["usage"]["tokens_in"] > 10 for row in rows)
@@ -117,25 +117,27 @@ def test_a_run_from_end_to_end(url: str, tmp_path: Path, kind: str) -> None:
 def test_a_scripted_server_and_a_real_one_judge_the_same_twelve_masks(url: str, tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", [f"{number:02d}" for number in range(12)])
     folder = write_picture_model(tmp_path / "weights", teach=True)
-    more = {"leaves_out": ["sounds"], "max_tokens": 12}
+    fields = {"leaves_out": ["sounds"], "max_tokens": 12}
     files = {
-        "real": profile(tmp_path / "real.json", folder, **more),
-        "scripted": profile(tmp_path / "scripted.json", Path("scripted"), **more),
+        "real": profile(tmp_path / "real.json", folder, **fields),
+        "scripted": profile(tmp_path / "scripted.json", Path("scripted"), **fields),
     }
-    with serving(lambda *_: completed("".join(SAYS))) as served:
-        for name, (model, address) in {"real": (folder, url), "scripted": ("scripted", served.url)}.items():
+    with serving(lambda *_: completed("".join(SAYS))) as server:
+        for name, (model, address) in {"real": (folder, url), "scripted": ("scripted", server.url)}.items():
             words = ["--judge", f"chat:{model}", "--base-url", address, "--profile", files[name]]
-            told = auscult("audit", source, "--out", tmp_path / name, "--text", "the dog", *words)
-            assert told.code == 0, told.err
-    found = {
+            result = auscult("audit", source, "--out", tmp_path / name, "--text", "the dog", *words)
+            assert result.code == 0, result.err
+    verdicts_of = {
         name: {row["id"]: (row["iou"], row["defect"], row["action"]) for row in read_lines(record)}
         for name in files
         if (record := tmp_path / name / "verdicts.jsonl").is_file()
     }
-    assert found["real"] == found["scripted"]
-    assert list(found["real"].values()) == [(0.5, "erode", "reject")] * 12
-    sent = {name: {row["sent"] for row in read_lines(tmp_path / name / "reply_cache.jsonl")} for name in found}
-    assert sent["real"] == sent["scripted"]
+    assert verdicts_of["real"] == verdicts_of["scripted"]
+    assert list(verdicts_of["real"].values()) == [(0.5, "erode", "reject")] * 12
+    prompts_of = {
+        name: {row["sent"] for row in read_lines(tmp_path / name / "reply_cache.jsonl")} for name in verdicts_of
+    }
+    assert prompts_of["real"] == prompts_of["scripted"]
 
 
 def test_a_planner_of_random_weights_is_replaced_and_it_is_said(url: str, tmp_path: Path) -> None:
@@ -147,21 +149,23 @@ def test_a_planner_of_random_weights_is_replaced_and_it_is_said(url: str, tmp_pa
         perturbations=(Offered(name="vision.fog.v1", summary="fog"), Offered(name="vision.snow.v1", summary="snow")),
         metrics=(Offered(name="J", summary="region"),),
     )
-    how = ChatHow(base_url=url, profile=profile(tmp_path / "p.json", folder), folder=tmp_path, replies=LOG_FILE)
+    chat_options = ChatHow(
+        base_url=url, profile=profile(tmp_path / "p.json", folder), folder=tmp_path, replies=LOG_FILE
+    )
     built_in = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
     for fallbacks in (None, built_in):
         log = AgentLog(tmp_path)
-        operator, guardian = chat_debaters(str(folder), how=how, log=log, fallbacks=fallbacks)
-        found = debate(operator, guardian, instruction="outdoors at night", offer=offer, rounds=1, log=log)
+        operator, guardian = chat_debaters(str(folder), how=chat_options, log=log, fallbacks=fallbacks)
+        result = debate(operator, guardian, instruction="outdoors at night", offer=offer, rounds=1, log=log)
         operator.close()
         if fallbacks is None:
-            assert isinstance(found, Failed)
-            assert found.error.stage == "reply"
+            assert isinstance(result, Failed)
+            assert result.error.stage == "reply"
     alone = debate(*built_in, instruction="outdoors at night", offer=offer, rounds=1, log=AgentLog())
-    assert isinstance(found, Debate)
+    assert isinstance(result, Debate)
     assert isinstance(alone, Debate)
-    assert found.proposal == alone.proposal
-    assert sum("can be read" in remark for remark in found.remarks) >= 3
+    assert result.proposal == alone.proposal
+    assert sum("can be read" in remark for remark in result.remarks) >= 3
     replies = [row for row in read_lines(tmp_path / LOG_FILE) if row["kind"] == "message"]
     assert len({row["key"] for row in replies}) == len(replies) >= 6
     assert all(row["answered"] == 0 for row in read_lines(tmp_path / LOG_FILE) if row["kind"] == "parse")

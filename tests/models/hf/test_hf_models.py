@@ -30,14 +30,14 @@ EACH = pytest.mark.parametrize("name", list(MODELS))
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    home = tmp_path_factory.mktemp("models")
-    tiny_hf.write_grounding(home / "grounded_sam2" / "grounding_dino")
-    tiny_hf.write_sam2(home / "grounded_sam2" / "sam2")
+    root = tmp_path_factory.mktemp("models")
+    tiny_hf.write_grounding(root / "grounded_sam2" / "grounding_dino")
+    tiny_hf.write_sam2(root / "grounded_sam2" / "sam2")
     return {
-        "clipseg": tiny_hf.write_clipseg(home / "clipseg"),
-        "grounded_sam2": home / "grounded_sam2",
-        "sam2_video": tiny_hf.write_sam2_video(home / "sam2_video"),
-        "sam3": tiny_hf.write_sam3(home / "sam3"),
+        "clipseg": tiny_hf.write_clipseg(root / "clipseg"),
+        "grounded_sam2": root / "grounded_sam2",
+        "sam2_video": tiny_hf.write_sam2_video(root / "sam2_video"),
+        "sam3": tiny_hf.write_sam3(root / "sam3"),
     }
 
 
@@ -115,9 +115,9 @@ def test_what_was_not_given_is_said(folders: dict[str, Path], name: str) -> None
 
 
 def test_both_folders_of_a_pair_are_asked_for(folders: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="grounding_dino") as caught:
+    with pytest.raises(UsageError, match="grounding_dino") as error:
         hf.GROUNDED_SAM2.using(tmp_path)
-    assert "sam2" in caught.value.expected
+    assert "sam2" in error.value.expected
     (tmp_path / "grounding_dino").mkdir()
     with pytest.raises(UsageError, match="'sam2'"):
         hf.GROUNDED_SAM2.using(tmp_path)

@@ -20,9 +20,9 @@ def test_the_extra_is_named(model: hf.Weighted, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(hf_folder, "find_spec", lambda _: None)
     for name in ("grounding_dino", "sam2"):
         (tmp_path / name).mkdir()
-    with pytest.raises(UsageError, match="needs the extra `hf`") as caught:
+    with pytest.raises(UsageError, match="needs the extra `hf`") as error:
         model.using(tmp_path)
-    assert "auscult[hf]" in caught.value.hint
+    assert "auscult[hf]" in error.value.hint
 
 
 def test_registration_loads_neither_library() -> None:
@@ -32,5 +32,5 @@ def test_registration_loads_neither_library() -> None:
         "from auscult.nets import hf_segmenters\n"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"

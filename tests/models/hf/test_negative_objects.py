@@ -26,12 +26,12 @@ pytestmark = pytest.mark.extra_clip
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("weights")
-    tiny_hf.write_grounding(home / "grounding_dino")
+    root = tmp_path_factory.mktemp("weights")
+    tiny_hf.write_grounding(root / "grounding_dino")
     small = {"size": {"shortest_edge": 64, "longest_edge": 96}}  # as released, frames are enlarged to 800 rows
-    (home / "grounding_dino/preprocessor_config.json").write_text(json.dumps(small))
-    tiny_hf.write_sam2(home / "sam2")
-    return home
+    (root / "grounding_dino/preprocessor_config.json").write_text(json.dumps(small))
+    tiny_hf.write_sam2(root / "sam2")
+    return root
 
 
 def rows(out: Path, name: str) -> list[dict[str, Any]]:
@@ -60,11 +60,11 @@ def test_a_folder_of_weights_counts(weights: Path) -> None:
 def test_every_box_begins_with_the_best_one(weights: Path) -> None:
     from auscult.nets.hf_segmenters import load_grounding
 
-    clip, found = tiny_hf.clip_of(1), load_grounding(weights / "grounding_dino")
-    every = found.every_box(clip[0], "a dog", least_score=0.1)
-    assert found.boxes(clip, "a dog") == [every[0] if every else None]
-    assert len(found.every_box(clip[0], "a dog", least_score=0.0)) >= len(every)
-    assert found.every_box(clip[0], "a dog", least_score=1.0) == []
+    clip, detector = tiny_hf.clip_of(1), load_grounding(weights / "grounding_dino")
+    boxes = detector.every_box(clip[0], "a dog", least_score=0.1)
+    assert detector.boxes(clip, "a dog") == [boxes[0] if boxes else None]
+    assert len(detector.every_box(clip[0], "a dog", least_score=0.0)) >= len(boxes)
+    assert detector.every_box(clip[0], "a dog", least_score=1.0) == []
 
 
 @pytest.mark.slow
@@ -75,15 +75,15 @@ def test_a_served_model_names_what_grounded_sam2_draws(tmp_path: Path, weights: 
     root, out = write_root(tmp_path / "root", [Clip("v", "test_s")]), tmp_path / "out"
     profile = tmp_path / "served.toml"
     profile.write_text('model = "served-1"\nimages = "image_url"\n')
-    with serving(reply) as served:
+    with serving(reply) as server:
         options = BuildOptions(
-            source=root, out=out, workers=0, count=1, protocols=("image",), base_url=served.url, profile=profile,
+            source=root, out=out, workers=0, count=1, protocols=("image",), base_url=server.url, profile=profile,
             negatives=f"vlm:served-1+grounded_sam2@{weights}",
         )  # fmt: skip
         summary, _ = build_benchmark(options)
     assert summary.failed == 0
-    assert len(served.bodies) == 1
-    assert "data:image/" in json.dumps(served.bodies[0])
+    assert len(server.bodies) == 1
+    assert "data:image/" in json.dumps(server.bodies[0])
     wrong = [row for row in rows(out, "items.jsonl") if row["truth"]["defect"] == "full_neg"]
     assert len(wrong) <= 2
     assert {row["mqa"]["negative"] for row in wrong} <= {"a small drum", "the bell on the right"}

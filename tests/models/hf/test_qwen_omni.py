@@ -34,12 +34,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def media(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder, rng = tmp_path_factory.mktemp("media"), np.random.default_rng(5)
-    made = {name: folder / name for name in ("a.png", "b.png", "a.wav", "b.wav")}
-    made["a.png"].write_bytes(encode_png(rng.integers(0, 255, (60, 80, 3), dtype=np.uint8)))
-    made["b.png"].write_bytes(encode_png(rng.integers(0, 255, (90, 40, 3), dtype=np.uint8)))
-    made["a.wav"].write_bytes(encode_wav(rng.uniform(-0.9, 0.9, (2, 22_050)).astype(np.float32), 44_100))
-    made["b.wav"].write_bytes(encode_wav(rng.uniform(-0.2, 0.2, 16_000).astype(np.float32), 16_000))
-    return made
+    paths = {name: folder / name for name in ("a.png", "b.png", "a.wav", "b.wav")}
+    paths["a.png"].write_bytes(encode_png(rng.integers(0, 255, (60, 80, 3), dtype=np.uint8)))
+    paths["b.png"].write_bytes(encode_png(rng.integers(0, 255, (90, 40, 3), dtype=np.uint8)))
+    paths["a.wav"].write_bytes(encode_wav(rng.uniform(-0.9, 0.9, (2, 22_050)).astype(np.float32), 44_100))
+    paths["b.wav"].write_bytes(encode_wav(rng.uniform(-0.2, 0.2, 16_000).astype(np.float32), 16_000))
+    return paths
 
 
 def ask(folder: Path, media: dict[str, Path], *names: str, question: str = "what?") -> str:
@@ -50,9 +50,9 @@ def ask(folder: Path, media: dict[str, Path], *names: str, question: str = "what
         images=tuple(media[name] for name in names if name.endswith("png")),
         sounds=tuple(media[name] for name in names if name.endswith("wav")),
     )  # fmt: skip
-    opened = spec.open()
-    object.__setattr__(opened._model, "max_tokens", 8)
-    return opened(request).text
+    opened_model = spec.open()
+    object.__setattr__(opened_model._model, "max_tokens", 8)
+    return opened_model(request).text
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -60,9 +60,9 @@ def test_an_answer_depends_on_all_that_is_shown(
     folders: dict[str, Path], media: dict[str, Path], generation: str
 ) -> None:
     folder = folders[generation]
-    shown = [(), ("a.png",), ("b.png",), ("a.wav",), ("b.wav",), ("a.png", "b.png", "a.wav", "b.wav")]
-    found = [ask(folder, media, *names) for names in shown]
-    assert len(set(found)) >= len(shown) - 1  # random weights may agree once
+    media_shown = [(), ("a.png",), ("b.png",), ("a.wav",), ("b.wav",), ("a.png", "b.png", "a.wav", "b.wav")]
+    answers = [ask(folder, media, *names) for names in media_shown]
+    assert len(set(answers)) >= len(media_shown) - 1  # random weights may agree once
     assert ask(folder, media, "a.png", "a.wav") == ask(folder, media, "a.png", "a.wav")
 
 
@@ -138,10 +138,10 @@ def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Pa
     for model in (eyes, ears):
         model._opened = model._spec.open()
         object.__setattr__(model._opened._model, "max_tokens", 4)
-    made = Cascade("c", [Describer(model=ears, of=("sound",), asks={"sound": "?"})], eyes)
-    found = made.answer("what?", images=[media["a.png"]], sounds=[media["b.wav"]], video=None)
-    made.close()
-    assert isinstance(found, str)
+    cascade = Cascade("c", [Describer(model=ears, of=("sound",), asks={"sound": "?"})], eyes)
+    answer = cascade.answer("what?", images=[media["a.png"]], sounds=[media["b.wav"]], video=None)
+    cascade.close()
+    assert isinstance(answer, str)
 
 
 def test_videollama_sees_and_says_that_it_hears_nothing(tmp_path: Path, media: dict[str, Path]) -> None:
@@ -157,16 +157,16 @@ def test_a_local_model_judges_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("auscult.jobs.probes.SCENES", 2)
     folder = write_omni(tmp_path / "weights", generation=generation, teach=True)
     source = folder_input(tmp_path / "in", ("a", "b"))
-    told = auscult("audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "out", "--workers", "1")
-    assert told.code == 0, told.err
-    found = rows(tmp_path / "out" / "verdicts.jsonl")
-    assert {(row["id"], row["judge"], row["iou"], row["defect"]) for row in found} == {
+    result = auscult("audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "out", "--workers", "1")
+    assert result.code == 0, result.err
+    verdict_rows = rows(tmp_path / "out" / "verdicts.jsonl")
+    assert {(row["id"], row["judge"], row["iou"], row["defect"]) for row in verdict_rows} == {
         (name, "chat.hf.weights", 0.5, "erode") for name in "ab"
     }
-    assert "not above chance" in told.err  # it says the same of every mask
+    assert "not above chance" in result.err  # it says the same of every mask
     assert all("candidate mask" in row["sent"] for row in rows(tmp_path / "out" / "reply_cache.jsonl"))
-    refused = auscult(
+    refusal = auscult(
         "audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "two", "--samples", "2", "--quiet"
     )
-    assert refused.code == 2
-    assert "the same each time" in refused.err
+    assert refusal.code == 2
+    assert "the same each time" in refusal.err

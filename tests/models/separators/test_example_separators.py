@@ -53,18 +53,18 @@ def test_speech_enhancers_give_what_others_got_of_them(
         pytest.skip("the extra `train` is not installed")
     if find_spec("soundfile") is None:
         pytest.skip("the extra `sound` is not installed")
-    home = data / "sound" / "separated"
-    lines = [json.loads(line) for line in (home / "items.jsonl").read_text("utf-8").splitlines()]
-    chosen = [line for line in lines if (line["system"], line["params"]) == (system, params)][:MOST]
-    assert len(chosen) == MOST
+    root = data / "sound" / "separated"
+    lines = [json.loads(line) for line in (root / "items.jsonl").read_text("utf-8").splitlines()]
+    chosen_lines = [line for line in lines if (line["system"], line["params"]) == (system, params)][:MOST]
+    assert len(chosen_lines) == MOST
     separator = program(name, str(data / "sound" / "nets"))
     try:
-        for line in chosen:
-            mixture, published = (read_sound(home / line[key]) for key in ("mixture", "separated"))
-            found = separator.separate(mixture.samples, SoundQuery(text="speech"), rate_hz=mixture.rate_hz)
+        for line in chosen_lines:
+            mixture, published = (read_sound(root / line[key]) for key in ("mixture", "separated"))
+            output = separator.separate(mixture.samples, SoundQuery(text="speech"), rate_hz=mixture.rate_hz)
             inner = slice(512, -512)
             # 32 to 38 dB is what the published files are rounded to.
-            assert likeness_db(found[inner], published.samples[0][inner]) > least_db, line["id"]
+            assert likeness_db(output[inner], published.samples[0][inner]) > least_db, line["id"]
         with pytest.raises(InputError, match="8000 Hz"):
             separator.separate(NOISE, SoundQuery(), rate_hz=8000)
     finally:
@@ -74,9 +74,9 @@ def test_speech_enhancers_give_what_others_got_of_them(
 def test_any_separator_is_served_as_a_program() -> None:
     separator = program("serve_separator.py", "mixture")
     try:
-        stored = np.rint(NOISE * 32768).astype(np.float32) / 32768  # as a file of 16 bits has it
-        found = separator.separate(stored, SoundQuery(text="hum", spans=(Span("+", 0.0, 0.1),)), rate_hz=16_000)
-        np.testing.assert_array_equal(found, stored)
+        stored_sound = np.rint(NOISE * 32768).astype(np.float32) / 32768  # as a file of 16 bits has it
+        output = separator.separate(stored_sound, SoundQuery(text="hum", spans=(Span("+", 0.0, 0.1),)), rate_hz=16_000)
+        np.testing.assert_array_equal(output, stored_sound)
     finally:
         separator.close()
     oracle = program("serve_separator.py", "irm")
@@ -119,9 +119,9 @@ def test_a_command_is_run_for_each_mixture(tmp_path: Path, options: tuple[str, .
             with pytest.raises(InputError, match=message):
                 separator.separate(NOISE, SoundQuery(text="hum"), rate_hz=16_000)
             return
-        found = separator.separation(NOISE, SoundQuery(text="hum"), rate_hz=16_000)
-        np.testing.assert_allclose(found.samples[500:3400], 0.1, atol=0.01)
-        assert (found.assignment is not None) is (options[0] == "2")
+        separation = separator.separation(NOISE, SoundQuery(text="hum"), rate_hz=16_000)
+        np.testing.assert_allclose(separation.samples[500:3400], 0.1, atol=0.01)
+        assert (separation.assignment is not None) is (options[0] == "2")
     finally:
         separator.close()
 
@@ -139,10 +139,10 @@ def test_real_mixtures_get_prompts_from_a_tagger(data: Path, tmp_path: Path) -> 
         str(tmp_path),
         f"mn04@{data / 'sound' / 'nets'}",
     ]
-    written = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    (tmp_path / "items.jsonl").write_text(written, "utf-8")
+    lines_written = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    (tmp_path / "items.jsonl").write_text(lines_written, "utf-8")
     listing = read_sounds(tmp_path)
     assert not listing.problems
-    asked = {item.id: item.query.text for item in listing.items}
-    assert asked["dog_bark/bark"] == "bark"
-    assert asked["rain/rain"] == "rain"
+    text_of = {item.id: item.query.text for item in listing.items}
+    assert text_of["dog_bark/bark"] == "bark"
+    assert text_of["rain/rain"] == "rain"

@@ -23,7 +23,7 @@ RATE_HZ = 16_000
 MIXTURE = (0.1 * generator(0, "released").standard_normal((2, 4000))).astype(np.float32)
 
 
-class Loaded:
+class LoadedModule:
     """What a network of torch can do."""
 
     def eval(self) -> Any:
@@ -47,7 +47,7 @@ def demucs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A package whose networks give the mixture's share of each source; in the folder lies a bag of one network."""
     import torch
 
-    class Network(Loaded):
+    class Network(LoadedModule):
         samplerate, audio_channels, sources = 44_100, 2, ("drums", "bass", "other", "vocals")
 
     def get_model(name: str, repo: Path | None = None) -> Network:
@@ -79,15 +79,15 @@ def demucs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_demucs_gives_its_tracks_at_the_rate_of_the_mixture(demucs: Path) -> None:
     separator = load_separator(f"demucs@{demucs}")
     query = SoundQuery(spans=(Span("+", 0.0, 0.2),))
-    found = separator.separation(MIXTURE, query, rate_hz=RATE_HZ)
-    assert found.assignment is not None
-    assert list(found.assignment.scores) == ["drums", "bass", "other", "vocals"]
-    assert found.samples.shape == (4000,)
-    share = {"drums": 0.1, "bass": 0.2, "other": 0.3, "vocals": 0.4}[found.assignment.track]
+    separation = separator.separation(MIXTURE, query, rate_hz=RATE_HZ)
+    assert separation.assignment is not None
+    assert list(separation.assignment.scores) == ["drums", "bass", "other", "vocals"]
+    assert separation.samples.shape == (4000,)
+    share = {"drums": 0.1, "bass": 0.2, "other": 0.3, "vocals": 0.4}[separation.assignment.track]
     middle = slice(200, -200)
-    likeness = np.corrcoef(found.samples[middle], MIXTURE.mean(axis=0)[middle])[0, 1]
+    likeness = np.corrcoef(separation.samples[middle], MIXTURE.mean(axis=0)[middle])[0, 1]
     assert likeness > 0.95  # the upper end of the band fades in resampling
-    assert float(found.samples.std() / MIXTURE.mean(axis=0).std()) == pytest.approx(share, rel=0.1)
+    assert float(separation.samples.std() / MIXTURE.mean(axis=0).std()) == pytest.approx(share, rel=0.1)
     assert not separator.separate(np.zeros((2, 500), np.float32), query, rate_hz=RATE_HZ).any()
     mono = separator.separate(MIXTURE[0], query, rate_hz=RATE_HZ)
     assert mono.shape == (4000,)
@@ -114,7 +114,7 @@ def test_a_torch_that_would_run_code_of_the_weights_is_refused(demucs: Path, mon
         load_separator(f"demucs@{demucs}")
 
 
-class Batch(SimpleNamespace, Loaded):
+class Batch(SimpleNamespace, LoadedModule):
     """What the processor makes."""
 
 
@@ -123,9 +123,9 @@ def sam_audio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, li
     """A package whose network gives half the mixture and a little of its noise; and what it was sent."""
     import torch
 
-    sent: list[Batch] = []
+    batches: list[Batch] = []
 
-    class Network(Loaded):
+    class Network(LoadedModule):
         @classmethod
         def from_pretrained(cls, name: str) -> Network:
             if not (Path(name) / "config.json").is_file():
@@ -134,7 +134,7 @@ def sam_audio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, li
 
         def separate(self, batch: Batch, *, predict_spans: bool, reranking_candidates: int) -> SimpleNamespace:
             assert (predict_spans, reranking_candidates) == (False, 1)
-            sent.append(batch)
+            batches.append(batch)
             longer = torch.nn.functional.pad(batch.audios[0][0] / 2, (0, 1920))
             return SimpleNamespace(target=[longer + 1e-4 * torch.randn_like(longer)])
 
@@ -151,21 +151,21 @@ def sam_audio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, li
 
     install(monkeypatch, sam_audio={"SAMAudio": Network, "SAMAudioProcessor": Processor})
     (tmp_path / "config.json").write_text("{}", "utf-8")
-    return tmp_path, sent
+    return tmp_path, batches
 
 
 def test_sam_audio_is_sent_words_and_spans_and_answers_the_same_twice(sam_audio: tuple[Path, list[Batch]]) -> None:
-    folder, sent = sam_audio
+    folder, batches = sam_audio
     separator = load_separator(f"sam_audio@{folder}")
     query = SoundQuery(text="Dog barking", spans=(Span("+", 0.05, 0.1), Span("-", 0.2, 0.25)))
     first, second = (separator.separate(MIXTURE, query, rate_hz=RATE_HZ) for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    assert sent[0].descriptions == ["dog barking"]
-    assert sent[0].anchors == [[["+", 0.05, 0.1], ["-", 0.2, 0.25]]]
-    assert tuple(sent[0].audios[0].shape) == (1, 12_000)
+    assert batches[0].descriptions == ["dog barking"]
+    assert batches[0].anchors == [[["+", 0.05, 0.1], ["-", 0.2, 0.25]]]
+    assert tuple(batches[0].audios[0].shape) == (1, 12_000)
     assert float(first.std() / MIXTURE.mean(axis=0).std()) == pytest.approx(0.5, rel=0.1)
     separator.separate(MIXTURE, SoundQuery(text="rain"), rate_hz=RATE_HZ)
-    assert sent[-1].anchors is None
+    assert batches[-1].anchors is None
     with pytest.raises(InputError, match="neither words nor spans"):
         separator.separate(MIXTURE, SoundQuery(picture=Path("dog.jpg")), rate_hz=RATE_HZ)
     (folder / "config.json").unlink()

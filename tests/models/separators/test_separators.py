@@ -32,9 +32,9 @@ QUERY = SoundQuery(text="tone", spans=(Span("+", 0.5, 1.0),))
 
 def sources(seconds: float = 1.5) -> tuple[Samples, Samples]:
     """A tone that sounds from .5 to 1 s, and noise that is always there."""
-    at = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    tone = 0.4 * np.sin(2 * np.pi * 440 * at) * ((at > 0.5) & (at < 1.0))
-    noise = 0.1 * generator(0, "separators").standard_normal(at.size)
+    sample_index = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    tone = 0.4 * np.sin(2 * np.pi * 440 * sample_index) * ((sample_index > 0.5) & (sample_index < 1.0))
+    noise = 0.1 * generator(0, "separators").standard_normal(sample_index.size)
     return tone.astype(np.float32), noise.astype(np.float32)
 
 
@@ -52,8 +52,8 @@ BEFORE = si_sdr(MIXTURE, TARGET)
 @pytest.mark.parametrize("window", [64, 256])
 def test_the_inverse_of_a_spectrogram_is_the_sound(count: int, window: int) -> None:
     sound = generator(0, "stft", count).uniform(-1, 1, count).astype(np.float32)
-    back = spectral.istft(spectral.stft(sound, window=window), count=count)
-    np.testing.assert_allclose(back, sound, atol=1e-5)
+    inverted = spectral.istft(spectral.stft(sound, window=window), count=count)
+    np.testing.assert_allclose(inverted, sound, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", SEPARATORS)
@@ -75,37 +75,39 @@ def test_every_built_in_answers_the_same_twice_and_leaves_the_mixture(name: str)
 def test_silence_constant_and_very_short_sound_is_separated(name: str, mixture: Samples) -> None:
     sound = mixture.astype(np.float32)
     separator = load_separator(name)
-    found = separator.separate(sound, QUERY, rate_hz=RATE_HZ, stems=(sound,) if separator.oracle else ())
-    assert found.shape == sound.shape[-1:]
-    assert np.isfinite(found).all()
+    output = separator.separate(sound, QUERY, rate_hz=RATE_HZ, stems=(sound,) if separator.oracle else ())
+    assert output.shape == sound.shape[-1:]
+    assert np.isfinite(output).all()
 
 
 def test_oracles_are_far_above_the_mixture_and_are_shown_nothing_unasked() -> None:
     for name in ("irm", "ibm"):
-        found = load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=(TARGET, NOISE))
-        assert si_sdr(found, TARGET) > BEFORE + 8
+        output = load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=(TARGET, NOISE))
+        assert si_sdr(output, TARGET) > BEFORE + 8
         with pytest.raises(UsageError, match="oracle"):
             load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
 
 
 def test_rows_that_look_at_nothing() -> None:
-    asked = {name: load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ) for name in ("mixture", "silence")}
-    np.testing.assert_array_equal(asked["mixture"], MIXTURE)
-    assert not asked["silence"].any()
+    output_of = {
+        name: load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ) for name in ("mixture", "silence")
+    }
+    np.testing.assert_array_equal(output_of["mixture"], MIXTURE)
+    assert not output_of["silence"].any()
     bands = load_separator("random_bands").separate(NOISE, QUERY, rate_hz=RATE_HZ)
-    kept = float(np.sum(bands**2) / np.sum(NOISE**2))
-    assert 0.02 < kept < 0.98
+    share_kept = float(np.sum(bands**2) / np.sum(NOISE**2))
+    assert 0.02 < share_kept < 0.98
 
 
 def test_the_track_is_chosen_by_the_spans_and_the_choice_is_told() -> None:
-    found = load_separator("nmf").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    assert found.assignment is not None
-    assert found.assignment.by == "spans"
-    assert found.assignment.margin > 0.2
-    assert si_sdr(found.samples, TARGET) > BEFORE + 3
-    without = load_separator("nmf").separation(MIXTURE, SoundQuery(text="tone"), rate_hz=RATE_HZ).assignment
-    assert without is not None
-    assert (without.by, without.margin) == ("order", 0.0)
+    separation = load_separator("nmf").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert separation.assignment is not None
+    assert separation.assignment.by == "spans"
+    assert separation.assignment.margin > 0.2
+    assert si_sdr(separation.samples, TARGET) > BEFORE + 3
+    without_spans = load_separator("nmf").separation(MIXTURE, SoundQuery(text="tone"), rate_hz=RATE_HZ).assignment
+    assert without_spans is not None
+    assert (without_spans.by, without_spans.margin) == ("order", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -117,20 +119,22 @@ def test_the_track_is_chosen_by_the_spans_and_the_choice_is_told() -> None:
     ],
 )
 def test_what_each_classical_separator_is_for(name: str, track: str, least_db: float) -> None:
-    found = load_separator(name).separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    assert found.assignment is not None
-    assert found.assignment.track == track
-    assert si_sdr(found.samples, TARGET) > BEFORE + least_db
+    separation = load_separator(name).separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert separation.assignment is not None
+    assert separation.assignment.track == track
+    assert si_sdr(separation.samples, TARGET) > BEFORE + least_db
 
 
 def test_clicks_are_percussive_and_loops_are_background() -> None:
-    at = np.arange(3 * RATE_HZ)
-    clicks = np.where(at % 4000 < 20, 0.5, 0.0).astype(np.float32)
-    tone = (0.2 * np.sin(2 * np.pi * 440 * at / RATE_HZ)).astype(np.float32)
+    sample_index = np.arange(3 * RATE_HZ)
+    clicks = np.where(sample_index % 4000 < 20, 0.5, 0.0).astype(np.float32)
+    tone = (0.2 * np.sin(2 * np.pi * 440 * sample_index / RATE_HZ)).astype(np.float32)
     spans = (Span("+", 0.0, 3.0),)
-    both = SEPARATORS["hpss"](SeparationRequest(mixture=clicks + tone, rate_hz=RATE_HZ, query=SoundQuery(spans=spans)))
-    assert si_sdr(both["percussive"], clicks) > si_sdr(clicks + tone, clicks) + 10
-    assert si_sdr(both["harmonic"], tone) > si_sdr(clicks + tone, tone) + 5
+    tracks = SEPARATORS["hpss"](
+        SeparationRequest(mixture=clicks + tone, rate_hz=RATE_HZ, query=SoundQuery(spans=spans))
+    )
+    assert si_sdr(tracks["percussive"], clicks) > si_sdr(clicks + tone, clicks) + 10
+    assert si_sdr(tracks["harmonic"], tone) > si_sdr(clicks + tone, tone) + 5
     loop = np.tile(0.2 * generator(1, "loop").standard_normal(RATE_HZ // 2), 6).astype(np.float32)
     once = np.zeros_like(loop)
     once[RATE_HZ : RATE_HZ + 4000] = 0.3 * np.sin(np.arange(4000) / 2)
@@ -143,12 +147,12 @@ def test_clicks_are_percussive_and_loops_are_background() -> None:
 def test_a_long_mixture_is_separated_in_blocks_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     separator = load_separator(name)
     stems = (TARGET,) if separator.oracle else ()
-    whole = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
+    full_output = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
     monkeypatch.setattr(spectral, "BLOCK_S", 0.4)
     monkeypatch.setattr(spectral, "FADE_S", 0.1)
     parts = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
-    assert si_sdr(parts, TARGET) > si_sdr(whole, TARGET) - 2
-    assert si_sdr(parts, whole) > 15
+    assert si_sdr(parts, TARGET) > si_sdr(full_output, TARGET) - 2
+    assert si_sdr(parts, full_output) > 15
 
 
 FUNCTIONS = """
@@ -184,20 +188,20 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     file.write_text(FUNCTIONS, "utf-8")
     spec = separator_spec(f"{file}:separate")
     assert spec.name == "mine"
-    found = spec.open().separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    np.testing.assert_allclose(found, MIXTURE / 2, atol=1e-6)
+    output = spec.open().separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    np.testing.assert_allclose(output, MIXTURE / 2, atol=1e-6)
     plain = load_separator(f"{file}:plain").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
     np.testing.assert_allclose(plain, MIXTURE, atol=1e-6)
-    chosen = load_separator(f"{file}:tracks").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    assert chosen.assignment is not None
-    assert chosen.assignment.track == "right"
+    separation = load_separator(f"{file}:tracks").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert separation.assignment is not None
+    assert separation.assignment.track == "right"
 
 
 def test_channels_are_averaged_and_full_scale_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(FUNCTIONS, "utf-8")
-    found = load_separator(f"{file}:louder").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    np.testing.assert_allclose(found, np.clip(4 * MIXTURE, -1, 1), atol=1e-6)
+    output = load_separator(f"{file}:louder").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    np.testing.assert_allclose(output, np.clip(4 * MIXTURE, -1, 1), atol=1e-6)
 
 
 def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:
@@ -208,9 +212,9 @@ def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:
         shape = (8, 8 + (name == "sizes/1.png"), 3)
         write_bytes(tmp_path / name, encode_png(np.full(shape, 51 * number, np.uint8)))
 
-    def level(picture: Path | None, **given: Any) -> float:
+    def level(picture: Path | None, **options: Any) -> float:
         query = SoundQuery(picture=picture)
-        return float(separator.separate(MIXTURE, query, rate_hz=RATE_HZ, **given).mean())
+        return float(separator.separate(MIXTURE, query, rate_hz=RATE_HZ, **options).mean())
 
     assert level(None) == 0.0
     assert level(tmp_path / "one.png") == 0.0
@@ -266,11 +270,11 @@ def test_a_program_reads_files_and_names_files(tmp_path: Path) -> None:
     script.write_text(PROGRAM, "utf-8")
     separator = load_separator("cmd:" + shlex.join([sys.executable, "-I", "-S", str(script)]))
     try:
-        stored = np.rint(MIXTURE * 32768).astype(np.float32) / 32768  # as a file of 16 bits has it
-        np.testing.assert_array_equal(separator.separate(stored, QUERY, rate_hz=RATE_HZ), stored)
-        both = separator.separation(MIXTURE, SoundQuery(text="all"), rate_hz=RATE_HZ).assignment
-        assert both is not None
-        assert both.track == "one"
+        stored_sound = np.rint(MIXTURE * 32768).astype(np.float32) / 32768  # as a file of 16 bits has it
+        np.testing.assert_array_equal(separator.separate(stored_sound, QUERY, rate_hz=RATE_HZ), stored_sound)
+        both_outputs = separator.separation(MIXTURE, SoundQuery(text="all"), rate_hz=RATE_HZ).assignment
+        assert both_outputs is not None
+        assert both_outputs.track == "one"
         with pytest.raises(InputError, match="no such sound"):
             separator.separate(MIXTURE, SoundQuery(), rate_hz=RATE_HZ)
         with pytest.raises(InputError, match="33 tracks"):
@@ -295,8 +299,8 @@ def test_a_folder_of_outputs_is_looked_up_by_the_id_of_an_item(tmp_path: Path) -
     np.testing.assert_allclose(ask("one"), TARGET, atol=1e-4)
     np.testing.assert_allclose(ask("named", tmp_path / "deep" / "other.wav"), NOISE, atol=1e-4)
     np.testing.assert_allclose(ask("one", Path("/elsewhere.wav")), TARGET, atol=1e-4)
-    whole = (tmp_path / "one.wav").read_bytes()
-    (tmp_path / "cut.wav").write_bytes(whole[:1000])
+    whole_file = (tmp_path / "one.wav").read_bytes()
+    (tmp_path / "cut.wav").write_bytes(whole_file[:1000])
     (tmp_path / "text.wav").write_bytes(b"no sound")
     for name in ("cut", "text"):
         with pytest.raises(InputError, match="sound"):
@@ -316,10 +320,10 @@ def test_a_name_of_nothing_is_refused(name: str) -> None:
 def test_a_separator_is_named_once_and_another_tagger_makes_another(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    given = ["nmf", " nmf", *(f"nmf+mn04@{tmp_path}/{folder}" for folder in ("one", "two", "one/"))]
-    found = named_separators(given)
-    assert [spec.name for spec in found] == ["nmf", "nmf+mn04", "nmf+mn04"]
-    assert [Path(spec.tagger).name for spec in found] == ["", "one", "two"]
+    names = ["nmf", " nmf", *(f"nmf+mn04@{tmp_path}/{folder}" for folder in ("one", "two", "one/"))]
+    specs = named_separators(names)
+    assert [spec.name for spec in specs] == ["nmf", "nmf+mn04", "nmf+mn04"]
+    assert [Path(spec.tagger).name for spec in specs] == ["", "one", "two"]
     assert [spec.name for spec in named_separators(["irm"])] == ["oracle.irm"]
     with pytest.raises(UsageError, match="no model was named"):
         named_separators([])
