@@ -1,9 +1,9 @@
 """``auscult act gate``: accept masks of a record unseen, as many as a calibration set shows to be good enough.
 
-Separated sounds are gated alike, by their overall score. It is brought to 0..1 for the search, and back at its end.
+Separated sounds are gated by their overall score, scaled to 0..1 for the search and back to 1..5 afterwards.
 
-The calibration set is a record of an audit with truth, or a table: scores and true IoUs of other masks, or labels, good
-and bad, of masks of the record itself.
+The calibration set is a record of an audit with truth, or a table: scores and true IoUs of other masks, or labels
+(good, bad) of masks of the record itself.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(LISTS, _IN_LIST),
     FAILED: ("ids.txt", "errors.jsonl"),
 }
-"""What lies in the output folder and in those below it."""
+"""The files of the output folder and its subfolders."""
 _SOURCES: Final = ("verdicts.jsonl", "truth.jsonl")
 _POINTS: Final = 24
 
 
 def require_free_folder(out: Path, records: Sequence[Path]) -> None:
-    """Insist that the output folder is not inside a record and holds no files of other programs."""
+    """Refuse an output folder inside a record, or with files of other programs."""
     for record in records:
         if out.resolve().is_relative_to(record.resolve()):
             raise RecordError("the folder lies in a record, which is not changed", hint=ANOTHER_OUT, path=out)
@@ -107,13 +107,13 @@ def _points(
     return tuple(points)
 
 
-def _thinned(found: Search) -> list[GateStep]:
-    """Some of the steps, evenly, and always the chosen one: marks on every one would hide the line."""
-    stride = max(1, -(-len(found.steps) // _POINTS))
-    return [step for number, step in enumerate(found.steps) if number % stride == 0 or step is found.chosen]
+def _thinned(search: Search) -> list[GateStep]:
+    """Evenly chosen steps and the chosen one, so that marks do not hide the line."""
+    stride = max(1, -(-len(search.steps) // _POINTS))
+    return [step for number, step in enumerate(search.steps) if number % stride == 0 or step is search.chosen]
 
 
-# Two sets count as different where their distributions are this far apart, at a significance level of 1 %.
+# Distance at which two distributions differ, at a significance level of 1 %.
 _FAR: Final = 0.15
 _CHANCE: Final = 0.01
 
@@ -121,7 +121,7 @@ _CHANCE: Final = 0.01
 def reached(
     found: Search, options: GateOptions, *, accepted: int, total: int, labelled: bool = False
 ) -> tuple[str, ...]:
-    """The result in sentences: what is accepted, what that rests on, where the search ended."""
+    """The result in sentences: what is accepted, on what basis, and where the search ended."""
     bad = "would be marked bad" if labelled else f"have a true IoU below {bad_limit(options):g}"
     counted = (
         "one mask each" if options.clusters == "one" else "all their masks, by a bound that allows for photographs"
@@ -149,19 +149,19 @@ def reached(
 _CROWDED: Final = 0.1
 
 
-def _crowded(found: Search) -> Iterator[str]:
-    """A warning where photographs with many accepted masks have a larger share of bad ones."""
-    if found.chosen is not None and found.crowded_p <= _CROWDED:
-        step = found.chosen
+def _crowded(search: Search) -> Iterator[str]:
+    """A warning if photographs with many accepted masks have a larger share of bad ones."""
+    if search.chosen is not None and search.crowded_p <= _CROWDED:
+        step = search.chosen
         yield (
-            f"Crowded photographs are worse in the calibration set (p {found.crowded_p:.3f}): {step.masks_bad} of all "
+            f"Crowded photographs are worse in the calibration set (p {search.crowded_p:.3f}): {step.masks_bad} of all "
             f"{step.masks} masks are bad, {step.tested_bad} of {step.tested} with one a photograph. The promise is on "
             "one mask a photograph, not on the share of all masks, which --clusters bound promises."
         )
 
 
-def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
-    tried = [step for step in found.steps if step.tried]
+def _ended(search: Search, options: GateOptions) -> tuple[str, ...]:
+    tried = [step for step in search.steps if step.tried]
     if not tried or tried[-1].passed:
         return ("Every threshold passed, down to the lowest score of the calibration set.",)
     step: GateStep = tried[-1]
@@ -208,7 +208,7 @@ def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
 
 
 def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, by: str) -> Iterator[str]:
-    """Warnings where the record's masks differ from the calibration set, by novelty or estimated score."""
+    """Warnings if the record's masks differ from the calibration set, by novelty or estimated score."""
     photographs = (
         len({mask.cluster for mask in calibration.masks}),
         len({str(row.get("frame") or row.get("mixture")) for row in rows}),
@@ -239,7 +239,7 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, b
 def _above(
     old: NDArray[np.float64], new: NDArray[np.float64], *, two_sided: bool = False
 ) -> tuple[float, float, float]:
-    """Where two distributions are farthest apart, and the shares of old and new values above (Kolmogorov-Smirnov)."""
+    """The point of largest distance of two distributions, and the shares of old and new values above it (K-S test)."""
     values = np.unique(np.concatenate((old, new)))
     old_shares = 1 - np.searchsorted(np.sort(old), values, side="right") / old.size
     new_shares = 1 - np.searchsorted(np.sort(new), values, side="right") / new.size
@@ -248,7 +248,7 @@ def _above(
     return float(values[index]), float(old_shares[index]), float(new_shares[index])
 
 
-# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.few_clusters``.
+# With fewer, the bound may fail if rates differ over photographs; see ``score.stats.few_clusters``.
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
 _HALF = 0.5
@@ -265,7 +265,7 @@ class Gated:
     found: Search
     calibration: GateCalibration
     origins: Mapping[str, Mapping[str, Any]]  # ``record`` and ``calibration``: path, and file to hash
-    warnings: tuple[str, ...]  # what may make the promise untrue, in sentences
+    warnings: tuple[str, ...]  # on what may invalidate the bound, in sentences
     out: Path
 
     @property
@@ -317,7 +317,7 @@ class Gated:
 
 
 def gate_record(options: GateOptions) -> Gated:
-    """Accept masks of a record and write both lists out; nothing is judged, no input file is opened."""
+    """Accept masks of a record and write both lists, without judging and without input files."""
     _check(options)
     out = options.out or beside(options.folder, "gate")
     if sound := options.by in SOUND_SCORES:
@@ -381,22 +381,22 @@ _OF_SOUND: Final = (
 
 
 def worded(sentence: str, options: GateOptions) -> str:
-    """A sentence on masks, as it is said of separated sounds where these are gated."""
+    """A sentence on masks, reworded if separated sounds are gated."""
     for word, other in _OF_SOUND if options.by in SOUND_SCORES else ():
         sentence = sentence.replace(word, other)
     return sentence
 
 
 def bad_limit(options: GateOptions) -> float:
-    """Below which true IoU, or true overall score of separated sounds, something is bad."""
+    """The true IoU, or true overall score of separated sounds, below which an item is bad."""
     default = 3.5 if options.by in SOUND_SCORES else 0.75
     return default if options.bad_below is None else options.bad_below
 
 
-def _of_scores(found: Search) -> Search:
-    """What was found, with thresholds of 1..5 in place of 0..1."""
-    steps = {step: replace(step, threshold=1 + 4 * step.threshold) for step in found.steps}
-    return replace(found, steps=tuple(steps.values()), chosen=found.chosen and steps[found.chosen])
+def _of_scores(search: Search) -> Search:
+    """The search with thresholds of 1..5 instead of 0..1."""
+    steps = {step: replace(step, threshold=1 + 4 * step.threshold) for step in search.steps}
+    return replace(search, steps=tuple(steps.values()), chosen=search.chosen and steps[search.chosen])
 
 
 def bound_of(options: GateOptions) -> Bound:
@@ -442,7 +442,7 @@ def _check(options: GateOptions) -> None:
 
 
 def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) -> None:
-    """Insist that the estimates of both sets mean the same."""
+    """Refuse a calibration set whose estimates have other settings."""
     judges = {verdict.judge for verdict, _ in run.verdicts}
     if len(judges | calibration.judges) > 1:
         raise Mismatch(
@@ -478,13 +478,13 @@ def _names(judges: frozenset[str] | set[str]) -> str:
     return " and ".join(sorted(judges)) or "nobody"
 
 
-def _refuse_small(found: Search, calibration: GateCalibration, options: GateOptions) -> None:
-    if found.enough:
+def _refuse_small(search: Search, calibration: GateCalibration, options: GateOptions) -> None:
+    if search.enough:
         return
     goal = f"for an error of {options.accept_error:g} at a confidence of {options.confidence:g}, even if none is bad"
-    needed = found.needed or fewest_trials(options.accept_error, confidence=options.confidence)
+    needed = search.needed or fewest_trials(options.accept_error, confidence=options.confidence)
     message = (
-        f"the calibration set is too small: {found.usable} photographs or clips have a mask that could be accepted, "
+        f"the calibration set is too small: {search.usable} photographs or clips have a mask that could be accepted, "
         f"of {len({mask.cluster for mask in calibration.masks})}"
     )
     hint = "add photographs with truth, or ask for less: a larger --accept-error or a smaller --confidence"
@@ -530,18 +530,18 @@ _COLUMNS: Final = tuple(column.name for column in fields(_KnownRow))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCalibration:
-    """Masks whose truth is known, and who judged them."""
+    """Masks with known truth, and their judges."""
 
     masks: tuple[KnownMask, ...]  # those with a true IoU
-    without_truth: int  # how many have none, and were left out
-    novelty: tuple[float, ...] = ()  # novelty of ``masks``; empty where the file does not say
-    judges: frozenset[str] = frozenset()  # names of the judges; empty where the file does not say
+    without_truth: int  # count of those without, which were left out
+    novelty: tuple[float, ...] = ()  # novelty of ``masks``; empty if unknown
+    judges: frozenset[str] = frozenset()  # names of the judges; empty if unknown
     # what else the estimates depend on, by name; None where the file does not say
     settings: Mapping[str, Any] | None = None
-    digests: frozenset[str] = frozenset()  # what was judged, as hashes; empty where the file does not say
+    digests: frozenset[str] = frozenset()  # hashes of the judged items; empty if unknown
     grouped: bool = True
-    labelled: bool = False  # whether a person said good or bad, rather than a true IoU being known
-    version: str = ""  # the version of auscult that judged; empty where the file does not say
+    labelled: bool = False  # whether truth is a label of a person instead of an IoU
+    version: str = ""  # of auscult in the record; empty if unknown
 
 
 def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> GateCalibration:
@@ -576,7 +576,7 @@ def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def version_of(manifest: Mapping[str, Any]) -> str:
-    """The version of auscult that made a record; empty where it is not recorded."""
+    """The version of auscult that made a record; may be empty."""
     versions = manifest.get("versions")
     return str(versions.get("auscult") or "") if isinstance(versions, Mapping) else ""
 
@@ -654,7 +654,7 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
             without_truth += 1
             continue
         grouped = grouped and bool(row.get("cluster"))
-        # a row without cluster is named after its line, so that it never equals a named cluster
+        # a row without cluster is its own, named after its line
         cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"line {line}"
         masks.append(KnownMask(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
         novelty.append(row.get("novelty"))
@@ -716,7 +716,7 @@ def _read(name: str, value: Any) -> Any:
     text = value.strip()
     try:
         return float(text) if text and name in _NUMBERS else text or None
-    except ValueError:  # the codec reports what is wrong with it
+    except ValueError:  # the codec reports the error
         return text
 
 

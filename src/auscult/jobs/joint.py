@@ -17,7 +17,7 @@ JOINT: Final = "joint.scenes.v1"
 
 
 class JointAuditor:
-    """Adds the joint finding to verdicts of items that name a separated sound; a mixture is kept for the next item."""
+    """Adds the joint finding to verdicts of items with a separated sound; caches the last mixture."""
 
     def __init__(self) -> None:
         # imported late, since few inputs have separated sounds
@@ -29,7 +29,7 @@ class JointAuditor:
         self._mixture = Last(self._read)
 
     def joined(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
-        """The verdict with what is said of mask and sound together; an AuscultError where a sound cannot be used."""
+        """The verdict with the joint finding on mask and sound; an AuscultError if a sound cannot be used."""
         if item.mixture is None or item.separated is None:
             return verdict
         mixture, separated = self._mixture(item.mixture), self._read(item.separated)
@@ -38,7 +38,7 @@ class JointAuditor:
 
 
 def joint_table(found: Sequence[Joint]) -> Table:
-    """How often each answer was given."""
+    """The counts of joint findings."""
     counts = Counter(joint.wrong for joint in found)
     rows = []
     for answer in JOINT_ANSWERS:

@@ -1,4 +1,4 @@
-"""Judges by the name that a person gives: registered ones, replies in files, programs, cascades of these."""
+"""Judges by name: registered ones, replies in files, programs, and cascades of these."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ SOUND_FOLDERS: Final = {
     "sound.saj.v1": "auscult.judge.sound.saj:SajJudge",
     "sound.sam_audio.v1": "auscult.judge.sound.saj:SamAudioJudge",
 }
-"""Judges of separated sounds that are nothing without a folder of weights, and so are not registered."""
+"""Judges of separated sounds that need a folder of weights, and so are not registered."""
 _READ: Final = frozenset({".json", ".npz", ".onnx", ".pt", ".safetensors"})
 REASONING: Final = ("reasoning@", "masks.reasoning.v1@")
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAsking:
-    """How the chat judges of a run are asked; picklable, with one budget for all judges that it opens."""
+    """The options of requests to chat judges; picklable, with one budget for all judges."""
 
     options: ChatJudgeOptions = field(default_factory=ChatJudgeOptions)
-    folder: Path | None = None  # of the record: replies are kept there, and what was spent is read there
+    folder: Path | None = None  # of the record, with replies and spending
 
     @classmethod
     def of(cls, options: ChatJudgeOptions, folder: Path | None) -> JudgeAsking:
@@ -53,12 +53,12 @@ class JudgeAsking:
         return cls(options=ChatJudgeOptions(**own), folder=folder)
 
     def __reduce__(self) -> tuple[Callable[..., JudgeAsking], tuple[Any, ...]]:
-        """Without the budget, which is of one process."""
+        """Pickle without the budget, which is for one process."""
         return partial(JudgeAsking, options=self.options, folder=self.folder), ()
 
     @cached_property
     def how(self) -> ChatHow:
-        """The same, as models behind endpoints take it."""
+        """The options in the form for models behind endpoints."""
         from auscult.models.chat.loading import ChatHow
 
         return ChatHow.of(self.options, folder=self.folder)
@@ -71,19 +71,19 @@ class JudgeAsking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSpec:
-    """A judge that was asked for, before it is loaded."""
+    """A judge by name, before it is loaded."""
 
-    given: str  # what `--judge` says
-    name: str  # what records and tables call it
-    origin: str  # the package with its version that brings it; ``chat``, ``replies``, ``command``
-    arguments: Mapping[str, str] = field(default_factory=dict)  # what else of it the manifest holds
-    needs_clip: bool = False  # whether it looks at more than the frame
-    connections: int = 0  # threads of this process that ask it at once, since it waits; 0 for worker processes
-    needs_probes: bool = False  # whether no card was measured, so that probes give a provisional one
+    given: str  # the value of `--judge`
+    name: str  # its name in records and tables
+    origin: str  # its package with version; or ``chat``, ``replies``, ``command``
+    arguments: Mapping[str, str] = field(default_factory=dict)  # further arguments for the manifest
+    needs_clip: bool = False  # whether it needs more than the frame
+    connections: int = 0  # concurrent threads, for a judge that waits; 0 for worker processes
+    needs_probes: bool = False  # whether it has no card, so that probes measure a provisional one
 
 
 def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
-    """What a name stands for: see ``load_judge``."""
+    """The spec of a name: see ``load_judge``."""
     if given.startswith(CHAT):
         from auscult.jobs.chat_judge import find_chat
 
@@ -127,10 +127,10 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted, needs_clip=needs_clip)
 
 
-def _cascade_spec(given: str, asking: JudgeAsking | None) -> JudgeSpec:
-    parts = [judge_spec(part, asking=asking) for part in _parts(given)]
+def _cascade_spec(text: str, asking: JudgeAsking | None) -> JudgeSpec:
+    parts = [judge_spec(part, asking=asking) for part in _parts(text)]
     return JudgeSpec(
-        given=given,
+        given=text,
         name=f"cascade.{'+'.join(part.name for part in parts)}",
         origin=" ".join(part.origin for part in parts),
         arguments={
@@ -142,12 +142,12 @@ def _cascade_spec(given: str, asking: JudgeAsking | None) -> JudgeSpec:
     )
 
 
-def _parts(given: str) -> list[str]:
+def _parts(text: str) -> list[str]:
     """The judges of a cascade, cheapest first."""
-    parts = [part.strip() for part in given.removeprefix(CASCADE).split(",")]
+    parts = [part.strip() for part in text.removeprefix(CASCADE).split(",")]
     if len(parts) < 2 or not all(parts) or any(part.startswith(CASCADE) for part in parts):
         raise UsageError(
-            f"{given[:80]!r} is no cascade",
+            f"{text[:80]!r} is no cascade",
             expected="cascade:CHEAP,DEAR with two judges or more, none of them a cascade: cascade:cues,prompted",
         )
     return parts
@@ -204,8 +204,8 @@ def load_judge(
     return fitted
 
 
-def _folder(given: str) -> Path:
-    return Path(given.partition("@")[2])
+def _folder(text: str) -> Path:
+    return Path(text.partition("@")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +220,12 @@ class _Possible:
 
 def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
     """The registered judge that a name means, and the folder behind ``@``."""
-    return _found(name, besides={SOUND})
+    return _found(name, further={SOUND})
 
 
-def _found(name: str, *, besides: Collection[str]) -> tuple[registry.Entry, Path | None]:
+def _found(name: str, *, further: Collection[str]) -> tuple[registry.Entry, Path | None]:
     base, separator, folder = name.partition("@")
-    entry = registry.find("judge", base, besides=besides)
+    entry = registry.find("judge", base, besides=further)
     if not separator:
         return entry, None
     if not hasattr(entry.load(), "fitted"):
@@ -238,7 +238,7 @@ def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
     base, separator, folder = name.partition("@")
     full = f"{SOUND}.{base.removeprefix(f'{SOUND}.').removesuffix('.v1')}.v1"
     if full not in SOUND_FOLDERS:
-        return _found(name, besides={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
+        return _found(name, further={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
     if not separator:
         raise UsageError(f"the judge {full} has weights of yours", expected=f"{base}@FOLDER, docs/saj.md says of what")
     point = EntryPoint(full, SOUND_FOLDERS[full], registry.KINDS["judge"])
@@ -246,7 +246,7 @@ def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
 
 
 def sound_judge_arguments(name: str) -> dict[str, str]:
-    """What the manifest holds of a judge of separated sounds, its folder's files among it."""
+    """The manifest's arguments of a judge of separated sounds, with hashes of its folder."""
     entry, folder = find_sound_judge(name)
     arguments = {"sound_judge": entry.name, "sound_judge_from": entry.origin}
     if folder is None or not folder.is_dir():
@@ -285,9 +285,9 @@ def _replies_name(source: Path) -> str:
     return f"replies.{safe_name(source.resolve().stem)}"
 
 
-def _replies(given: str) -> Path:
-    source = Path(given.removeprefix(REPLIES))
-    if not given.removeprefix(REPLIES) or not source.exists():
+def _replies(text: str) -> Path:
+    source = Path(text.removeprefix(REPLIES))
+    if not text.removeprefix(REPLIES) or not source.exists():
         raise UsageError(
             "there are no such replies",
             path=source,

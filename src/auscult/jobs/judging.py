@@ -1,9 +1,9 @@
-"""What a worker process does: open frames and their masks, judge, check identity, draw thumbnails.
+"""Worker processes of an audit: open frames and masks, judge, check identity, draw thumbnails.
 
-A frame is decoded once for all its masks. An error costs the item it belongs to; the frame's other items go on.
+A frame is decoded once for all its masks. An error fails its item alone.
 
-Where an identity check has no result, or cannot run because a sound cannot be read, the verdict says "identity not
-checked" with the reason; it never counts as a match.
+If an identity check has no result, or cannot run because a sound cannot be read, the verdict says "identity not
+checked" with the reason; that never counts as a match.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from auscult.work.process import peak_gpu_mb, peak_mb
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
 
-_MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
-_KEPT_FRAMES = 4  # for threads, which do the masks of a frame one by one
+_MOST_BYTES = 1 << 26  # of decoded frames and masks in one batch
+_KEPT_FRAMES = 4  # cache for threads, which judge the masks of a frame one by one
 
 
 class Checker:
     """Runs an identity check in one process. It keeps the sound of the last clip, since items come clip by clip.
 
-    A check that raises ``UsageError`` once is not run again: what it lacks, it lacks for all items.
+    A check that raises ``UsageError`` once is not run again, since the cause is the same for all items.
     """
 
     def __init__(self, check: IdentityCheck) -> None:
@@ -74,7 +74,7 @@ class Checker:
         return combined(verdict, result, check=self._check.name)
 
     def of_item(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
-        """The same for an item of INPUT, with its sound and time."""
+        """The verdict with the check of an item of INPUT, with its sound and time."""
         try:
             sound = None if item.audio is None else self._sound(item.audio)
         except AuscultError as error:
@@ -97,7 +97,7 @@ def _why(case: Case, prediction: Prediction) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Opened:
-    """What the items of one frame share: the frame, decoded, shrunk and hashed once, and its masks."""
+    """A frame, decoded, shrunk and hashed once, and its masks."""
 
     frame: Frame  # uint8 RGB (H, W, 3)
     small: Frame  # the frame at the size of a thumbnail
@@ -105,11 +105,11 @@ class _Opened:
     masks: FrameMasks
     # the items to be judged, each with its mask or why it cannot be read
     wanted: Sequence[tuple[Item, LoadedMask | AuscultError]] = ()
-    stamps: Mapping[str, str | None] = field(default_factory=dict)  # of its items, from before they were read
+    stamps: Mapping[str, str | None] = field(default_factory=dict)  # of its items, taken before reading
 
     @property
     def nbytes(self) -> int:
-        """What frame and masks hold in memory."""
+        """The memory of frame and masks."""
         masks = (loaded.mask.nbytes for _, loaded in self.wanted if isinstance(loaded, LoadedMask))
         return self.frame.nbytes + sum(masks)
 
@@ -130,10 +130,10 @@ class Auditor:
     root: Path = field(default=Path())  # the folder that frame names on record are relative to
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
-    clips: ClipIndex | None = None  # where the judge looks at more than the frame
+    clips: ClipIndex | None = None  # for a judge that needs more than the frame
     open_frame: Callable[[Path, str], tuple[Frame, Frame, str]] = _open_frame
     cascade: CascadeJudge | None = None  # of which the judge is the first
-    joint: JointAuditor | None = None  # where items name a separated sound
+    joint: JointAuditor | None = None  # for items with a separated sound
 
     def close(self) -> None:
         """Release what the judge holds."""
@@ -170,7 +170,7 @@ class Auditor:
         return results + self._results(pending)
 
     def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
-        """Decode a frame; its masks are opened when they are asked for."""
+        """Decode a frame; its masks are opened when needed."""
         path = items[0].frame
         stamps = {item.id: settled_stamp(item) for item in wanted}
         frame, small, digest = self.open_frame(path, stamp_file(path))
@@ -178,16 +178,16 @@ class Auditor:
         masks = FrameMasks(items, lambda item: read_mask(item.mask, size=size))
         return _Opened(frame, small, digest, masks, stamps=stamps)
 
-    def _results(self, held: Sequence[_Opened]) -> list[Result]:
-        verdicts = self._judged(held)
+    def _results(self, frames: Sequence[_Opened]) -> list[Result]:
+        verdicts = self._judged(frames)
         return [
             self._result(item, opened, loaded, verdict=verdicts.get(item.id))
-            for opened in held
+            for opened in frames
             for item, loaded in opened.wanted
         ]
 
     def _shown(self, item: Item, opened: _Opened, mask: Mask) -> tuple[Case, Prediction]:
-        """What the judge sees of an item."""
+        """The input of the judge for an item."""
         others = () if self.alone else opened.masks.others(item.id)
         clip = None if self.clips is None else self.clips.context(item)
         case = Case(
@@ -195,12 +195,12 @@ class Auditor:
         )
         return case, Prediction(mask)
 
-    def _judged(self, held: Sequence[_Opened]) -> dict[str, Verdict]:
-        """Verdicts of all masks at once, from a judge with ``batch``; else empty, and masks are judged one by one."""
+    def _judged(self, frames: Sequence[_Opened]) -> dict[str, Verdict]:
+        """Verdicts of all masks from a judge with ``batch``; else empty, and masks are judged one by one."""
         batch = getattr(self.judge, "batch", None)
         read = [
             (item, self._shown(item, opened, loaded.mask))
-            for opened in held
+            for opened in frames
             for item, loaded in opened.wanted
             if isinstance(loaded, LoadedMask)
         ]
@@ -209,13 +209,13 @@ class Auditor:
         start = time.perf_counter()
         try:
             verdicts = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
-        except AuscultError:  # caused by one of them: judged one by one, only that one fails
+        except AuscultError:  # one of them fails: masks are then judged one by one
             return {}
         each_s = (time.perf_counter() - start) / len(read)
         return {item.id: replace(verdict, seconds=each_s) for (item, _), verdict in zip(read, verdicts, strict=True)}
 
     def whole(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
-        """The judge's verdict with what an identity check, dearer judges and a separated sound add to it."""
+        """The judge's verdict, completed by identity check, further judges of a cascade and a separated sound."""
         if self.checker is not None:
             verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
         if self.cascade is not None:
@@ -250,7 +250,7 @@ class Auditor:
         quality = 72 if verdict.error_map is None else 64  # stripes and dots take more bytes, and need less quality
         overlay = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
         jpeg = b64encode(encode_jpeg(overlay, quality=quality)).decode("ascii")
-        # The verdict last, so that it is never there without its mask, which the export needs, and its thumbnail.
+        # The verdict last, so that it always has its mask, for the export, and its thumbnail.
         stamp = opened.stamps[item.id]
         rows: dict[str, list[dict[str, Any]]] = {
             INPUTS: [] if stamp is None else [{"id": item.id, "input": digest, "stamp": stamp}],
@@ -269,7 +269,7 @@ def proposals_of(item: Item) -> list[Item]:
 
 
 def best_proposals(results: Sequence[Result], parents: Mapping[str, str]) -> list[Result]:
-    """Of proposals, whose items are their ``parents``, the result with the highest estimated IoU, under the parent."""
+    """The result with the highest estimated IoU among the proposals of each parent, under the parent's id."""
     best: dict[str, Result] = {}
     others = []
     for result in results:
@@ -282,7 +282,7 @@ def best_proposals(results: Sequence[Result], parents: Mapping[str, str]) -> lis
 
 
 def _estimate(result: Result) -> float:
-    """The estimated IoU; less than any where there is none, and least where it failed."""
+    """The estimated IoU for sorting: none is below any number, a failure below none."""
     rows = result.rows.get(VERDICTS, ())
     if not rows:
         return -2.0
@@ -296,7 +296,7 @@ def _renamed(result: Result, name: str) -> Result:
 
 
 def load_default_judge() -> None:
-    """Load what the default judge needs, for workers that are still without a task."""
+    """Load the modules of the default judge, for workers without a task yet."""
     from auscult.judge.masks.prompted import JUDGE
     from auscult.judge.masks.prompted import verdict as _  # noqa: F401 - imported with the first candidate otherwise
 
@@ -339,7 +339,7 @@ def make_auditor(
 
 
 def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
-    """Missing and extra shares of a mask by its error map, for the row; empty where there is no map."""
+    """Missing and extra shares of a mask by its error map, for the row; empty without a map."""
     if verdict.error_map is None:
         return {}
     error_shares = shares(verdict.error_map, mask)
@@ -347,7 +347,7 @@ def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
 
 
 def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
-    """The judge's ``prob_shift`` for the row: a common error of its probabilities, in logits; empty where it has none.
+    """The judge's ``prob_shift`` for the row, a common error of its probabilities in logits; empty for none.
 
     It is recorded so that intervals can be computed from the row alone.
     """
@@ -390,7 +390,7 @@ def load_identity(name: str, weights: Path | None = None) -> IdentityCheck:
 
 
 def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]:
-    """The manifest's arguments of the identity check, which must be ready to run; empty where there is none."""
+    """The manifest's arguments of the identity check, which must be ready to run; empty for none."""
     if name is None:
         if weights is not None:
             raise UsageError("there are weights for an identity check and no check", hint="add --identity clip")
@@ -407,7 +407,7 @@ def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]
 
 
 def weights_digest(folder: Path) -> dict[str, str]:
-    """Hash of every file of weights and settings; names of folders are left out, since a copy is the same."""
+    """Hash of all files of weights and settings, without folder names, so that copies are equal."""
     paths = {path.name: path for path in folder.iterdir() if path.suffix in {".safetensors", ".onnx", ".json", ".txt"}}
     try:
         return {name: digest_file(paths[name]) for name in sorted(paths)}

@@ -1,6 +1,6 @@
-"""What a person says of masks of a record: a table of ``id`` with ``label`` (good, bad, unsure) or ``true_iou``.
+"""Labels of masks of a record by a person: a table of ``id`` with ``label`` (good, bad, unsure) or ``true_iou``.
 
-The marks that a report exports are such a file; ``act gate``, ``act calibrate`` and ``score`` read it by this module.
+The export of marks from a report is such a file; ``act gate``, ``act calibrate`` and ``score`` read it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _DROP: Final = "correct or drop the row"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskLabel:
-    """What a person says of one mask."""
+    """A person's label of one mask."""
 
-    word: LabelWord | None  # None where only an IoU is given
-    iou: float | None  # the true IoU, 0..1; None where only a word is given
+    word: LabelWord | None  # None if only an IoU is given
+    iou: float | None  # the true IoU, 0..1; None if only a word is given
 
     @property
     def good(self) -> bool | None:
-        """Whether the mask is good, by the word, else by an IoU of at least .8; None where that is not sure."""
+        """Whether the mask is good, by the word, else by an IoU of at least .8; None if unsure."""
         if self.word is None:
             return None if self.iou is None else self.iou >= GOOD
         return None if self.word == "unsure" else self.word == "good"
@@ -98,7 +98,7 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
 
 
 def clusters_in(run: Run) -> dict[str, str]:
-    """What each judged item of a record is clustered by: its clip where the record follows that, else its frame."""
+    """The cluster of each judged item: its clip if the record follows clips, else its frame."""
     films = {str(row.get("clip")) for row in run.clips}
     return {
         verdict.id: f"clip {row['clip']}" if row.get("clip") in films else f"frame {row.get('frame') or verdict.id}"
@@ -123,7 +123,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _label(word: object, iou: object) -> MaskLabel | None:
-    """The label of a row; None where both cells are empty; a ValueError for anything else."""
+    """The label of a row; None if both cells are empty; ValueError for an invalid one."""
     text = "" if word is None else str(word).strip().lower()
     iou = iou.strip() if isinstance(iou, str) else iou
     if text and text not in get_args(LabelWord):

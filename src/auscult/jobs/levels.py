@@ -1,8 +1,8 @@
 """``auscult levels``: a table of task scores, from anywhere, to stages and the four levels of AVI-Bench.
 
 A file holds one model a row (CSV: column ``model`` and one a task) or a key (JSON: model to task to score), or is a
-list of entries of the released leaderboard, which this verb also writes. A model that cannot be used costs itself
-alone. Figures are maps of ranks and scores (Figs. 3 to 5), and why the formulas are as they are (Figs. 6, 7).
+list of entries of the released leaderboard, which this verb also writes. A model that cannot be used fails alone.
+Figures are maps of ranks and scores (Figs. 3 to 5), and illustrate the formulas (Figs. 6, 7).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def ranks(values: Sequence[float]) -> list[int]:
 
 
 def figures(models: LeaderboardRows) -> dict[str, Drawing]:
-    """Each figure by the name of its file; of many models the first ``MAX_ROWS`` are drawn, ranked among all."""
+    """Each figure by file name, with the first ``MAX_ROWS`` models, ranked among all."""
     cut = f" (the first {MAX_ROWS} of {len(models)} models)" if len(models) > MAX_ROWS else ""
     stages = (*STAGES, "average")
     of_stages = {stage: [float(getattr(result, stage)) for _, _, result in models] for stage in stages}
@@ -95,7 +95,7 @@ def _ranked(name: str, values: Sequence[float], *, apart: bool) -> MapColumn:
 
 
 def why_relative() -> Drawing:
-    """Fig. 6: models of Table 14 by the absolute and the relative difference of what they hear and see."""
+    """Fig. 6: models of Table 14 by the absolute and the relative difference of hearing and seeing."""
     return surfaces(
         [
             _surface("|A - V|", lambda audio, visual: np.abs(audio - visual), _SENSES, worst=1.0, best=0.0),
@@ -161,7 +161,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelLevels:
-    """One model: its task scores, 0..100, and what they come to."""
+    """One model: its task scores, 0..100, and its levels."""
 
     model: str
     scores: Mapping[str, float]
@@ -170,7 +170,7 @@ class ModelLevels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelsRun:
-    """What a table comes to: models by level 4, highest first, the same as a summary and tables, and what failed."""
+    """The results of a table: models by level 4, highest first, summary, tables and failures."""
 
     models: tuple[ModelLevels, ...]
     summary: Summary
@@ -220,7 +220,7 @@ def run_levels(options: LevelsOptions) -> LevelsRun:
 
 
 def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
-    """A model as the released leaderboard has it (schema 2); what task scores do not tell is null."""
+    """A model in the form of the released leaderboard (schema 2); unknown fields are null."""
     values = one.levels
     names = ("l1_task", "l2_modality", "l3_stage", "l4_domain")
     return {
@@ -241,7 +241,7 @@ def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
 
 
 def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, ...]:
-    """Stages and levels of models, and where there are several their ranks and those of their tasks."""
+    """Stages and levels of models and, if there are several, ranks of models and tasks."""
     basis = "the three familiar stages" if reading == "table" else "the eleven familiar tasks (Eq. 1 as printed)"
     rows = tuple((model.model, *(f"{getattr(model.levels, name):.2f}" for name in _NAMES)) for model in models)
     numbers = Table(
@@ -271,7 +271,7 @@ def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, .
 
 
 def _of(name: str) -> Callable[[ModelLevels], float]:
-    """What reads a task's score or a field of ``Levels``."""
+    """Makes a function that reads a task's score or a field of ``Levels``."""
     return lambda one: float(one.scores[name] if name in TASKS else getattr(one.levels, name))
 
 
@@ -284,10 +284,10 @@ def _ranks(title: str, models: Sequence[ModelLevels], columns: Mapping[str, Call
     )
 
 
-def _require_name(model: str, found: Collection[str]) -> None:
+def _require_name(model: str, names: Collection[str]) -> None:
     if not model:
         raise InputError("it has no name", expected=_FORM, hint="name it")
-    if model in found:
+    if model in names:
         raise InputError("it is there twice", expected="each model once", hint="rename or drop the second")
 
 

@@ -1,6 +1,6 @@
 """``auscult make scenes``: scenes with exact truth, in Ref-AVSBench's layout and as an INPUT for ``audit``.
 
-The same command again continues where a stopped run left off, and with a larger ``--count`` adds to what is there.
+The same command again resumes a stopped run, and with a larger ``--count`` adds scenes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from auscult.types import Frame, Samples
 
 @dataclass(frozen=True, slots=True)
 class SceneTask(Indivisible):
-    """A scene that is to be made."""
+    """A scene to make."""
 
     index: int
 
@@ -77,13 +77,13 @@ class SceneMaker:
         self._shelves = divide(self._assets, wanted=_splits(options))
 
     def plan(self, index: int) -> ScenePlan:
-        """All that is chosen of a scene, before anything is drawn."""
+        """All choices of a scene, before it is rendered."""
         return choose(
             self._options.seed, index, assets=self._assets, shelves=self._shelves, options=self._options.scene
         )
 
     def __call__(self, task: SceneTask) -> list[Result]:
-        """Choose, draw, play and describe a scene."""
+        """Choose, render and describe a scene."""
         index, options, assets = task.index, self._options, self._assets
         plan = self.plan(index)
         stage = Stage(plan, assets.looks)
@@ -111,12 +111,12 @@ class SceneMaker:
 
 
 def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[str]:
-    """Ids that may be referred to: seen well enough, and in a scene of unseen targets of an unseen category."""
+    """Ids of possible targets: visible enough and, in a scene of unseen targets, of an unseen category."""
     return frozenset(obj.id for obj in plan.objects if obj.id in seen and obj.look.category in shelf.targets)
 
 
 def scene_line(plan: ScenePlan, facts: Facts, expressions: Sequence[ExpressionRow], *, index: int) -> dict[str, Any]:
-    """One line of ``scenes.jsonl``: enough to draw the scene again and to repeat every proof."""
+    """One line of ``scenes.jsonl``, with which the scene and all proofs can be made again."""
     return {
         "id": plan.vid,
         "index": index,
@@ -158,7 +158,7 @@ PARTLY_HIDDEN = 0.1
 
 
 def scenes_table(scenes: Sequence[Mapping[str, Any]]) -> Table:
-    """Count scenes and what is in them, by split; ``scenes`` are lines of ``scenes.jsonl``."""
+    """Counts of scenes and their content, by split; ``scenes`` are lines of ``scenes.jsonl``."""
     rows = [_counts(split, [scene for scene in scenes if scene["split"] == split]) for split in SPLITS]
     rows.append(_counts("all", scenes))
     return Table(
@@ -234,7 +234,7 @@ def _done(path: Path) -> frozenset[int]:
     for number, row in numbered_lines(path):
         try:
             line = codec.from_json(_SceneLine, row, error=InputError)
-            facts_from_json(line.facts)  # what tables and ``metadata.csv`` are made of
+            facts_from_json(line.facts)  # for tables and ``metadata.csv``
         except InputError as error:
             raise _damaged(path, number, error) from error
         if line.index in done:
@@ -281,7 +281,7 @@ class _SceneLine:
 
 
 def _check_items(path: Path) -> None:
-    """Insist that the lines of ``items.jsonl`` are items'."""
+    """Refuse invalid lines of ``items.jsonl``."""
     for number, row in numbered_lines(path):
         try:
             fields.required(row, "clip")
@@ -340,7 +340,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
         return partial(SceneMaker, self.options)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[SceneTask], float | None]]:
-        """The scenes that are still to be made; one counts as done when its line of ``scenes.jsonl`` is whole."""
+        """The missing scenes; a scene is done when its line of ``scenes.jsonl`` is complete."""
         path, count = writer.run.path, self.options.count
         done = _done(path / SCENES)
         if done and max(done) >= count:
@@ -377,7 +377,7 @@ def _in_order(run: RunFolder) -> list[dict[str, Any]]:
     order = {row["id"]: row["index"] for row in scenes}
     for name in (ITEMS, JOINT):
         items = run.lines(name)
-        # A killed run may have left lines of a scene that failed later: they go last.
+        # A killed run may leave lines of a scene that failed later: they go last.
         arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
         if arranged != items:
             run.write_lines(name, arranged)
@@ -424,7 +424,7 @@ def _check(options: MakeOptions) -> None:
 
 
 def _names(assets: Assets) -> str:
-    """Hash of the names of everything that can be chosen."""
+    """Hash of the names of all assets."""
     groups = (assets.looks.instances(), assets.sounds.instances())
     plain = [{name: list(instances) for name, instances in group.items()} for group in groups]
     return digest_json([*plain, list(assets.looks.backgrounds())])

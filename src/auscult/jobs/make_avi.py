@@ -4,11 +4,11 @@
 with what an observer needs to check its truth. ``prise``, low-semantic stimuli with questions: ``questions.jsonl`` has
 a line for each question. ``data.json`` of each task, and ``review.csv`` of questions, follow from these at the end.
 
-Of ``avi`` a table says what answers without a look score on the samples, by the tasks' own scores. A choice is guessed
-at one in the number of options; a constant answer is the word that is most often true of its type. Elsewhere the random
-answer is drawn from what may be answered: one candidate; one to four classes with counts from 1 to 5; a box for every
-class, or for every frame. The constant one is the first candidate; the class that is most often true, with its
-commonest count; the whole picture for every class; the middle of every frame.
+A table of ``avi`` has the scores of answers without media, by the tasks' own scores. For a choice, the random score is
+one over the number of options, and the constant answer is the most frequent true word of the type. Elsewhere a random
+answer is drawn from the possible ones: one candidate; one to four classes with counts from 1 to 5; a box for every
+class, or for every frame. The constant one is the first candidate; the most frequent true class with its most frequent
+count; the whole picture for every class; the middle of every frame.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ FOLDERS: Final = {kind.folder: kind.stage for kind in KINDS.values()}
 
 @dataclass(frozen=True, slots=True)
 class SampleTask(Indivisible):
-    """A sample that is to be made, the ``index``-th of a kind; its key is its id."""
+    """A sample to make, the ``index``-th of a kind; its key is its id."""
 
     key: str
     kind: str
@@ -112,7 +112,7 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
 
     def wanted(self) -> Iterator[SampleTask]:
-        """A task's types take turns, so that a larger count adds samples and changes none."""
+        """The samples, alternating over a task's types, so that a larger count only adds samples."""
         for kinds in self._kinds.values():
             for number in range(self.options.count):
                 turn, index = divmod(number, len(kinds))
@@ -123,7 +123,7 @@ make_avi: Final = MakeAvi.of
 
 
 def _networks(options: FamiliarOptions) -> Networks:
-    """What compares captions; loaded before anything is made, so that a wrong folder is known at once."""
+    """The networks for captions, loaded first, so that a wrong folder is reported at once."""
     if options.sentences is None and options.fluency is None:
         return Networks()
     from auscult.nets.hf_sentences import load_fluency, load_sentences
@@ -133,7 +133,7 @@ def _networks(options: FamiliarOptions) -> Networks:
 
 
 def tasks_table(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    """Samples of each task, of how many types, and what guessing scores on them."""
+    """Samples and types of each task, and the scores of guessing."""
     rows = []
     for folder, entries in tasks.items():
         types = list(dict.fromkeys(entry["subtask"] for entry in entries))
@@ -152,7 +152,7 @@ Entries: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class _ChanceScore(Protocol):
-    def __call__(self, entries: Entries, *, drawn: bool) -> float: ...
+    def __call__(self, entries: Entries, *, random: bool) -> float: ...
 
 
 _UNKNOWN: Final = "-"
@@ -163,9 +163,9 @@ _MOST_TIMES: Final = 5
 
 
 def captions_table(entries: Entries, networks: Networks) -> Table:
-    """What captions score beside each other: one of a clip's references against its others, and against another clip's.
+    """Scores of reference captions: one of a clip against its others, and against those of another clip.
 
-    The second is the floor: a caption that is well formed and has nothing to do with the clip.
+    The second is the score of a well-formed caption that has nothing to do with the clip.
     """
     truths = [tuple(_truth(entry)) for entry in entries]
     shifted = [*truths[1:], *truths[:1]]
@@ -185,7 +185,7 @@ def captions_table(entries: Entries, networks: Networks) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Loaded networks that compare captions; None where there is none."""
+    """The loaded networks for captions, None if not given."""
 
     sentences: SentenceEncoder | None = None
     fluency: FluencyModel | None = None
@@ -205,11 +205,11 @@ def _caption_scores(networks: Networks) -> dict[str, Callable[..., AnswerScore |
 
 
 def chance_of(folder: str, entries: Entries) -> tuple[str, str]:
-    """What a random and a constant answerer score on a task's entries, in percent; a dash where that is not known."""
+    """The scores of a random and a constant answer on a task's entries, in percent; a dash if unknown."""
     score = _SCORES.get(folder)
     if score is None or not entries:
         return _UNKNOWN, _UNKNOWN
-    random, constant = (f"{100 * score(entries, drawn=drawn):.1f}" for drawn in (True, False))
+    random, constant = (f"{100 * score(entries, random=is_random):.1f}" for is_random in (True, False))
     return random, constant
 
 
@@ -230,8 +230,8 @@ def _value(score: AnswerScore | Undefined) -> float:
     return float(score.value) if isinstance(score, AnswerScore) else 0.0
 
 
-def _choices(entries: Entries, *, drawn: bool) -> float:
-    if drawn:
+def _choices(entries: Entries, *, random: bool) -> float:
+    if random:
         return float(np.mean([1 / len(_options(entry)) for entry in entries]))
     types: dict[str, Counter[str]] = {}
     for entry in entries:
@@ -239,8 +239,8 @@ def _choices(entries: Entries, *, drawn: bool) -> float:
     return sum(counts.most_common(1)[0][1] for counts in types.values()) / len(entries)
 
 
-def _candidates(entries: Entries, *, drawn: bool) -> float:
-    answers = [(int(_drawing(entry).integers(_shown(entry))) if drawn else 0,) for entry in entries]
+def _candidates(entries: Entries, *, random: bool) -> float:
+    answers = [(int(_drawing(entry).integers(_shown(entry))) if random else 0,) for entry in entries]
     return _value(retrieval(answers, [_truth(entry) for entry in entries]))
 
 
@@ -250,10 +250,10 @@ def _shown(entry: Mapping[str, Any]) -> int:
     return max(len(media["image_list"] or ()), len(media["audio_list"] or ()))
 
 
-def _counts(entries: Entries, *, drawn: bool) -> float:
+def _counts(entries: Entries, *, random: bool) -> float:
     truths = [{name: int(count) for name, count in _truth(entry).items()} for entry in entries]
     score = amic if entries[0]["task"] == "AMIC" else vmic
-    if drawn:
+    if random:
         return _value(score([_some_classes(entry) for entry in entries], truths))
     best: dict[str, dict[str, int]] = {}
     for kind in {entry["subtask"] for entry in entries}:
@@ -269,23 +269,23 @@ def _some_classes(entry: Mapping[str, Any]) -> dict[str, int]:
     return {names[int(index)]: int(rng.integers(1, _MOST_TIMES + 1)) for index in chosen}
 
 
-def _located(entries: Entries, *, drawn: bool) -> float:
+def _located(entries: Entries, *, random: bool) -> float:
     truths, answers = [], list[list[NamedBox]]()
     for entry in entries:
         truth, rng = _truth(entry), _drawing(entry)
         boxes = [(name.rpartition("_")[0], _corners(box)) for name, box in truth["bbox"].items()]
         truths.append(SoundingBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
-        answers.append([(name, _box(rng) if drawn else _WHOLE) for name in _options(entry)])
+        answers.append([(name, _box(rng) if random else _WHOLE) for name in _options(entry)])
     return _value(avl(answers, truths))
 
 
-def _grounded(entries: Entries, *, drawn: bool) -> float:
+def _grounded(entries: Entries, *, random: bool) -> float:
     truths, answers = [], list[list[FourNumbers | None]]()
     for entry in entries:
         truth, rng = _truth(entry), _drawing(entry)
         boxes = [None if box is None else _corners(box) for box in truth["bbox"].values()]
         truths.append(FrameBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
-        answers.append([_box(rng) if drawn else _MIDDLE for _ in boxes])
+        answers.append([_box(rng) if random else _MIDDLE for _ in boxes])
     return _value(avlg(answers, truths))
 
 
@@ -354,7 +354,7 @@ class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         return finish_tables(run, summary, {"types": types_table(rows)})
 
     def wanted(self) -> Iterator[SampleTask]:
-        """Type by type; of each as many as asked for."""
+        """The questions, type by type."""
         for kind in STIMULI.values():
             for index in range(kind.count if self.options.count is None else self.options.count):
                 yield SampleTask(question_id(kind, index), kind.name, index)
@@ -390,7 +390,7 @@ def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Questions of each type, what guessing scores with and without confirmations, and how often those are true."""
+    """Questions of each type, scores of guessing with and without confirmations, and the share of true ones."""
     answers: dict[str, list[tuple[str, str]]] = {kind: [] for kind in STIMULI}
     for row in rows:
         truth, confirmation = (row[part]["output"]["question_answer"] for part in ("formal", "pre"))

@@ -44,11 +44,11 @@ THIN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class MixtureTask(Indivisible):
-    """A mixture that is to be made."""
+    """A mixture to make."""
 
     index: int
     key: str
-    plan: MixturePlan | SceneMixturePlan | None = None  # the one that is to be made again
+    plan: MixturePlan | SceneMixturePlan | None = None  # of a mixture to make again
 
 
 class MixtureMaker:
@@ -65,7 +65,7 @@ class MixtureMaker:
             self._drawn = lambda seed, index: finished(planner.plan(seed, index), catalogue)
 
     def __call__(self, task: MixtureTask) -> list[Result]:
-        """Choose a mixture, make it, and score it as the output of a separator that does nothing."""
+        """Choose and make a mixture, and score it as the output of a separator that does nothing."""
         mixture = self._drawn(self._options.seed, task.index) if task.plan is None else self._planned(task.plan)
         made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
         scores = perceptual(made.mixture, stems, rate_hz=made.rate_hz)
@@ -100,7 +100,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
             self._catalogue, self._left_out = open_recorded(options.assets)
         scenes = self._scenes is not None
         self._plans, self._bad_plans = read_plans(options.plans, scenes=scenes) if options.plans else ([], [])
-        MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
+        MixtureMaker(options, self._catalogue, self._scenes)  # reports too few sounds before anything is made
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
@@ -172,7 +172,7 @@ def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
 
 
 def read_plans(path: Path, *, scenes: bool = False) -> tuple[list[MixturePlan | SceneMixturePlan], list[ErrorRecord]]:
-    """The plans of a ``plans.jsonl``, of mixtures of ``scenes`` or of others; a line that is none costs itself."""
+    """The plans of a ``plans.jsonl``, of mixtures of ``scenes`` or others; an invalid line is an error."""
     plans: dict[str, MixturePlan | SceneMixturePlan] = {}
     problems = Problems()
     with required_file(path, option="--plans"):
@@ -199,7 +199,7 @@ def _plan_of(row: object) -> MixturePlan:
 
 
 def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
-    """Mixtures of each setting by part, and those whose target's class is unseen."""
+    """Counts of mixtures by setting and part, and of those with a target of an unseen class."""
     counts = Counter((row["setting"], row["split"]) for row in made)
     unseen = Counter(row["setting"] for row in made if not row["seen"])
     return Table(

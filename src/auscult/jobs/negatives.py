@@ -1,13 +1,13 @@
-"""``auscult stress negatives``: sentences about what is not there, with proof, as an INPUT, as REFER json and as rows.
+"""``auscult stress negatives``: null expressions with proof, as an INPUT, as REFER json and as rows.
 
-The same command again continues where a stopped run left off. The record is ``pictures.jsonl``, a line a picture; what
-other tools read is laid out from it at the end (``negatives_files``), a line at a time.
+The same command again resumes a stopped run. The record is ``pictures.jsonl``, one line per picture; files for other
+tools are made from it at the end (``negatives_files``), line by line.
 
-``--hard MODEL``: of more sentences than are wanted, those that a model paints most. A round draws ``WIDER`` candidates
-for each negative that is wanted, has a model segment each, and keeps those of a reference with the largest area. The
-candidates of all rounds are one sequence without repetition, so that a further round has others, and what was kept or
-dropped before stays so. A round has one model; a later one may have another, trained on what was kept before.
-``hard.jsonl`` has a line for each candidate; a failure has no area and is asked again.
+``--hard MODEL`` keeps the sentences for which a model paints the largest areas. A round draws ``WIDER`` candidates per
+negative, has a model segment each, and keeps those of a reference with the largest area. The candidates of all rounds
+are one sequence without repetition, so that earlier choices stay and a further round has new candidates. A round has
+one model; a later one may have another, trained on the earlier choices. ``hard.jsonl`` has a line for each candidate; a
+failed request has no area and is sent again.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from auscult.types import Frame, Query
 TRAIN: Final = "train"
 _POOL: Final = 2_000
 _MOST_PICTURES: Final = 2_000
-"""Pictures that are queued at a time: more are not held."""
+"""Most queued pictures, to bound memory."""
 _TOGETHER: Final = 16
 _TRIES: Final = 3
 _UNKNOWN: Final = "the picture holds a category that no table knows: name it with --categories"
@@ -91,11 +91,11 @@ class PictureTask:
 
     @property
     def size(self) -> int:
-        """How many references they have."""
+        """The count of their references."""
         return sum(len(picture.references) for picture in self.pictures)
 
     def split(self) -> list[PictureTask]:
-        """One at a time."""
+        """One picture at a time."""
         if len(self.pictures) < 2:
             return []
         return [PictureTask((picture,), self.first + index) for index, picture in enumerate(self.pictures)]
@@ -107,20 +107,20 @@ class PictureTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What every worker needs."""
+    """The settings of every worker."""
 
     table: CategoryTable
     looked_for: frozenset[str]  # as the annotation names them
-    others: tuple[tuple[str, str, str], ...]  # text, reference and category of sentences to be borrowed
+    others: tuple[tuple[str, str, str], ...]  # text, reference and category of sentences to borrow
     kinds: tuple[str, ...]
-    per: int | None  # negatives of a reference; None for one a sentence, for all splits
+    per: int | None  # negatives per reference; None for one per sentence, in all splits
     train_alike: bool  # whether references of the split `train` have as many
     seed: int
     absolute: bool
     noun: str
-    seen: bool  # whether the pictures are there
+    seen: bool  # whether the pictures are available
     voices: tuple[tuple[str, str], ...]
-    rounds: int  # of candidates for ``--hard``; 0 where every negative that is made is wanted
+    rounds: int  # of candidates for ``--hard``; 0 without
 
 
 class NegativeMaker:
@@ -137,7 +137,7 @@ class NegativeMaker:
         return borrowable(text, source, known=self.known, category=category)
 
     def __call__(self, task: PictureTask) -> list[Result]:
-        """Each picture's line, and its file."""
+        """The line of each picture, and its file."""
         return [self._result(picture, task.first + index) for index, picture in enumerate(task.pictures)]
 
     def _result(self, picture: AnnotatedPicture, index: int) -> Result:
@@ -151,7 +151,7 @@ class NegativeMaker:
 
     def _row(self, picture: AnnotatedPicture, index: int) -> dict[str, Any]:
         size = picture.size or frame_size(picture.path)
-        objects = _AnnotatedObjects(picture, size=size, known=self.known, seen=self.setup.seen)
+        objects = _AnnotatedObjects(picture, size=size, categories=self.known, seen=self.setup.seen)
         references = []
         for ref in picture.references:
             target = picture.object(ref.target)
@@ -177,7 +177,7 @@ class NegativeMaker:
         }
 
     def _sentences(self, ref: Reference, objects: _AnnotatedObjects) -> dict[str, Any]:
-        """The sentences of a reference with the negative ones made of them, and how often none was made, and why."""
+        """The sentences of a reference with their negatives, and counts of missing negatives by reason."""
         rows = [_sentence_row(sentence) for sentence in ref.sentences]
         positives = [index for index, sentence in enumerate(ref.sentences) if sentence.exists]
         given_negatives = len(ref.sentences) - len(positives)
@@ -200,7 +200,7 @@ class NegativeMaker:
 
 
 class _NegativesOfReference:
-    """The negatives of one reference, as they are made."""
+    """Collects the negatives of one reference."""
 
     def __init__(self, maker: NegativeMaker, ref: Reference, objects: _AnnotatedObjects) -> None:
         self.maker, self.ref, self.objects = maker, ref, objects
@@ -212,20 +212,20 @@ class _NegativesOfReference:
         self.subjects: dict[int, Subject] = {}
 
     def add(self, number: int, at: int, *, start: int) -> None:
-        """One negative of a sentence, of the first kind from ``start`` on that can be made."""
+        """Add one negative of a sentence, of the first possible kind from ``start`` on."""
         kinds = self.maker.setup.kinds
         for step in range(len(kinds)):
             kind = kinds[(start + step) % len(kinds)]
             if (kind, at) not in self.dead and self._of_kind(kind, number, at):
                 return
 
-    def _of_kind(self, kind: str, number: int, at: int) -> bool:
-        subject = self._subject(at)
+    def _of_kind(self, kind: str, number: int, index: int) -> bool:
+        subject = self._subject(index)
         for trial in range(_TRIES):
             outcome = perturb(kind, subject, seed=self.maker.setup.seed, key=f"{self.ref.id}/{number}/{trial}")
             if isinstance(outcome, Undefined):
                 self.reasons[kind, outcome.reason] += 1
-                self.dead.add((kind, at))
+                self.dead.add((kind, index))
                 return False
             if outcome.output.lower() not in self.texts:
                 self.texts.add(outcome.output.lower())
@@ -236,12 +236,12 @@ class _NegativesOfReference:
         self.reasons[kind, "what was drawn had been made already"] += 1
         return False
 
-    def _subject(self, at: int) -> Subject:
-        if at not in self.subjects:
-            maker, objects, sentence = self.maker, self.objects, self.ref.sentences[at]
+    def _subject(self, index: int) -> Subject:
+        if index not in self.subjects:
+            maker, objects, sentence = self.maker, self.objects, self.ref.sentences[index]
             target = objects.picture.object(self.ref.target)
             facts = objects.picture.facts
-            self.subjects[at] = Subject(
+            self.subjects[index] = Subject(
                 sentence=sentence.text,
                 known=maker.known,
                 things=objects.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
@@ -253,15 +253,15 @@ class _NegativesOfReference:
                 form=sentence.form,
                 voices=maker.setup.voices,
             )
-        return self.subjects[at]
+        return self.subjects[index]
 
 
 class _AnnotatedObjects:
-    """The objects of a picture as negatives know them; the picture is opened when a colour is asked for."""
+    """The objects of a picture for negatives; the picture is opened only for colours."""
 
-    def __init__(self, picture: AnnotatedPicture, *, size: tuple[int, int], known: Categories, seen: bool) -> None:
-        self.picture, self.size, self.known, self.seen = picture, size, known, seen
-        self.meant = [known.meant(annotated.category) for annotated in picture.objects]
+    def __init__(self, picture: AnnotatedPicture, *, size: tuple[int, int], categories: Categories, seen: bool) -> None:
+        self.picture, self.size, self.known, self.seen = picture, size, categories, seen
+        self.meant = [categories.meant(annotated.category) for annotated in picture.objects]
         self.unknown = not all(self.meant)
         self._colours: dict[str, dict[str, float] | None] = {}
         self._places: dict[str, Seen] = {}
@@ -277,7 +277,7 @@ class _AnnotatedObjects:
         return encode(read_mask(one.mask, size=self.size).mask)
 
     def things(self, text: str, target: AnnotatedObject | None, *, colours: bool) -> tuple[Seen, ...]:
-        """All objects; with ``colours``, those that a sentence may name are looked at in the picture."""
+        """All objects; with ``colours``, those that a sentence may name get colours from the picture."""
         named = self.known.named(text) if colours else frozenset()
         related = self.known.related(named | (self.known.meant(target.category) if target is not None else frozenset()))
         result = []
@@ -288,42 +288,42 @@ class _AnnotatedObjects:
                 result.append(replace(thing, category=category, colours=tints))
         return tuple(result)
 
-    def _place(self, one: AnnotatedObject) -> Seen:
-        if one.id not in self._places:
-            box = one.box
+    def _place(self, thing: AnnotatedObject) -> Seen:
+        if thing.id not in self._places:
+            box = thing.box
             height, width = self.size
-            if box is None and one.mask is not None:
-                rows, columns = read_mask(one.mask, size=self.size).mask.nonzero()
+            if box is None and thing.mask is not None:
+                rows, columns = read_mask(thing.mask, size=self.size).mask.nonzero()
                 box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1) if len(rows) else None
             if box is None:
-                self._places[one.id] = Seen(category="", crowd=one.crowd)
+                self._places[thing.id] = Seen(category="", crowd=thing.crowd)
             else:
                 sides = (box[0] / width, box[1] / height, box[2] / width, box[3] / height)
                 left, top, right, bottom = (round(float(side), 4) for side in sides)
-                area = max(0.0, right - left) * max(0.0, bottom - top)  # of the box: no object is larger
-                self._places[one.id] = Seen(category="", box=(left, top, right, bottom), area=area, crowd=one.crowd)
-        return self._places[one.id]
+                area = max(0.0, right - left) * max(0.0, bottom - top)  # of the box, an upper bound
+                self._places[thing.id] = Seen(category="", box=(left, top, right, bottom), area=area, crowd=thing.crowd)
+        return self._places[thing.id]
 
-    def _tints(self, one: AnnotatedObject) -> dict[str, float] | None:
-        """The colours of an object; None where there is no picture, or it is none in colour, or of another size."""
-        if not self.seen or one.mask is None:
+    def _tints(self, thing: AnnotatedObject) -> dict[str, float] | None:
+        """The colours of an object; None without a colour picture of the annotated size."""
+        if not self.seen or thing.mask is None:
             return None
-        if one.id not in self._colours:
+        if thing.id not in self._colours:
             if self._frame is None:
                 self._frame = read_frame(self.picture.path)
             same = self._frame.shape[:2] == self.size and not is_colourless(self._frame)
-            self._colours[one.id] = shares(self._frame[read_mask(one.mask, size=self.size).mask]) if same else None
-        return self._colours[one.id]
+            self._colours[thing.id] = shares(self._frame[read_mask(thing.mask, size=self.size).mask]) if same else None
+        return self._colours[thing.id]
 
 
-def _object_row(one: AnnotatedObject, objects: _AnnotatedObjects) -> dict[str, Any]:
-    segmentation = None if one.mask is None else one.mask.segmentation
+def _object_row(thing: AnnotatedObject, objects: _AnnotatedObjects) -> dict[str, Any]:
+    segmentation = None if thing.mask is None else thing.mask.segmentation
     return {
-        "id": one.id,
-        "category": one.category,
-        "crowd": one.crowd,
-        "box": None if one.box is None else list(one.box),
-        "segmentation": segmentation if segmentation is not None else objects.rle(one),
+        "id": thing.id,
+        "category": thing.category,
+        "crowd": thing.crowd,
+        "box": None if thing.box is None else list(thing.box),
+        "segmentation": segmentation if segmentation is not None else objects.rle(thing),
     }
 
 
@@ -377,7 +377,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         return run_manifest("stress negatives", self.options, inputs=inputs, arguments=arguments)
 
     def unlisted(self) -> Sequence[tuple[str | None, ErrorRecord]]:
-        """What of INPUT cannot be used."""
+        """Errors of INPUT."""
         return self.listing.errors
 
     @property
@@ -404,12 +404,12 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         return partial(NegativeMaker, setup)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterator[PictureTask], float | None]]:
-        """The pictures that are left, some thousand at a time."""
+        """The remaining pictures, in batches of some thousand."""
         if self.model is not None:
             self.hard = HardNegatives(writer.run, self.model, self._rounds)
         done: dict[str, int] = {}
         for row in read_lines(self.options.out / PICTURES):
-            if row.get("rounds", 0) == self._rounds:  # the candidates of fewer rounds are made again, with further ones
+            if row.get("rounds", 0) == self._rounds:  # candidates of fewer rounds are made again with further ones
                 done[row["id"]] = len(row["references"])
         if not done:
             writer.run.remove(PICTURES)
@@ -422,7 +422,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             yield tasks, self.options.timeout_s
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Lay out what other tools read, and count."""
+        """Write the files for other tools, and count."""
         run = writer.run
         pictures, tables = PictureRows(run.locate(PICTURES)), dict[str, Table]()
         if self.hard is not None:
@@ -433,7 +433,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             pictures = PictureRows(run.locate(PICTURES), self.hard.chosen)
         counts = write_files(run, pictures)
         rows = [row for row in run.lines(ERRORS) if row["stage"] not in REMARKS]
-        # a picture that is not there has no id of a reference: it counts as one
+        # a missing picture has no reference id and counts as one
         failed = len({row["id"] for row in rows if row.get("id")}) + sum(not row.get("id") for row in rows)
         summary = Summary(
             command="stress negatives",
@@ -476,7 +476,7 @@ def _table(path: Path | None) -> CategoryTable:
 
 
 def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], ...]:
-    """Sentences to be borrowed, drawn from all of the input, each text once: a reservoir, so that few are held."""
+    """Sentences to borrow: a reservoir sample of the distinct texts of the input."""
     rng = generator(seed, "negatives", "pool")
     reservoir: list[tuple[str, str, str]] = []
     texts: set[str] = set()
@@ -518,13 +518,13 @@ def _listed(options: NegativesOptions) -> ReferenceListing:
 
 HARD: Final = "hard.jsonl"
 WIDER: Final = 3
-"""Candidates of each negative that is wanted, in each round."""
+"""Candidates per negative in each round."""
 _CONDITION: Final = "clean"  # the condition of `auscult run rris`, under which folders of predictions have their masks
 
 
 @dataclass(frozen=True, slots=True)
 class NegativeCandidate:
-    """A negative sentence that may be kept; goes to the worker process that asks the model about it."""
+    """A candidate negative; goes to the worker process of the model."""
 
     row: Mapping[str, Any]  # its line of ``hard.jsonl`` without an answer
     frame: Path
@@ -548,12 +548,12 @@ class NegativeCandidate:
 
 
 class HardNegatives:
-    """The rounds of a folder: what models answered, and what is kept by it.
+    """The rounds of a folder: answers of models, and the negatives kept.
 
     Args:
         run: The folder.
-        model: Answers the rounds that no other model answered.
-        rounds: How many there are to be.
+        model: For rounds that no other model answered.
+        rounds: Total count.
 
     Raises:
         Mismatch: The folder has more rounds, or its last one is another model's.
@@ -561,7 +561,7 @@ class HardNegatives:
 
     def __init__(self, run: RunFolder, model: ModelSpec, rounds: int) -> None:
         self._run, self._spec, self._rounds = run, model, rounds
-        self._mine = {"model": model.name, "revision": model.revision}
+        self._identity = {"model": model.name, "revision": model.revision}
         self._areas: dict[tuple[str, str], float] = {}  # id and text of a candidate to the share of the picture
         self._errors: dict[tuple[str, str], Mapping[str, Any]] = {}
         self._models: dict[int, dict[str, str]] = {}  # of the rounds that have an answer
@@ -570,9 +570,9 @@ class HardNegatives:
         last = max(self._models, default=0)
         if last > rounds:
             self._refuse(f"the folder has {last} rounds", expected=f"--rounds {last} or more")
-        if (owner := self._models.get(rounds, self._mine)) != self._mine:
+        if (owner := self._models.get(rounds, self._identity)) != self._identity:
             expected = f"--rounds {rounds + 1}, where the other model is for a further round"
-            self._refuse(f"round {rounds} was answered by {_named(owner)}, not by {_named(self._mine)}", expected)
+            self._refuse(f"round {rounds} was answered by {_named(owner)}, not by {_named(self._identity)}", expected)
 
     def _refuse(self, message: str, expected: str) -> None:
         raise Mismatch(message, expected=expected, hint=HINT, path=self._run.path)
@@ -582,7 +582,7 @@ class HardNegatives:
             self._errors[_key(row)] = row["error"]
         else:
             self._areas[_key(row)] = row["area"]
-            self._models[row["round"]] = {name: row[name] for name in self._mine}
+            self._models[row["round"]] = {name: row[name] for name in self._identity}
 
     def _candidates(self, picture: Mapping[str, Any]) -> Iterator[NegativeCandidate]:
         frame, (height, width) = self._run.path / picture["frame"], picture["size"]
@@ -596,7 +596,7 @@ class HardNegatives:
     def ask(
         self, pictures: Iterable[Mapping[str, Any]], how: job.PredictOptions, *, errors: ErrorLog, progress: Progress
     ) -> None:
-        """Ask the model about the candidates that it has not answered yet; each answer is on record as it comes."""
+        """Ask the model about candidates without an answer; each answer is recorded at once."""
         candidates = (candidate for picture in pictures for candidate in self._candidates(picture))
         left = {candidate.id: candidate for candidate in candidates if self._is_left(candidate.row, errors)}
         progress.stage(f"ask {self._spec.name}", len(left))
@@ -612,7 +612,7 @@ class HardNegatives:
             append(request.id, {"area": None, "error": row})
 
         def append(name: str, answer: Mapping[str, Any]) -> None:
-            row = {**left[name].row, **self._mine, **answer}
+            row = {**left[name].row, **self._identity, **answer}
             self._run.append(HARD, row)
             self._note(row)
 
@@ -623,9 +623,9 @@ class HardNegatives:
         job.predict(requests, self._spec, options=how, keep=keep, fail=fail, progress=progress)
 
     def _is_left(self, row: Mapping[str, Any], errors: ErrorLog) -> bool:
-        """Whether a candidate is to be asked about; what failed in an earlier model's round is told again."""
-        owner, number = self._models.get(row["round"], self._mine), row["round"]
-        if _key(row) in self._areas or owner == self._mine:
+        """Whether to ask about a candidate; failures of an earlier model's round are reported again."""
+        owner, number = self._models.get(row["round"], self._identity), row["round"]
+        if _key(row) in self._areas or owner == self._identity:
             return _key(row) not in self._areas
         if _key(row) not in self._errors:
             expected = f"the command with that model and --rounds {number} first"
@@ -634,14 +634,14 @@ class HardNegatives:
         return False
 
     def _lines(self, picture: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """The lines of a picture's candidates by id; kept are, of each reference and round, the largest areas.
+        """The lines of a picture's candidates by id; the largest areas of each reference and round are kept.
 
-        Of equal ones those that were drawn first.
+        On a tie, those drawn first.
         """
         lines, room = {}, dict[tuple[str, int], int]()
         wanted = {ref["id"]: ref["wanted"] // self._rounds for ref in picture["references"]}
         for candidate in self._candidates(picture):
-            key, model = _key(candidate.row), self._models.get(candidate.row["round"], self._mine)
+            key, model = _key(candidate.row), self._models.get(candidate.row["round"], self._identity)
             lines[candidate.id] = {**candidate.row, **model, "area": self._areas.get(key), "outcome": "failed"}
             if key not in self._areas:
                 lines[candidate.id]["error"] = self._errors[key]
@@ -653,7 +653,7 @@ class HardNegatives:
         return lines
 
     def chosen(self, picture: dict[str, Any]) -> dict[str, Any]:
-        """The line of a picture with the negatives that are kept; each says by which model, and its area."""
+        """The line of a picture with the kept negatives, each with model and area."""
         lines = self._lines(picture)
         references = []
         for ref in picture["references"]:
@@ -669,7 +669,7 @@ class HardNegatives:
         return {**picture, "references": references}
 
     def write(self, pictures: Iterable[Mapping[str, Any]]) -> Table:
-        """Write ``hard.jsonl`` anew, in the order of INPUT, and say in a table what became of the candidates."""
+        """Write ``hard.jsonl`` in the order of INPUT; returns a table of the candidates' outcomes."""
         areas: dict[tuple[int, str], list[float]] = {}
 
         def rows() -> Iterator[bytes]:
@@ -684,7 +684,7 @@ class HardNegatives:
             kept, dropped, failed = (areas.get((number, outcome), []) for outcome in ("kept", "dropped", "failed"))
             counts = (len(kept) + len(dropped) + len(failed), len(failed), len(kept), len(dropped))
             means = (f"{100 * sum(some) / len(some):.1f}" if some else "" for some in (kept, dropped))
-            table.append((str(number), _named(self._models.get(number, self._mine)), *map(str, counts), *means))
+            table.append((str(number), _named(self._models.get(number, self._identity)), *map(str, counts), *means))
         return Table(
             title="candidates and what the model painted for them",
             header=("round", "model", "candidates", "failed", "kept", "dropped", "painted, kept", "painted, dropped"),

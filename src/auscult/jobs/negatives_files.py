@@ -1,8 +1,8 @@
-"""What ``auscult stress negatives`` writes for others, laid out from ``pictures.jsonl`` a line at a time.
+"""The files of ``auscult stress negatives`` for other tools, made from ``pictures.jsonl`` line by line.
 
 - ``items.jsonl``: an INPUT; each sentence is an item, ``exists`` false with an empty mask for a negative one;
 - ``refer/refs(auscult).json`` and ``refer/instances.json``: REFER's form with ``exist``, as R-RefCOCO has it;
-- ``dataset/``: rows a split, for ``datasets.load_dataset``;
+- ``dataset/``: a file of rows per split, for ``datasets.load_dataset``;
 - counts, in the form of Table 1 of Robust Referring Image Segmentation.
 """
 
@@ -31,7 +31,7 @@ _ALL: Final = "all"
 
 
 def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
-    """Lay out every file from the pictures, which are gone through several times, and count."""
+    """Write every file from the pictures, which are read several times; returns counts."""
     counts = MadeCounts()
     categories: dict[str, int] = {}
     splits: dict[str, None] = {}
@@ -59,15 +59,15 @@ def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
 
 
 class PictureRows:
-    """The lines of ``pictures.jsonl`` in the order of the input, whichever worker was first; read each time anew.
+    """The lines of ``pictures.jsonl`` in the order of the input, read from the file each time.
 
     Args:
         path: The file.
-        shown: Makes of each line what is given out.
+        convert: Applied to each line.
     """
 
-    def __init__(self, path: Path, shown: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row) -> None:
-        self._path, self._shown = path, shown
+    def __init__(self, path: Path, convert: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row) -> None:
+        self._path, self._convert = path, convert
         self._starts: list[tuple[int, int]] = []
         start = 0
         for line in self._lines():
@@ -89,11 +89,11 @@ class PictureRows:
             for _, start in self._starts:
                 if file.tell() != start:
                     file.seek(start)
-                yield self._shown(load(file.readline()))
+                yield self._convert(load(file.readline()))
 
 
 def _listed(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """A JSON list, a row at a time."""
+    """A JSON list, row by row."""
     yield b"["
     for index, row in enumerate(rows):
         yield (b",\n" if index else b"\n") + dump(row)
@@ -123,7 +123,7 @@ def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def sentence_id(ref: Mapping[str, Any], sentence: Mapping[str, Any], at: int) -> str:
-    """The id of a reference's sentence; ``at`` is its number from 1 on where it does not have its own."""
+    """The id of a reference's sentence; ``at`` is its number from 1 on, if it has no id of its own."""
     return f"{ref['id']}/{sentence.get('at', at)}"
 
 
@@ -167,7 +167,7 @@ _MOST_OBJECTS: Final = 100_000
 
 
 def _numbers(image: int, picture: Mapping[str, Any]) -> dict[str, int]:
-    """A number for each object, unique in all pictures."""
+    """A unique number for each object."""
     return {entry["id"]: image * _MOST_OBJECTS + number for number, entry in enumerate(picture["objects"], start=1)}
 
 
@@ -199,7 +199,7 @@ def _annotations(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int
 
 
 def _dataset_rows(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The same columns on every row: what a negative sentence is made of stands as text."""
+    """Rows with the same columns; the source of a negative sentence is text."""
     for item in _items(picture):
         negative = item.get("negative") or {}
         proof = negative.get("proof") or {}
@@ -245,11 +245,11 @@ class _Split:
 
 @dataclass(slots=True)
 class MadeCounts:
-    """What was made.
+    """The counts of sentences made.
 
     Attributes:
         references: References with their sentences on record.
-        missing: Negatives that were wanted and not made.
+        missing: Counts of negatives not made.
     """
 
     references: int = 0
@@ -279,7 +279,7 @@ class MadeCounts:
                 self.reasons[kind, reason] += count
 
     def tables(self) -> dict[str, Table]:
-        """Table 1's form, what was made by kind, and why not more was."""
+        """The form of Table 1, counts by kind, and reasons of missing ones."""
         result = {
             "statistics": Table(
                 title="references and sentences",
@@ -311,7 +311,7 @@ def _order(kind: str) -> tuple[int, str]:
 
 
 def statistics(references: int, positive: int, negative: int) -> tuple[str, str, str, str]:
-    """A row of Table 1: how many references, and of each how many sentences, positive ones and negative ones.
+    """A row of Table 1: references, and sentences, positive and negative ones per reference.
 
     Example:
         >>> statistics(3811, 10823, 41426)

@@ -1,6 +1,6 @@
 """Send requests to a model, in worker processes; a reply is stored once and never requested again.
 
-A model that crashes, hangs or leaks costs the case at hand. The key of a reply covers everything that it depends on:
+A model that crashes, hangs or leaks memory fails the current case only. The key of a reply covers all it depends on:
 the content of the case, its condition, the model and its revision.
 """
 
@@ -34,14 +34,14 @@ Asked_co = TypeVar("Asked_co", covariant=True)
 
 
 class MediaReader:
-    """Reads clips and sounds in one process; keeps the last of each, also the error of one that cannot be read."""
+    """Reads clips and sounds in one process; caches the last of each, or its error."""
 
     def __init__(self) -> None:
         self.sound = Last(read_sound)
         self._clip = Last(_read)
 
     def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
-        """The frames of a clip in order, uint8 RGB (T, H, W, 3), all of one size; never to be written to."""
+        """The frames of a clip in order, uint8 RGB (T, H, W, 3), all of one size; read-only."""
         return self._clip((files, size))
 
 
@@ -80,13 +80,13 @@ class ModelWorker:
         self._reader = MediaReader()
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
-        """Run the model and give the row to store; ``Failed`` where the case cannot be read by any model."""
+        """Run the model; returns the row to store, or ``Failed`` if the case cannot be read."""
         start = time.perf_counter()
         try:
             request = queued.prepared.ask(self._reader)
         except AuscultError as error:
             return Failed(ErrorRecord.of(error, READ))
-        clock = _Clock(request, begun=start)
+        clock = _Clock(request, start=start)
         try:
             answer = self._model(clock.request)
         except AuscultError:
@@ -109,7 +109,7 @@ class ModelWorker:
 
 
 def named_row(queued: QueuedRequest, model: ModelSpec) -> dict[str, Any]:
-    """How the row of every reply begins."""
+    """The first fields of the row of every reply."""
     return {
         "key": queued.key,
         "id": queued.id,
@@ -120,7 +120,7 @@ def named_row(queued: QueuedRequest, model: ModelSpec) -> dict[str, Any]:
 
 
 def _stored(mask: NDArray[Any]) -> Any:
-    """A frame's answer as its row has it: the counts of an RLE, or those of each class that occurs but background."""
+    """A frame's answer for its row: the counts of an RLE, or those of each class except background."""
     if mask.dtype == np.bool_:
         return encode(mask)["counts"]
     return {str(number): encode(mask == number)["counts"] for number in np.unique(mask).tolist() if number}
@@ -140,11 +140,11 @@ def stored_answer(row: Mapping[str, Any], index: int) -> Mask | ClassMaps:
 
 
 class _Clock:
-    """Times the preparation of a request apart from the model's adapter, and keeps its errors apart too."""
+    """Separates the time and the errors of preparing a request from those of the model's adapter."""
 
-    def __init__(self, request: Request, *, begun: float) -> None:
+    def __init__(self, request: Request, *, start: float) -> None:
         self.unread: AuscultError | None = None
-        self.preparing_s = time.perf_counter() - begun
+        self.preparing_s = time.perf_counter() - start
         self._frames = request.frames
         self.request = replace(request, frames=self.frames)
 
@@ -168,11 +168,11 @@ LEAST_SETUP_S: Final = 60.0
 
 
 class Stopped(AuscultError):
-    """A model was left before all was asked: what has neither row nor failure is still to be asked."""
+    """Requests to a model were stopped; those with neither row nor failure remain."""
 
 
 class Askable(Protocol[Asked_co]):
-    """A case under a condition; builds the request in the worker process that sends it."""
+    """A case under a condition, which builds its request in the worker process."""
 
     def ask(self, reader: MediaReader) -> Asked_co:
         """The request."""
@@ -181,9 +181,9 @@ class Askable(Protocol[Asked_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRequest(Indivisible):
-    """A request that has no stored reply yet."""
+    """A request without a stored reply."""
 
-    key: str  # under which the reply is stored; unique
+    key: str  # unique key of the reply
     id: str
     condition: str
     source: Path  # a file of the case, for error messages
@@ -192,7 +192,7 @@ class QueuedRequest(Indivisible):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
-    """How requests are run."""
+    """The workers and limits of requests."""
 
     workers: int  # worker processes; 0 for this one, without isolation
     # limit for one case under one condition, and for loading the model where it is above a minute
@@ -202,7 +202,7 @@ class PredictOptions:
 
     @property
     def setup_s(self) -> float | None:
-        """Limit for loading a model: that of a case, and a minute at least, since weights take their time."""
+        """Limit for loading a model: that of a case, at least a minute."""
         return None if self.timeout_s is None else max(self.timeout_s, LEAST_SETUP_S)
 
 
@@ -211,7 +211,7 @@ def by_workers(
     requests: Iterable[QueuedRequest],
     options: PredictOptions,
 ) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
-    """Requests with the rows to store, or why there is none, from worker processes in any order."""
+    """Requests with their row or failure, from worker processes in any order."""
     yield from Workers(
         make=make,
         count=options.workers,
@@ -232,7 +232,7 @@ def predict(
     fail: Callable[[QueuedRequest, ErrorRecord], None],
     progress: Progress,
 ) -> None:
-    """Send ``requests`` to one model; they come by clip, since a worker keeps the frames of the last one.
+    """Send ``requests`` to one model, sorted by clip, since a worker caches the last one.
 
     ``keep`` gets the row of every reply, ``fail`` every failed request; the error's stage is ``READ`` where the files
     of the case cannot be read, by any model.

@@ -1,11 +1,11 @@
-"""Sanity probes: what a judge says of masks of generated scenes that nobody can mistake.
+"""Sanity probes: verdicts of a judge on obvious masks of generated scenes.
 
-Of each scene one object is named, and four candidates are judged: its true mask (``perfect``), all but it
-(``inverted``), the mask of another object (``other``), and none (``empty``). A judge that looks and reads gives the
-true mask the highest IoU; one that does not is right by chance in a third of the scenes, and its verdicts say nothing.
+For one named object of each scene four candidates are judged: its true mask (``perfect``), its complement
+(``inverted``), the mask of another object (``other``), and an empty one (``empty``). A judge that uses picture and text
+gives the true mask the highest IoU; one that does not is right by chance in a third of the scenes.
 
-A chat judge has no card of its own, nor a network of a folder that holds none: what the probes give is its provisional
-one, measured before it is first used in a record and kept there. It says whether a judge looks, not how good it is.
+A chat judge has no card, nor has a network from a folder without one: the probes measure a provisional card, before the
+first use in a record, and it is stored there. It shows whether a judge uses its input, not how good it is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RIGHT: Final[Mapping[Probe, str]] = {
     "other": "full_neg",
     "empty": "empty",
 }
-"""The type that is right for each."""
+"""The right type of each."""
 SCENES: Final = 8
 CHANCE: Final = 1 / 3
 ROWS, CARD, CARD_PAGE = "probes.jsonl", "judge_card.json", "judge_card.md"
@@ -53,7 +53,7 @@ _FIRST: Final = "true_mask_first"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProbedScene:
-    """A frame, the words for one of its objects, and the candidates."""
+    """A frame, a sentence for one of its objects, and the candidates."""
 
     frame: np.ndarray[Any, np.dtype[np.uint8]]  # uint8 RGB (H, W, 3)
     text: str
@@ -63,7 +63,7 @@ class ProbedScene:
 def probed_scene(number: int) -> ProbedScene:
     """Scene ``number``, from 0: always the same."""
     shelves, options = _shelves(), SceneOptions(size=_SIZE, seconds=3.0, objects=(2, 4))
-    for attempt in range(100):  # in which one object is named by colour and kind, and another is seen
+    for attempt in range(100):  # until colour and kind name one object, and another is visible
         plan = choose(_SEED, 100 * number + attempt, assets=GENERATED, shelves=shelves, options=options)
         shot = Stage(plan, GENERATED.looks).at(plan.seconds / 2)
         names = [_name(item) for item in plan.objects]
@@ -87,12 +87,12 @@ def _shelves() -> Mapping[Split, Shelf]:
     return divide(GENERATED, wanted=("test_s",))
 
 
-def _name(one: ObjectPlan) -> str:
-    return f"{one.look.colour} {one.look.category}"
+def _name(thing: ObjectPlan) -> str:
+    return f"{thing.look.colour} {thing.look.category}"
 
 
 def ask_probes(judge: MaskJudge, number: int) -> list[dict[str, Any]]:
-    """What a judge says of the candidates of a scene: a row for each."""
+    """The verdicts on the candidates of a scene: a row for each."""
     scene = probed_scene(number)
     rows = []
     for probe, mask in scene.masks.items():
@@ -135,10 +135,9 @@ class _Prober:
 
 
 def measure_probes(judge: JudgeSpec, asking: JudgeAsking, *, writer: ResultWriter, limits: Mapping[str, Any]) -> None:
-    """Ask a judge about the scenes that the record has nothing of, and write its provisional card there.
+    """Ask a judge about the scenes missing in the record, and write its provisional card there.
 
-    ``limits`` are those of ``Workers``. A scene that could not be asked about is left out, and asked about by the same
-    command later.
+    ``limits`` are those of ``Workers``. A failed scene is left out, and tried again by the same command.
     """
     run = writer.run
     done = {row.get("scene") for row in run.lines(ROWS)}
@@ -191,16 +190,16 @@ def card_from(rows: Sequence[Mapping[str, Any]], *, judge: str) -> Card | None:
     )
 
 
-def _share(right: int, n: int, *, row: str, metric: str) -> CardResult:
-    low, high = (round(bound(right, n, confidence=0.975), 4) for bound in (lower_bound, upper_bound))
-    value = round(right / n, 4)
+def _share(count: int, n: int, *, row: str, metric: str) -> CardResult:
+    low, high = (round(bound(count, n, confidence=0.975), 4) for bound in (lower_bound, upper_bound))
+    value = round(count / n, 4)
     return CardResult(set="probes", row=row, metric=metric, value=value, low=low, high=high, n=n, clusters=n)
 
 
 def chance_alarms(folder: Path) -> tuple[str, ...]:
-    """A sentence where the probed judge of a record is not above chance; none where it is, or was not probed.
+    """A warning if the probed judge of a record is not above chance.
 
-    Above chance is a share whose lower bound, one-sided with 95 %, is above what a judge gets that does not look.
+    Above chance is a share whose one-sided 95 % lower bound is above that of a judge that does not use its input.
     """
     card = card_from(list(read_lines(folder / ROWS)), judge="")
     if card is None:

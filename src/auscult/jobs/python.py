@@ -562,24 +562,24 @@ class MaskQuality:
         )
 
 
-def _values(seen: Sequence[_FrameNumbers]) -> dict[str, float | None]:
+def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     # the draws of the interval go by order, and merged in any order the values are the same
-    seen = sorted(seen, key=lambda one: (one.clip or "", one.good, one.ious))
-    decided = [action for frame in seen for action in frame.actions]
+    frames = sorted(frames, key=lambda one: (one.clip or "", one.good, one.ious))
+    decided = [action for frame in frames for action in frame.actions]
     actions = [action for action in decided if action != "unjudged"]
-    ious = [iou for frame in seen for iou in frame.ious]
-    good = [(share, frame.clip or number) for number, frame in enumerate(seen) for share in frame.good]
+    ious = [iou for frame in frames for iou in frame.ious]
+    good = [(share, frame.clip or number) for number, frame in enumerate(frames) for share in frame.good]
     bad = share_below(
         [share for share, _ in good],
         clusters=[cluster for _, cluster in good],
         rng=generator(0, "mask quality"),
-        shift=max((frame.shift for frame in seen), default=SHIFT),
+        shift=max((frame.shift for frame in frames), default=SHIFT),
     )
     interval = None if isinstance(bad, Undefined) else (1 - bad.value, 1 - bad.high, 1 - bad.low)
     return {
         "n": len(decided),
         "unjudged": len(decided) - len(actions),
-        "frames": len(seen),
+        "frames": len(frames),
         "iou": math.fsum(ious) / len(ious) if ious else None,
         **dict(zip(("good", "good_low", "good_high"), interval or (None, None, None), strict=True)),
         **{action: actions.count(action) / len(actions) if actions else None for action in ACTIONS},

@@ -1,4 +1,4 @@
-"""``auscult ratings``: whom to trust, what they said, what they hear and listen for, and what they rate next."""
+"""``auscult ratings``: qualify raters, import ratings, deal tasks, write the guideline, draw batches."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ from auscult.types import PERFORMANCE, Doubles, Samples, SoundItem
 
 Done: TypeAlias = tuple[Summary, list[Table]]
 File: TypeAlias = bytes | list[dict[str, Any]] | Callable[[], bytes]
-"""What a file holds: bytes, rows of JSON lines, or what makes its bytes when it is written."""
+"""Content of a file: bytes, rows of JSON lines, or a function that makes the bytes."""
 T = TypeVar("T")
 
 ALL_AXES: Final = "all axes"
 SURE: Final = 0.9
-"""A rater is trusted from this probability of being good enough on, and is not where the opposite has it."""
+"""Least probability of being good enough, with which a rater is trusted; or of the opposite."""
 
 _RATERS_CSV: Final = ("rater", "trust", "n", "mad", "low", "high", "chance", "plain_mad", "bias")
 _ENDS: Final = 20
-"""Raters that are printed of each end of a long list."""
+"""Raters printed at each end of a long list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class RatingsOptions(RecordOptions):
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
 
 
-# --- whom to trust ---
+# --- qualification of raters ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class QualifyOptions(RatingsOptions):
 
 
 def qualify(options: QualifyOptions) -> Done:
-    """Say which raters of golden items to trust, with intervals."""
+    """Decide which raters of golden items to trust, with intervals."""
     rating_set = read_ratings(options.source)
     if options.axis not in rating_set.axes:
         raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(rating_set.axes)}")
@@ -148,31 +148,33 @@ def qualify(options: QualifyOptions) -> Done:
     return write_record("ratings qualify", options, tables, n=n, problems=problems, metrics=metrics, files=files)
 
 
-def _trusted(fitted: RaterPosterior, options: QualifyOptions) -> tuple[NDArray[np.bool_], Doubles]:
-    """(raters,) whom to trust, and the probability that each is as good as asked for."""
+def _trusted(posterior: RaterPosterior, options: QualifyOptions) -> tuple[NDArray[np.bool_], Doubles]:
+    """(raters,) whether to trust each, and the probability that each is good enough."""
     if options.keep is None:
-        chance = (fitted.draws <= options.most_mad).mean(axis=0)
+        chance = (posterior.draws <= options.most_mad).mean(axis=0)
         return chance >= SURE, chance
-    order = fitted.mad.argsort(kind="stable")
-    last = fitted.mad[order[: options.keep][-1]]
-    return order.argsort() < options.keep, (fitted.draws <= last).mean(axis=0)
+    order = posterior.mad.argsort(kind="stable")
+    last = posterior.mad[order[: options.keep][-1]]
+    return order.argsort() < options.keep, (posterior.draws <= last).mean(axis=0)
 
 
 def _rater_rows(
-    raters: Sequence[str], fitted: RaterPosterior, options: QualifyOptions, *, plain: Doubles
+    raters: Sequence[str], posterior: RaterPosterior, options: QualifyOptions, *, plain: Doubles
 ) -> list[dict[str, Any]]:
     """A row for each rater, best first."""
-    low, high = fitted.interval()
-    trusted, chance = _trusted(fitted, options)
-    bias = fitted.confusion.mean(axis=1) @ np.arange(1, 6) - 3
-    numbers = {"mad": fitted.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
+    low, high = posterior.interval()
+    trusted, chance = _trusted(posterior, options)
+    bias = posterior.confusion.mean(axis=1) @ np.arange(1, 6) - 3
+    numbers = {"mad": posterior.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
     rows: list[dict[str, Any]] = []
-    for index in fitted.mad.argsort(kind="stable").tolist():
+    for index in posterior.mad.argsort(kind="stable").tolist():
         unsure = options.keep is None and chance[index] > 1 - SURE
         trust = "yes" if trusted[index] else "unsure" if unsure else "no"
         values = {key: None if np.isnan(all_[index]) else round(float(all_[index]), 4) for key, all_ in numbers.items()}
-        matrix = fitted.confusion[index].round(4).tolist()
-        rows.append({"rater": raters[index], "trust": trust, "n": int(fitted.n[index]), **values, "confusion": matrix})
+        matrix = posterior.confusion[index].round(4).tolist()
+        rows.append(
+            {"rater": raters[index], "trust": trust, "n": int(posterior.n[index]), **values, "confusion": matrix}
+        )
     return rows
 
 
@@ -196,15 +198,15 @@ def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *,
     )
 
 
-def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> Table:
-    """How far the mean rating of groups of raters is from the experts': the spot check of Sec. III-A."""
+def _agreement_table(experts: Ratings, given: Ratings, options: QualifyOptions) -> Table:
+    """The deviation of groups' mean ratings from the experts': the spot check of Sec. III-A."""
     rng = generator(options.seed, "ratings", "agreement")
-    rated = (told > 0).any(axis=0)
-    ratings, told, chosen = given[:, rated], told[:, rated], np.zeros((len(given), rated.sum()), bool)
-    for half in (0, 1):  # raters are chosen on the other half of the items
+    rated = (experts > 0).any(axis=0)
+    ratings, experts, chosen = given[:, rated], experts[:, rated], np.zeros((len(given), rated.sum()), bool)
+    for half in (0, 1):  # chosen on the other half of the items
         hidden = np.where(np.arange(chosen.shape[1]) % 2 == half, 0, ratings)
         if hidden.any():
-            fitted = fit_raters(hidden, told, rng=rng, draws=min(200, options.draws), warm_up=100)
+            fitted = fit_raters(hidden, experts, rng=rng, draws=min(200, options.draws), warm_up=100)
             chosen[:, half::2] = _trusted(fitted, options)[0][:, None]
     groups = {
         "raters trusted by the other half of the items": mean_rating(np.where(chosen, ratings, 0)),
@@ -213,7 +215,7 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
     }
     rows = []
     for name, means in groups.items():
-        errors = np.abs(means - mean_rating(told))
+        errors = np.abs(means - mean_rating(experts))
         errors = errors[~np.isnan(errors)]
         mean = bootstrap_interval(np.mean, [[error] for error in errors], rng=rng)
         number = "–" if isinstance(mean, Undefined) else f"{mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"
@@ -226,7 +228,7 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
     )
 
 
-# --- what people said ---
+# --- import of ratings ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +247,7 @@ class ImportOptions(RatingsOptions):
 
 
 def import_ratings(options: ImportOptions) -> Done:
-    """Take people's ratings: average them where they agree."""
+    """Import ratings, averaged where raters agree."""
     trust = None if options.raters is None else _trust_in(options.raters)
     rating_set = read_ratings(options.source, known_raters=trust)
     if not set(rating_set.axes) <= set(RATED_AXES):
@@ -254,7 +256,7 @@ def import_ratings(options: ImportOptions) -> Done:
         rating_set = replace(rating_set, ratings=tuple(rating for rating in rating_set.ratings if trust[rating.rater]))
     if options.key is not None:
         rating_set = _unblinded(rating_set, options.key)
-    rows, counts = _settled_rows(rating_set, fewest=options.fewest)
+    rows, counts = _settled_rows(rating_set, least=options.fewest)
     axes = (*rating_set.axes, ALL_AXES)
     totals = Counter(axis for _, axis, became in counts.elements() if became == "settled")
     metrics = {axis: {"value": totals[axis], "n": len(rows)} for axis in axes}
@@ -272,7 +274,7 @@ def _trust_in(path: Path) -> dict[str, bool]:
 
 
 def _unblinded(found: RatingSet, key: Path) -> RatingSet:
-    """Ratings under the names that items had before ``ratings tasks``, without those of golden items."""
+    """Ratings under the original names of items, without golden ones."""
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
@@ -289,15 +291,15 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems.found))
 
 
-def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
-    """A row for each item with its mean ratings where they agree; counts of (domain, axis, what became of it)."""
+def _settled_rows(ratings: RatingSet, *, least: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
+    """A row for each item with its mean ratings where raters agree; counts of (domain, axis, outcome)."""
     by_item: dict[str, dict[str, list[float]]] = {}
-    for rating in found.ratings:
+    for rating in ratings.ratings:
         by_item.setdefault(rating.item, {}).setdefault(rating.axis, []).append(rating.value)
     rows, counts = [], Counter[tuple[str, str, str]]()
     for item, by_axis in by_item.items():
-        domain = found.items[item].domain
-        outcomes = {axis: settled(values, fewest=fewest) for axis, values in by_axis.items()}
+        domain = ratings.items[item].domain
+        outcomes = {axis: settled(values, fewest=least) for axis, values in by_axis.items()}
         scores = {axis: round(outcome.value, 6) for axis, outcome in outcomes.items() if isinstance(outcome, Scored)}
         dropped = {axis: outcome.reason for axis, outcome in outcomes.items() if isinstance(outcome, Undefined)}
         counts.update((domain, axis, dropped.get(axis, "settled")) for axis in outcomes)
@@ -318,15 +320,15 @@ def _settled_table(counts: Counter[tuple[str, str, str]], axes: Sequence[str]) -
     return Table(title="Items by domain and axis", header=header, rows=tuple(rows), note=note)
 
 
-def _ratings_files(found: RatingSet) -> dict[str, File]:
+def _ratings_files(ratings: RatingSet) -> dict[str, File]:
     """A row for each rater and item, as CSV and as JSON lines."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for rating in found.ratings:
-        base = {"item": rating.item, "rater": rating.rater, "domain": found.items[rating.item].domain}
+    for rating in ratings.ratings:
+        base = {"item": rating.item, "rater": rating.rater, "domain": ratings.items[rating.item].domain}
         whole = rating.value.is_integer()
         rows.setdefault((rating.item, rating.rater), base)[rating.axis] = int(rating.value) if whole else rating.value
     lines = [*rows.values()]
-    return {"ratings.csv": _csv_bytes(("item", "rater", "domain", *found.axes), lines), "ratings.jsonl": lines}
+    return {"ratings.csv": _csv_bytes(("item", "rater", "domain", *ratings.axes), lines), "ratings.jsonl": lines}
 
 
 def export_ratings(options: RatingsOptions) -> Done:
@@ -339,7 +341,7 @@ def export_ratings(options: RatingsOptions) -> Done:
     return write_record("ratings export", options, tables, n=counts.total(), problems=problems, files=files)
 
 
-# --- how columns go together ---
+# --- correlation of columns ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,8 +365,8 @@ class CorrelateOptions(RecordOptions):
 
 
 def correlate(options: CorrelateOptions) -> Done:
-    """Say how columns of a table go together: Pearson, Spearman and Kendall with intervals."""
-    by, cluster = (options.by or "").lower(), (options.cluster or "").lower()  # as names of columns are read
+    """Correlate columns of a table: Pearson, Spearman and Kendall with intervals."""
+    by, cluster = (options.by or "").lower(), (options.cluster or "").lower()  # like the names of columns
     against = options.against.lower()
     needed = [name for name in (against, cluster, by) if name]
     with required_file(options.source):
@@ -398,9 +400,9 @@ def correlate(options: CorrelateOptions) -> Done:
     return write_record("ratings correlate", options, {"columns": table}, n=len(rows), metrics=metrics, files={})
 
 
-# --- what they hear ---
+# --- tasks of raters ---
 
-_SOUNDS: Final = "/data/local-files/?d=sounds/"  # how Label Studio names files of a local storage
+_SOUNDS: Final = "/data/local-files/?d=sounds/"  # Label Studio's URL of local files
 _PEAK: Final = 0.99
 
 
@@ -430,7 +432,7 @@ class TasksOptions(RecordOptions):
 
 
 def deal_tasks(options: TasksOptions) -> Done:
-    """Deal items to raters as Label Studio's tasks, golden ones hidden."""
+    """Deal items to raters as Label Studio's tasks, with golden ones hidden among them."""
     trust = _trust_in(options.raters) if options.raters else {}
     people = list(dict.fromkeys(options.people or (name for name, good in trust.items() if good)))
     if len(people) < options.per_item:
@@ -463,13 +465,13 @@ def deal_tasks(options: TasksOptions) -> Done:
     return write_record("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
 
 
-def _of_each(source: Path, problems: Problems, make: Callable[[SoundItem, Path], T]) -> Iterator[tuple[SoundItem, T]]:
-    """What is made of each item of an INPUT and its separated sound; an item that cannot be used is a problem."""
+def _of_each(source: Path, problems: Problems, use: Callable[[SoundItem, Path], T]) -> Iterator[tuple[SoundItem, T]]:
+    """The result of a function for each item of an INPUT and its separated sound; errors are problems."""
     listing = read_sounds(source)
     problems.found += listing.problems
     for item in listing.items:
         try:
-            result = make(item, _separated(item))
+            result = use(item, _separated(item))
         except InputError as error:
             problems.add(error, None if error.path else item.source, line=item.line, item=item.id)
         else:
@@ -483,7 +485,7 @@ def _separated(item: SoundItem) -> Path:
 
 
 def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -> dict[str, list[str]]:
-    """Give each item to ``each`` different people, so that loads differ by one at most."""
+    """Give each item to ``each`` different people, with loads that differ by at most one."""
     rng = generator(seed, "ratings", "deal")
     lists: dict[str, list[str]] = {person: [] for person in people}
     load = np.zeros(len(people), np.int64)
@@ -497,7 +499,7 @@ def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -
 def _levelled(
     item: SoundItem, separated: Path, *, options: TasksOptions, golden: str
 ) -> tuple[str, dict[str, File], dict[str, float]]:
-    """A name that tells nothing, the item's two sounds at the same loudness, and the gains in dB."""
+    """A neutral name, the item's two sounds at the same loudness, and the gains in dB."""
     name = generator(options.seed, "ratings", "name", int(golden == "yes"), item.id).bytes(6).hex()
     files, gains = dict[str, File](), dict[str, float]()
     for path, ending, column in ((separated, "", "gain_db"), (item.mixture, "-mixture", "mixture_gain_db")):
@@ -545,7 +547,7 @@ class GuideOptions(RecordOptions):
 
 
 def make_guide(options: GuideOptions) -> Done:
-    """Write the guideline: nine axes, with sounds high and low on each."""
+    """Write the guideline: nine axes, with examples high and low on each."""
     items = [item for item in read_sounds(options.source).items if options.item in (None, item.id)]
     item = next((item for item in items if item.truth and item.truth.stem and len(item.truth.others) >= 2), None)
     if item is None:
@@ -573,7 +575,7 @@ def make_guide(options: GuideOptions) -> Done:
 
 
 def _remixed(axis: str, stems: Sequence[Samples], *, hard: bool) -> Samples:
-    """A mixture that is hard on one axis of difficulty, or easy."""
+    """A mixture that is hard or easy on one axis of difficulty."""
     target, others = stems[0], list(stems[1:])
     twin = np.roll(target, target.shape[-1] // 2, axis=-1)  # a second source of the target's own kind
     rest = np.sum(others, axis=0)
@@ -620,7 +622,7 @@ class BatchOptions(RecordOptions):
 
 
 def draw_batch(options: BatchOptions) -> Done:
-    """Draw what people should rate next, balanced."""
+    """Draw a balanced batch to rate next."""
     if options.enrich:
         return _enriched(options)
     problems, columns = Problems(), (tuple(SIGNS), PERFORMANCE, ("overall",))[options.number - 1]
@@ -628,7 +630,7 @@ def draw_batch(options: BatchOptions) -> Done:
     if options.number == 1 and options.source.suffix.lower() != ".csv":
         candidates = [row for _, row in _of_each(options.source, problems, _complexities)]
     else:
-        verdicts = options.source / "verdicts.jsonl"  # of a record, where masks have none of the columns
+        verdicts = options.source / "verdicts.jsonl"  # of a record; rows of masks lack the columns
         candidates = scored_rows(verdicts if options.source.is_dir() else options.source, columns, problems)
     rated_ids = {row["id"] for row in rated}
     candidates = [*{row["id"]: row for row in candidates if row["id"] not in rated_ids}.values()]
@@ -638,7 +640,7 @@ def draw_batch(options: BatchOptions) -> Done:
         raise NothingToDo("there is no candidate with all scores", path=options.source, expected=_FORM)
     bins = thirds(composite(complete))[:, None] if options.number == 1 else _bins(complete, axes)
     rated_counts = _counts(_bins([row for row in rated if set(axes) <= set(row)], axes), len(names))
-    # batches 1 and 2 are balanced by themselves
+    # batches 1 and 2 are balanced without earlier ratings
     filled = rated_counts if options.number == 3 else np.zeros_like(rated_counts)
     chosen = balanced_draw(bins, options.count, before=filled, rng=generator(options.seed, "ratings", "batch"))
     batch = _counts(bins[chosen], len(names))
@@ -657,7 +659,7 @@ _ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
 
 
 def _enriched(options: BatchOptions) -> Done:
-    """Write an INPUT of what masks and equalisation leave of separated sounds, one kind and severity drawn for each."""
+    """Write an INPUT of separated sounds with masking or equalisation, one kind and severity drawn for each."""
     problems, files, lines = Problems(), dict[str, File](), list[dict[str, Any]]()
     for item, source in _of_each(options.source, problems, _heard):
         rng = generator(options.seed, "ratings", "enrich", item.id)
@@ -693,7 +695,7 @@ def _changed(path: Path, kind: str, **drawn: Any) -> bytes:
 
 
 def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:
-    """The id of each row of a table or of JSON lines, with the numbers that it has in the columns."""
+    """Id and numbers of each row of a table or of JSON lines."""
     rows = []
     with required_file(path):
         for line, row in rows_of(path, needed=("id",), expected=_FORM):
@@ -707,7 +709,7 @@ def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[
 
 
 def composite(rows: Sequence[Mapping[str, Any]]) -> Doubles:
-    """(n,) the mean of the columns of ``SIGNS`` that all rows have, standardised, higher for better separation."""
+    """(n,) the mean of the standardised columns of ``SIGNS`` that all rows have; higher is better separation."""
     names = [name for name in SIGNS if all(name in row for row in rows)]
     if not names:
         raise UsageError("no column is in all rows", expected=f"some of {', '.join(SIGNS)}")
@@ -716,7 +718,7 @@ def composite(rows: Sequence[Mapping[str, Any]]) -> Doubles:
 
 
 def thirds(values: Doubles) -> NDArray[np.int64]:
-    """(n,) 0, 1 or 2: the third of the range, without its outermost 2 % at each end, that a value is in."""
+    """(n,) 0, 1 or 2: the third of the range (without 2 % at each end) of a value."""
     low, high = np.quantile(values, (0.02, 0.98))
     return np.asarray(np.digitize(values, (low + (high - low) / 3, high - (high - low) / 3)))
 
@@ -735,9 +737,9 @@ def _bins(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> NDArray[np.
     return np.asarray(np.clip(np.rint(scores), 1, SCALE).astype(np.int64) - 1)
 
 
-def _counts(bins: NDArray[np.int64], most: int) -> Doubles:
-    """(axes, bins) how many of (n, axes) are in each."""
-    return np.array([np.bincount(column, minlength=most) for column in bins.T], dtype=np.float64)
+def _counts(bins: NDArray[np.int64], count: int) -> Doubles:
+    """(axes, bins) counts of (n, axes)."""
+    return np.array([np.bincount(column, minlength=count) for column in bins.T], dtype=np.float64)
 
 
 def _table(steps: Mapping[str, Doubles], axes: Sequence[str], names: Sequence[str], *, number: int) -> Table:
@@ -759,7 +761,7 @@ def _chart(before: Doubles, batch: Doubles, *, axis: str, names: Sequence[str]) 
     return histogram(stacks, title=f"Distribution of {axis} after the batch", ticks=dict(enumerate(names)), words=words)
 
 
-# --- what all verbs write ---
+# --- records of all verbs ---
 
 
 def write_record(
@@ -773,7 +775,7 @@ def write_record(
     files: Mapping[str, File],
     charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
-    """Write the record of a verb: ``n`` is how many rows could be used, ``problems`` what could not."""
+    """Write the record of a verb: ``n`` is the count of usable rows, ``problems`` the errors of others."""
     paths = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
     inputs = {name: digest_file(path) for name, path in paths.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
@@ -791,7 +793,7 @@ def write_record(
 
 
 def _csv_bytes(header: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """A CSV file in UTF-8; texts that a spreadsheet would run are disarmed, None is an empty cell."""
+    """A CSV file in UTF-8; formulas are disarmed, None is an empty cell."""
     cells = (("" if row.get(name) is None else str(row[name]) for name in header) for row in rows)
     table = Table(title="", header=tuple(header), rows=tuple(map(tuple, cells)))
     return table_csv(table).encode("utf-8", "backslashreplace")

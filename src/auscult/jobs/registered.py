@@ -1,7 +1,6 @@
-"""What is registered and what works here, and what a plug-in begins with.
+"""``auscult list``, ``auscult doctor`` and ``auscult new``, which writes the skeleton of a plug-in.
 
-``auscult list``, ``auscult doctor`` and ``auscult new``, which writes the skeleton of a package that works, registers,
-and carries its contract test.
+The skeleton is a working package that registers itself and has its contract test.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Described:
 
     name: str
     package: str
-    summary: str  # what it is; or why it cannot be loaded
+    summary: str  # or why it cannot be loaded
     goal: str
     source: str
     loads: bool
@@ -59,7 +58,7 @@ def _described(entry: registry.Entry) -> Described:
 
 State = Literal["ok", "missing", "broken"]
 
-# Packages of each extra, by import name; a `missing` one is no fault, since extras are optional.
+# Packages of each extra, by import name; a `missing` one is not an error, since extras are optional.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
     "train": ("sklearn", "torch", "onnx", "peft"),
@@ -96,7 +95,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at the interpreter, the packages, the extras, what is registered, and the free disk space."""
+    """Check the interpreter, packages, extras, registered plug-ins and free disk space."""
     return [
         Finding("auscult", "ok", VERSION),
         Finding("python", "ok" if sys.version_info >= (3, 11) else "broken", platform.python_version()),
@@ -158,14 +157,14 @@ ROOMS: Final[Mapping[str, str]] = MappingProxyType(
         "timing": "stressor_timing",
     }
 )
-"""The rooms of stressors, each with the folder of its skeleton; a name without its room is one of masks."""
+"""The rooms of stressors, each with the folder of its skeleton; the default room is masks."""
 JUDGE_ROOMS: Final[Mapping[str, str]] = MappingProxyType({"masks": "judge", "sound": "judge_sound"})
-"""The same of judges."""
+"""The rooms of judges, each with the folder of its skeleton."""
 _NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 
 
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
-    """Write a plug-in package, give its files; names of stressors and judges may begin with a room, ``vision.dust``."""
+    """Write a plug-in package; returns its files. Stressors and judges may have a room, ``vision.dust``."""
     if kind not in SKELETONS:
         raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
     source, name = _source_of(kind, name)
@@ -199,7 +198,7 @@ def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
 
 
 def _check_name(kind: str, name: str) -> None:
-    """Insist that the name is valid and not registered yet."""
+    """Refuse an invalid or registered name."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r:.60} is no name for a plug-in",
@@ -213,7 +212,7 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _class_name(name: str, templates: Iterable[str]) -> str:
-    """The name of the plug-in's class, with a suffix where it is a keyword or used in the skeleton."""
+    """The name of the plug-in's class, with a suffix if it is a keyword or used in the skeleton."""
     base = name.title().replace("_", "")
     used = re.compile(rf"\b{base}(Params)?\b")
     if keyword.iskeyword(base) or any(used.search(text) for text in templates):

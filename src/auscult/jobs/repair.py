@@ -1,12 +1,11 @@
-"""``auscult act repair``: try to repair what an audit did not accept, judge it again, keep what is better.
+"""``auscult act repair``: repair masks that an audit did not accept, judge them again, keep the better ones.
 
-The record of an audit is the input: its masks, verdicts, judge and policy, and the frames where they lay. The output is
-a record of the same form, in which repaired masks stand with their new verdicts and all others as they were; an INPUT
-(``items.jsonl``, ``frames/``) and a COCO file of the masks; and in ``repairs.jsonl`` every attempt.
+The input is the record of an audit: masks, verdicts, judge, policy, and the original frames. The output is a record of
+the same form, with repaired masks and their new verdicts, and all others unchanged; an INPUT (``items.jsonl``,
+``frames/``) and a COCO file of the masks; and every attempt in ``repairs.jsonl``.
 
-INPUT is listed again for its sounds, and for the truth, of which references are taken out before an item goes to the
-loop. Where INPUT has truth, J and F of masks before and after are compared, in the form of MQA-RefAVS, Table 7, when
-the last repair is written.
+INPUT is listed again for sounds and truth; the truth is removed from items before the repair. If INPUT has truth, J and
+F of masks before and after are compared at the end, in the form of MQA-RefAVS, Table 7.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ _GONE: Final = "the frame is gone: the mask is in the record and in COCO, and no
 
 @dataclass(frozen=True, slots=True)
 class RepairGroup(FrameGroup):
-    """The items of one frame, and the verdicts on those that are to be repaired."""
+    """The items of one frame, and the verdicts on those to repair."""
 
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
@@ -99,14 +98,14 @@ class Repairer:
     rounds: int
     as_in_paper: bool
     prompted: act.Prompted | None = None
-    segmenting: Lock = field(default_factory=Lock)  # a model may be asked from one thread at a time
+    segmenting: Lock = field(default_factory=Lock)  # a model is used by one thread at a time
 
     def close(self) -> None:
         """Release what the judge holds."""
         self.auditor.close()
 
     def __call__(self, group: RepairGroup) -> list[Result]:
-        """Repair the wanted items; an error costs the item it belongs to."""
+        """Repair the items; an error fails its item alone."""
         wanted = [item for item in group.items if item.id in group.wanted]
         try:
             frame = read_frame(wanted[0].frame)
@@ -145,7 +144,7 @@ class Repairer:
         return Result(id=item.id, rows={REPAIRS: [_row(item, verdict, outcome, frame=frame)]})
 
     def _verdicts(self, item: Item, case: Case, masks: Sequence[Mask]) -> list[Verdict | AuscultError]:
-        """What the record's judge and identity check say of attempts, decided by the record's policy."""
+        """Verdicts of the record's judge, identity check and policy on attempts."""
         predictions = [Prediction(mask) for mask in masks]
         results: list[Verdict | AuscultError] = []
         for prediction, batched in zip(predictions, self._together(case, predictions), strict=True):
@@ -153,19 +152,19 @@ class Repairer:
                 verdict = batched or self.auditor.judge(case, prediction)
                 verdict = self.auditor.whole(verdict, item, case=case, prediction=prediction)
                 results.append(decide(replace(verdict, id=item.id), self.auditor.policy))
-            except (UsageError, Unreachable):  # nobody can be asked, now: the item has failed and is tried again
+            except (UsageError, Unreachable):  # the judge is not available: the item fails and is tried again
                 raise
             except AuscultError as error:
                 results.append(error)
         return results
 
     def _together(self, case: Case, predictions: Sequence[Prediction]) -> Sequence[Verdict | None]:
-        """Verdicts of a judge with ``batch``; None where each is to be judged by itself."""
+        """Verdicts of a judge with ``batch``; None if each must be judged alone."""
         batch = getattr(self.auditor.judge, "batch", None)
         if batch is not None:
             try:
                 return list(batch([case] * len(predictions), predictions))
-            except AuscultError:  # caused by one of them: judged one by one, only that one fails
+            except AuscultError:  # one of them fails: they are then judged one by one
                 pass
         return [None] * len(predictions)
 
@@ -183,10 +182,10 @@ class Repairer:
         mask: Mask = self._in_turn(self.model, request).masks[0].astype(bool)
         return mask
 
-    def _in_turn(self, model: Callable[..., Any], *about: Any) -> Any:
-        """Ask a model that segments; threads wait for one another."""
+    def _in_turn(self, model: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a segmentation model, one thread at a time."""
         with self.segmenting:
-            return model(*about)
+            return model(*arguments)
 
 
 def make_repairer(
@@ -202,12 +201,12 @@ def make_repairer(
     return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper, prompted=prompted)
 
 
-def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dict[str, Any]:
+def _row(item: Item, before: Verdict, repair: act.Repair, *, frame: Frame) -> dict[str, Any]:
     """A line of ``repairs.jsonl``."""
     attempts = []
-    for trial in found.tried:
+    for trial in repair.tried:
         row: dict[str, Any] = {"attempt": trial.attempt, "round": trial.round, "reason": trial.reason, "kept": False}
-        row["kept"] = trial is found.kept
+        row["kept"] = trial is repair.kept
         if trial.note:
             row["note"] = trial.note
         if trial.mask is not None:
@@ -216,7 +215,7 @@ def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dic
             row["verdict"] = verdict_to_json(trial.verdict, **amounts(trial.verdict, trial.mask))
         attempts.append(row)
     values = {key: getattr(before, key) for key in ("iou", "iou_low", "iou_high", "defect", "action")}
-    kept = found.kept
+    kept = repair.kept
     line = {"id": item.id, "before": values, "kept": None if kept is None else kept.attempt, "attempts": attempts}
     if kept is not None and kept.mask is not None and kept.verdict is not None:
         overlay = small_overlay(shrunk(frame), kept.mask, errors=kept.verdict.error_map)
@@ -244,7 +243,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self._asking = JudgeAsking.of(options, options.out)
         self._judge = self._recorded_judge()
         self.threads = self._judge.connections
-        self._policy = from_json(Policy, self._said("policy"), path=options.folder / "manifest.json")
+        self._policy = from_json(Policy, self._recorded("policy"), path=options.folder / "manifest.json")
         models = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
         self._model = models[0] if models else None
         self._segmenter = _folder_of_weights(options.segmenter)
@@ -253,12 +252,12 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self._rows = {str(row["id"]): row for row in rows}
         self._verdicts = {verdict.id: verdict for verdict, _ in self.record.verdicts}
 
-    def _said(self, name: str) -> Any:
+    def _recorded(self, name: str) -> Any:
         return argument(self.record.manifest, name)
 
     def _recorded_judge(self) -> JudgeSpec:
-        """The judge of the record; one that folders, programs or models make is to be named again, as it was."""
-        recorded, given = str(self._said("judge")), self.options.judge
+        """The judge of the record; one with a folder, program or model must be named again."""
+        recorded, given = str(self._recorded("judge")), self.options.judge
         try:
             spec = judge_spec(given or recorded, asking=self._asking)
         except UnknownName:
@@ -266,7 +265,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
                 raise
             spec = JudgeSpec(given=recorded, name="", origin="")
         keys = {"judge_revision", "judge_fitted", *spec.arguments}
-        if spec.name != recorded or any(spec.arguments.get(key) != self._said(key) for key in keys):
+        if spec.name != recorded or any(spec.arguments.get(key) != self._recorded(key) for key in keys):
             raise Mismatch(
                 f"the record was judged by {recorded}, and {given or 'its name alone'} is not that judge",
                 expected="the same judge with the same weights, so that lower bounds can be compared",
@@ -279,9 +278,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
     @cached_property
     def listing(self) -> Listing:
-        """What INPUT holds, for sounds and truth; empty where it is gone."""
-        source = self._said("source")
-        names = {one.name: self._said(one.name) for one in fields(ListOptions)}
+        """The listing of INPUT, for sounds and truth; empty if INPUT is gone."""
+        source = self._recorded("source")
+        names = {one.name: self._recorded(one.name) for one in fields(ListOptions)}
         paths = ("texts", "scores", "frames", "masks", "images", "instances", "root")
         chosen = {key: value for key, value in names.items() if value is not None}
         chosen |= {key: Path(chosen[key]) for key in paths if key in chosen}
@@ -322,7 +321,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run, with the judge, policy and frames of the record."""
         options, model, path = self.options, self._model, self.record.path
-        recorded = {key: self._said(key) for key in _RECORDED}
+        recorded = {key: self._recorded(key) for key in _RECORDED}
         chosen = {
             "record": str(options.folder.resolve()),
             "model": None if model is None else f"{model.name} {model.revision}",
@@ -338,7 +337,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         return run_manifest("act repair", options, inputs=inputs, arguments=arguments)
 
     def _identity(self) -> Mapping[str, Any]:
-        name = self._said("identity")
+        name = self._recorded("identity")
         return identity_arguments(None if name is None else str(name), self.options.identity_weights)
 
     def worker(self) -> Callable[[], Repairer]:
@@ -350,12 +349,12 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             spec.given,
             self._policy,
             Path(),
-            alone=bool(self._said("alone")),
-            identity=self._said("identity"),
+            alone=bool(self._recorded("alone")),
+            identity=self._recorded("identity"),
             weights=options.identity_weights,
-            evidence=self._said("evidence"),
+            evidence=self._recorded("evidence"),
             clips=clips,
-            joint=self._said("joint") is not None,
+            joint=self._recorded("joint") is not None,
             asking=self._asking,
             cascade_seconds=None if limit_s is None else limit_s / (1 if self.threads else max(1, options.n_workers)),
         )
@@ -370,14 +369,14 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         )
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[RepairGroup], float | None]]:
-        """The frames with masks that were not accepted and have not been tried."""
+        """The frames with masks neither accepted nor tried yet."""
         if "chat" in self._judge.origin.split():
             writer.run.claim(REPLY_CACHE)
         if self.listing.items:
             listed = {item.id for item in self.listing.items}
             rows = {name: row.get("input") for name, row in self._rows.items() if name in listed}
             refuse_changed(rows, self.listing.items)
-        wanted = self._wanted()
+        wanted = self._ids()
         done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
         writer.progress.stage(self.doing, len(wanted))
         writer.progress.step(len(done))
@@ -385,11 +384,11 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         groups = frame_groups(self.items, done=excluded)
         yield (self._with_verdicts(group) for group in groups), self.options.timeout_s
 
-    def _wanted(self) -> set[str]:
+    def _ids(self) -> set[str]:
         if self.options.policy != PAPER:
             return {name for name, verdict in self._verdicts.items() if verdict.action in _TRIED}
         names = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
-        for clip in self.record.clips:  # what is called so as a clip, is so in every frame
+        for clip in self.record.clips:  # the clip's action holds in every frame
             frames = {name for name in clip.get("frames", ()) if name in self._verdicts}
             names = names | frames if clip.get("defect") == "full_neg" else names - frames
         return names
@@ -402,31 +401,31 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         return RepairGroup(group.items, group.wanted, verdicts)
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Lay out the record with what was kept, INPUT and COCO, and compare with truth where there is some."""
+        """Write the record with the kept masks, INPUT and COCO, and compare with truth if there is any."""
         run = writer.run
         self.record, self._verdicts = replace(self.record, verdicts=()), {}
         after = self._lay_out(run)
         self._rows = {}
         verdicts = read_verdicts(run.path)
         compared = self._with_truth(writer, after, verdicts)
-        del self.items, self.listing  # here as above: of a long record they are the largest part in memory
+        del self.items, self.listing  # as above: the largest part in memory
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
         tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(after)), **compared.tables}
         self._hand_over(writer, verdicts)
         metrics = {**summary.metrics, **compared.metrics}
-        failed = len({row["id"] for row in run.lines(ERRORS)})  # they have a verdict, that of the mask as it was
+        failed = len({row["id"] for row in run.lines(ERRORS)})  # they keep the verdict of the original mask
         return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
 
     def _with_truth(self, writer: ResultWriter, after: Mapping[str, Any], verdicts: Verdicts) -> Compared:
-        """Draw the worst masks, and compare with truth where there is some; ``after`` has the repaired masks."""
+        """Draw the worst masks, and compare with truth if there is any; ``after`` has the repaired masks."""
         truths = {item.id: item.truth for item in self.listing.items}
         items = [replace(item, truth=truths.get(item.id)) for item in self.items]
         current = [
             replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item for item in items
         ]
         for name in after:
-            writer.run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
+            writer.run.remove(picture_name(name))  # of a mask repaired after it was drawn
         draw_worst(writer, current, verdicts=verdicts, workers=self.options.n_workers)
         listing = replace(self.listing, items=tuple(current))
         collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
@@ -434,7 +433,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         return before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
 
     def _lay_out(self, run: RunFolder) -> dict[str, Any]:
-        """The files of an audit, with new rows of what was repaired; gives the repaired masks as RLE by id."""
+        """Write the files of an audit with the repaired rows; returns the repaired masks as RLE by id."""
         before, rows, after = self.record, self._rows, dict[str, Any]()
         for repaired in read_lines(run.path / REPAIRS):
             name = str(repaired["id"])
@@ -460,7 +459,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         return after
 
     def _hand_over(self, writer: ResultWriter, verdicts: Verdicts) -> None:
-        """All masks as an INPUT and as COCO."""
+        """Write all masks as an INPUT and as COCO."""
         run = read_run(writer.run.path, verdicts=verdicts)
         masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
         rows = in_order(row for _, row in run.verdicts)
@@ -487,20 +486,20 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 repair_record: Final = RepairMasks.of
 
 
-def _folder_of_weights(given: str | None) -> Path | None:
+def _folder_of_weights(text: str | None) -> Path | None:
     """The folder of ``hf:FOLDER``."""
-    if given is None:
+    if text is None:
         return None
-    kind, _, folder = given.partition(":")
+    kind, _, folder = text.partition(":")
     if kind != "hf" or not Path(folder).is_dir():
         raise UsageError(
-            f"there is no segmenter {given[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
+            f"there is no segmenter {text[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
         )
     return Path(folder)
 
 
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table:
-    """How often each attempt was made, judged, and kept."""
+    """Counts of attempts made, judged and kept."""
     counts: dict[str, list[int]] = {}
     masks = 0
     for row in rows:
@@ -520,9 +519,9 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table
 
 BEFORE_AFTER: Final = "before_after.jsonl"
 PARTS: Final[Mapping[str, str]] = {"test_s": "seen", "test_u": "unseen"}
-"""Splits of Ref-AVSBench and MQ-RAVSBench, as the table calls them."""
+"""Splits of Ref-AVSBench and MQ-RAVSBench, as in the table."""
 
-_WORSE: Final = 0.005  # a mask whose J fell by more is made worse
+_WORSE: Final = 0.005  # largest loss of J of a mask that is not worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -535,7 +534,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Changed(FrameGroup):
-    after: Mapping[str, Any] = field(default_factory=dict)  # id to the repaired mask as RLE; None where it stayed
+    after: Mapping[str, Any] = field(default_factory=dict)  # id to the repaired mask as RLE; None if unchanged
 
 
 class _Comparer:
@@ -565,13 +564,13 @@ def before_after(
     clusters: Mapping[str, Hashable],
     workers: int,
 ) -> Compared:
-    """Compare masks with truth, where there is one, before and after.
+    """Compare masks before and after with the truth, if any.
 
     Args:
         writer: Gets a row for each mask with truth.
-        items: With the mask of before, and truth.
-        after: The repaired mask as RLE by id; None where the mask stayed.
-        clusters: What each item is drawn with: its photograph or clip.
+        items: With the original mask, and truth.
+        after: The repaired mask as RLE by id; None if unchanged.
+        clusters: The cluster of each item: its photograph or clip.
         workers: Worker processes.
     """
     writer.run.remove(BEFORE_AFTER)

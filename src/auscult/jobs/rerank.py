@@ -1,8 +1,8 @@
 """``auscult act rerank`` and ``auscult act pseudo-label``: the best outputs of a record of separated sounds.
 
-``rerank`` takes the best of each mixture, and says with truth what choosing so is worth. ``pseudo-label`` makes stems
-with labels of outputs that pass, an INPUT that new mixtures can be made of. A label is no truth: no line has ``truth``,
-so that nothing is ever scored against what a judge let pass.
+``rerank`` takes the best output of each mixture and, with truth, measures the gain. ``pseudo-label`` makes labelled
+stems of outputs that pass, an INPUT for new mixtures. A label is not truth: no line has ``truth``, so that nothing is
+scored against the choice of a judge.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from auscult.types import PERFORMANCE, Doubles, SoundItem
 JUDGE, RANDOM, ORACLE = "the judge", "random", "oracle"
 SIMILARITY, SPANS, LIKE_MIXTURE = "words and sound", "span agreement", "SI-SDR to the mixture"
 BASELINES: Final = (SIMILARITY, SPANS, LIKE_MIXTURE)
-"""Ways to choose that need no judge; the highest is chosen."""
+"""Criteria without a judge; the highest value is chosen."""
 _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Choice:
-    """The candidates of one mixture: what each way chooses them by, (n,) each, and what they are truly worth, (n,)."""
+    """The candidates of one mixture: values of each criterion, (n,) each, and true scores, (n,)."""
 
     cluster: str
     standings: Mapping[str, Sequence[Any]]
@@ -57,7 +57,7 @@ class Choice:
 
 
 def rerank_record(options: RerankOptions) -> Chosen:
-    """Choose the best candidate of each mixture of a record, and write the chosen ones out as an INPUT."""
+    """Choose the best candidate of each mixture of a record, and write them as an INPUT."""
     if options.by not in PERFORMANCE:
         raise UsageError(f"there is no --by {options.by[:80]!r}", expected=f"one of: {', '.join(PERFORMANCE)}")
     record, out = SoundRecord.read(options.folder), options.out or beside(options.folder, "rerank")
@@ -83,7 +83,7 @@ def rerank_record(options: RerankOptions) -> Chosen:
 
 
 def _choices(record: SoundRecord, options: RerankOptions) -> list[Choice]:
-    """The mixtures of several candidates with a true score; those without one, as what is unjudged, are left out."""
+    """The mixtures with several candidates, without candidates that are unjudged or have no true score."""
     truths = record.truths(options.by)
     tagger = load_tagger(options.tagger) if options.tagger and truths else None
     choices = []
@@ -103,10 +103,10 @@ def _choices(record: SoundRecord, options: RerankOptions) -> list[Choice]:
 
 
 def _plain_scores(item: SoundItem, tagger: SoundTagger | None) -> dict[str, Any]:
-    """What an output, in time with its mixture, has by ``BASELINES``, as far as anything tells."""
+    """The values of ``BASELINES`` for an output aligned with its mixture, where defined."""
     try:
         mixture, output = mixture_and_output(item)
-    except InputError:  # a file that is gone since
+    except InputError:  # the file is gone
         return {}
     rate_hz, scores = mixture.rate_hz, dict[str, Any]()
     samples = moved(output.samples, delay_of(mixture.samples[0], output.samples[0], rate_hz=rate_hz))
@@ -122,11 +122,12 @@ def _plain_scores(item: SoundItem, tagger: SoundTagger | None) -> dict[str, Any]
 
 
 def best_of_rows(choices: Sequence[Choice], *, ks: Sequence[int]) -> list[dict[str, Any]]:
-    """A row for each k and way of choosing: the quality of what it chooses, and its share of the oracle's gain.
+    """A row for each k and criterion: the quality of its choice, and its share of the oracle's gain.
 
-    ``quality`` is the expected truth of the best of k candidates drawn at random, ``share`` what it gains over a random
-    one by what the oracle gains, summed over mixtures. Of the judge, ``ahead`` is its share minus that of ``over``, the
-    baseline of the highest quality. Intervals of 95 % draw clusters. Mixtures of fewer than k candidates are left out.
+    ``quality`` is the expected true score of the chosen one of k random candidates, ``share`` its gain over a random
+    one divided by the oracle's gain, summed over mixtures. For the judge, ``ahead`` is its share minus that of
+    ``over``, the baseline of highest quality. Intervals of 95 % draw clusters. Mixtures of fewer than k candidates are
+    left out.
     """
     rows = []
     for k in ks:
@@ -152,7 +153,7 @@ def best_of_rows(choices: Sequence[Choice], *, ks: Sequence[int]) -> list[dict[s
 def _share(
     key: str, ways: tuple[str, str], *, worth: Mapping[str, Mapping[str, float]], clusters: Mapping[str, str]
 ) -> dict[str, Any]:
-    """How much more the first way is worth than the second, as a share of what the oracle gains, with its interval."""
+    """The gain of the first criterion over the second, as a share of the oracle's gain, with its interval."""
     differences: SampleValues = {mixture: worth[ways[0]][mixture] - worth[ways[1]][mixture] for mixture in clusters}
     gains: SampleValues = {mixture: worth[ORACLE][mixture] - worth[RANDOM][mixture] for mixture in clusters}
     ratio = mean_of_ratios([(differences, gains)], clusters=clusters, rng=generator(0, "act", "rerank"))
@@ -161,7 +162,7 @@ def _share(
 
 
 def best_of_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows of ``best_of_rows`` as a table: a line for each way, a column for each k."""
+    """The rows of ``best_of_rows`` as a table: a row for each criterion, a column for each k."""
     ks, ways = (list(dict.fromkeys(row[key] for row in rows)) for key in ("k", "way"))
     cells = {(row["way"], row["k"]): f"{row['quality']:.2f}, {_percent(row, 'share')}" for row in rows}
     notes = [
@@ -191,10 +192,10 @@ _LONGEST: Final = 60
 
 
 def pseudo_label(options: PseudoLabelOptions) -> Chosen:
-    """Write the best output of each mixture and prompt, where it passes, as a stem of a class."""
+    """Write the best output of each mixture and prompt as a stem of a class, if it passes."""
     record = SoundRecord.read(options.folder)
     out = options.out or beside(options.folder, "labelled")
-    require_ours(out, names=(), made_by="pseudo-label")  # an earlier stem would be taken for one of these
+    require_ours(out, names=(), made_by="pseudo-label")  # earlier stems would mix with these
     policy = None if options.sound_policy is None else load_sound_policy(options.sound_policy)
     lines, left = list[dict[str, Any]](), Counter[str]()
     for group in grouped(redecide(record.rows, None, sound=policy)):
@@ -204,7 +205,7 @@ def pseudo_label(options: PseudoLabelOptions) -> Chosen:
         if label in {FAILS, NO_WORDS, SEVERAL}:
             left[label] += 1
             continue
-        # files of one name but for the number are one recording to `make mixtures`
+        # `make mixtures` takes files that differ only in the number for one recording
         name = f"sounds/{label.replace(' ', '_')}/{safe_name(str(row.get('cluster') or best))}_{len(lines)}"
         line = _placed(record.items[best], name, source=record.source, out=out)
         confidence = round((row["overall_low"] - 1) / 4, 4)
@@ -221,16 +222,16 @@ def pseudo_label(options: PseudoLabelOptions) -> Chosen:
     return Chosen(said={"command": "act pseudo-label", **summary, "out": str(out)}, tables=[table], out=out)
 
 
-def _passes(row: JsonRow, least: float | None) -> bool:
+def _passes(row: JsonRow, threshold: float | None) -> bool:
     if row["overall"] is None or row["overall_low"] is None:
         return False
-    return bool(row["action"] == "accept" if least is None else row["overall_low"] >= least)
+    return bool(row["action"] == "accept" if threshold is None else row["overall_low"] >= threshold)
 
 
 def label_of(text: str) -> str:
-    """The one class of the package that a prompt names, else its words; ``NO_WORDS`` or ``SEVERAL`` where none will do.
+    """The class of the package that a prompt names, else its words; or ``NO_WORDS`` or ``SEVERAL``.
 
-    Of any text it has letters, digits and single spaces alone, at most 60, so that it is a safe name of a folder.
+    It has at most 60 letters, digits and single spaces, so that it is a safe name of a folder.
     """
     classes = named(text[:1000], committed_classes().classes)
     if len(classes) > 1:
@@ -240,7 +241,7 @@ def label_of(text: str) -> str:
 
 
 def _placed(item: SoundItem, name: str, *, source: Path, out: Path) -> dict[str, Any]:
-    """The line of an item whose output has another name, with all files in ``out``."""
+    """The line of an item with its renamed output, and all files in ``out``."""
     copied, copies = copied_item(replace(item, truth=None, separated=None), source=source, out=out)
     if item.separated is not None:
         name += item.separated.suffix.lower()

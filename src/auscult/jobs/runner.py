@@ -4,7 +4,7 @@ A verb defines what it lists, what its workers do, its rows, and what is compute
 for all verbs: it opens and resumes the output folder, queues tasks, retries and records failures, writes results and
 reports progress.
 
-Resuming a run: results are kept while their files are the same, and new items of INPUT are done too. Where a file of a
+Resuming a run: results are kept while their files are unchanged, and new items of INPUT are added. If a file of a
 result has changed or is gone, the run is refused and the error names the file.
 """
 
@@ -44,11 +44,11 @@ class Progress(Protocol):
     """Callbacks for the progress of a job."""
 
     def stage(self, name: str, total: int) -> None:
-        """A new stage begins, with ``total`` steps; 0 where how many is not known."""
+        """Begin a stage of ``total`` steps; 0 if unknown."""
         ...
 
     def step(self, count: int = 1) -> None:
-        """``count`` more steps of the current stage are done."""
+        """Count finished steps of the stage."""
         ...
 
 
@@ -64,8 +64,8 @@ class Silent:
 
 # --- manifest ---
 
-# What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
-# added and each finished one is checked by its own hash.
+# What may differ in a resumed run: arguments that change no result, and the list of items, since items may be added and
+# each finished one is checked by its own hash.
 SAME_RESULT: Final = frozenset(
     {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "sounds", "listed", "notes"}
 ) | {"frames_root"}
@@ -99,14 +99,14 @@ _HINT: Final = "correct the item and give the same command again, or leave the i
 
 
 class ErrorLog:
-    """Appends error rows to a record; each is written once, however often the run is resumed."""
+    """Appends error rows to a record, each once, also in resumed runs."""
 
     def __init__(self, run: RunFolder) -> None:
         self._run = run
         self._known = {_key(row) for row in run.lines(ERRORS)}
 
     def keep(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append the rows that are not on record yet."""
+        """Append the rows that are not in the record yet."""
         fresh = []
         for row in rows:
             if _key(row) not in self._known:
@@ -121,7 +121,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def failed_row(item: Item | Instance | SoundItem, error: AuscultError, stage: str) -> dict[str, Any]:
-    """The error row of an item or instance; it names the line of INPUT where the error names no file."""
+    """The error row of an item or instance, with the line of INPUT if the error names no file."""
     record = ErrorRecord.of(error, stage)
     if record.path is None and item.source is not None:
         record = replace(record, path=str(item.source), line=item.line)
@@ -141,11 +141,11 @@ class Divisible(Protocol):
 
     @property
     def size(self) -> int:
-        """How many progress steps it counts as."""
+        """Its count of progress steps."""
         ...
 
     def split(self) -> Sequence[Self]:
-        """Smaller tasks, to try where it failed as a whole; empty where it cannot be split."""
+        """Smaller tasks to try if it failed as a whole; empty if it cannot be split."""
         ...
 
 
@@ -153,7 +153,7 @@ class VerbTask(Divisible, Protocol):
     """A task of a verb."""
 
     def failed(self, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
-        """The rows of ``errors.jsonl`` where it failed, or its worker crashed or ran out of time."""
+        """The rows of ``errors.jsonl`` if it failed, or its worker crashed or timed out."""
         ...
 
 
@@ -168,7 +168,7 @@ class Indivisible:
         return 1
 
     def split(self) -> Sequence[Self]:
-        """It cannot be split."""
+        """Empty."""
         return ()
 
     def failed(self: Divisible, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
@@ -185,27 +185,27 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers(Generic[T, R]):
-    """Worker processes, with their function and limits; or threads of this process, for what waits for others.
+    """Worker processes, with their function and limits; or threads of this process, for functions that wait.
 
-    Threads have no limits: what they do must limit itself.
+    Threads have no limits: their function must have its own.
     """
 
-    make: Callable[[], Callable[[T], R]]  # called once in each worker process; gives the function of one task
+    make: Callable[[], Callable[[T], R]]  # called once in each worker process; makes the function of one task
     count: int  # worker processes; 0 for this process
     stage: str
     timeout_s: float | None = None  # limit for one task; None for none
-    setup_s: float | None = None  # limit for starting a worker; None for the pool's own
+    setup_s: float | None = None  # limit for starting a worker; None for the pool's default
     memory_mb: int | None = None  # limit of a worker's memory; None for none
     threads: int = 0  # instead of processes; each does the parts of a task one at a time
-    kept: KeptWorkers | None = None  # where worker processes come from and go to
-    early: EarlyWorkers | None = None  # worker processes that are there already
+    kept: KeptWorkers | None = None  # source and destination of idle worker processes
+    early: EarlyWorkers | None = None  # worker processes already started
 
     def results(
         self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
     ) -> Iterator[tuple[T, R | Failed]]:
-        """Yield tasks with what became of them, in any order.
+        """Yield tasks with their results, in any order.
 
-        Where a task fails as a whole, because a judge raised or a process died, its parts are tried one by one, so that
+        If a task fails as a whole, because a judge raised or a process died, its parts are tried one by one, so that
         one bad item does not fail the others.
         """
         retries: list[T] = []
@@ -260,24 +260,24 @@ class Workers(Generic[T, R]):
 
 
 class Last(Generic[K, R]):
-    """A function with a cache of one, for results and AuscultErrors: tasks that share a file come in sequence."""
+    """A function with a cache of its last result or AuscultError, since tasks that share a file come in sequence."""
 
     def __init__(self, function: Callable[[K], R]) -> None:
         self._function = function
         self._key: K | None = None
-        self._kept: R | AuscultError | None = None
+        self._outcome: R | AuscultError | None = None
 
     def __call__(self, key: K) -> R:
         """The function's result for the key."""
-        if self._kept is None or key != self._key:
-            self._key, self._kept = key, None  # free the last one first
+        if self._outcome is None or key != self._key:
+            self._key, self._outcome = key, None  # free the last one first
             try:
-                self._kept = self._function(key)
+                self._outcome = self._function(key)
             except AuscultError as error:
-                self._kept = error
-        if isinstance(self._kept, AuscultError):
-            raise self._kept
-        return self._kept
+                self._outcome = error
+        if isinstance(self._outcome, AuscultError):
+            raise self._outcome
+        return self._outcome
 
 
 CHUNK: Final = 32
@@ -285,7 +285,7 @@ CHUNK: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class FrameGroup:
-    """The items of a frame, or of a few, and the ids among them that are still to be done."""
+    """The items of a frame, or of a few, and the remaining ids among them."""
 
     items: tuple[Item, ...]
     wanted: frozenset[str]
@@ -297,7 +297,7 @@ class FrameGroup:
 
     @property
     def size(self) -> int:
-        """How many items it is."""
+        """The count of items."""
         return len(self.wanted)
 
     def split(self) -> list[Self]:
@@ -307,18 +307,18 @@ class FrameGroup:
         return [replace(self, wanted=frozenset((name,))) for name in self.wanted]
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The rows of ``errors.jsonl`` where a worker crashed or ran out of time."""
+        """The rows of ``errors.jsonl`` if a worker crashed or timed out."""
         return [error_to_json(name, error) for name in sorted(self.wanted)]
 
 
 def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: int = 1) -> Iterator[FrameGroup]:
-    """The items that are not done, at most ``CHUNK`` together; frames are joined up to ``joined`` items."""
+    """The remaining items, at most ``CHUNK`` together; frames are joined up to ``joined`` items."""
     pending, wanted = list[Item](), list[str]()
     for group in group_by_frame(items):
         left = [item.id for item in group if item.id not in done]
         for start in range(0, len(left), CHUNK):
             chunk = left[start : start + CHUNK]
-            if wanted and (start or len(wanted) + len(chunk) > joined):  # two parts of one frame stay apart
+            if wanted and (start or len(wanted) + len(chunk) > joined):  # parts of one frame are not joined
                 yield FrameGroup(tuple(pending), frozenset(wanted))
                 pending, wanted = [], []
             pending += group
@@ -328,13 +328,13 @@ def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: i
 
 
 def frames_root(items: Sequence[Item]) -> Path:
-    """The deepest folder that holds all frames: names of frames on record are relative to it."""
+    """The deepest folder of all frames, to which recorded names are relative."""
     folders = {os.path.dirname(item.frame) for item in items}  # noqa: PTH120 - Path's parent takes ten times as long
     return Path(os.path.commonpath(folders)) if folders else Path()
 
 
 def recorded_root(folder: Path) -> Path | None:
-    """The folder to which the frames' names in a record are relative; None where it does not say so."""
+    """The folder to which recorded names of frames are relative; None if not recorded."""
     if not (folder / MANIFEST).is_file():
         return None
     root = section(read_manifest(folder), "inputs").get("frames_root")
@@ -342,7 +342,7 @@ def recorded_root(folder: Path) -> Path | None:
 
 
 def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
-    """The same groups, the first item in one of its own, so that the first result comes early."""
+    """The same groups, with the first item alone, so that the first result comes early."""
     remaining = iter(groups)
     for group in islice(remaining, 1):
         first = next(item.id for item in group.items if item.id in group.wanted)
@@ -353,7 +353,7 @@ def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
 
 
 def item_row(item: Item) -> dict[str, Any]:
-    """Expression, clip and time of an item, as the keys of ``items.jsonl``; what it lacks is left out."""
+    """Expression, clip and time of an item, if it has them, under the keys of ``items.jsonl``."""
     keys = {"text": item.query.text, "clip": item.clip, "time_s": item.time_s}
     return {key: value for key, value in keys.items() if value is not None}
 
@@ -363,7 +363,7 @@ def item_row(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a worker gives back of one item."""
+    """A worker's result for one item."""
 
     id: str
     files: Mapping[str, bytes] = field(default_factory=dict)  # name in the output folder to bytes
@@ -378,8 +378,8 @@ class Result:
 class ResultWriter:
     """Writes the results of workers as they come.
 
-    Files are written before the lines that name them, so that no line names a missing file. ``once`` names JSON-lines
-    files in which an id occurs once: rows that a killed run wrote of an item are not written again.
+    Files are written before the lines that name them. ``once`` names JSON-lines files in which an id occurs once: rows
+    of an item from a killed run are not written again.
     """
 
     def __init__(self, run: RunFolder, progress: Progress, *, once: Iterable[str] = ()) -> None:
@@ -432,14 +432,14 @@ class ResultWriter:
 
 
 class Verb(ABC, Generic[V, S]):
-    """The parts of a verb that differ; ``run`` does the rest."""
+    """The parts that differ between verbs; ``run`` does the rest."""
 
     doing: ClassVar[str]  # name of its stage in the progress display
-    stage: ClassVar[str]  # the stage that failures are recorded under
+    stage: ClassVar[str]  # stage of its failures
     growing: ClassVar[frozenset[str]] = frozenset()  # arguments that may differ when resumed, besides ``SAME_RESULT``
     once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
-    threads: int = 0  # instead of worker processes, where the function waits for others
+    threads: int = 0  # instead of worker processes, for a function that waits
     early: EarlyWorkers | None = None
 
     def __init__(self, options: RunOptions) -> None:
@@ -464,23 +464,23 @@ class Verb(ABC, Generic[V, S]):
 
     @abstractmethod
     def finish(self, writer: ResultWriter) -> S:
-        """Write what is computed from the rows."""
+        """Write the files computed from the rows."""
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """Errors of INPUT lines that cannot be read, with the id where there is one."""
         return ()
 
     def begin(self, task: V, run: RunFolder) -> None:
-        """Prepare the output folder for a task that is about to be queued."""
+        """Prepare the output folder before a task is queued."""
 
     def kept(self, results: Sequence[Result]) -> None:
         """Called with results after they were written."""
 
     def run(self, progress: Progress | None = None) -> S:
-        """Do all tasks that have no result yet, and finish."""
+        """Do all tasks without a result, and finish."""
         options, ignore = self.options, SAME_RESULT | self.growing
         with open_run(options.out, self.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
-            run.remove(ERRORS)  # whatever failed before is tried again now
+            run.remove(ERRORS)  # failed tasks are tried again
             writer = ResultWriter(run, progress or Silent(), once=self.once)
             writer.errors.keep(error_to_json(name, error) for name, error in self.unlisted())
             for tasks, timeout_s in self.batches(writer):
@@ -499,7 +499,7 @@ class Verb(ABC, Generic[V, S]):
     @classmethod
     def of(cls, options: Any, progress: Progress | None = None) -> S:
         """Run the verb with these options; the same options again continue in their output folder."""
-        # one fewer than there may be: this process lists the tasks on a processor of its own
+        # one fewer, since this process lists the tasks meanwhile
         with EarlyWorkers(cls.warm_up(options), count=options.n_workers - 1) as early:
             verb = cls(options)
             verb.early = early
@@ -516,10 +516,10 @@ def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table])
 
 
 class NumberedVerb(Verb[V, S]):
-    """A verb whose tasks follow from the options alone, each with one row under its key; a larger count adds tasks."""
+    """A verb whose tasks depend on the options alone, each with one row; a larger count adds tasks."""
 
     rows: ClassVar[str]  # the JSON-lines file with a row for each finished task
-    unit: ClassVar[str]  # what the tasks make, in the plural
+    unit: ClassVar[str]  # plural of what a task makes
     growing = frozenset({"count"})
 
     @abstractmethod
@@ -527,7 +527,7 @@ class NumberedVerb(Verb[V, S]):
         """All tasks, in their order."""
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[V], float | None]]:
-        """The tasks that have no row yet."""
+        """The tasks without a row."""
         tasks = {task.key: task for task in self.wanted()}
         done = {row["id"] for row in writer.run.lines(self.rows)}
         if not done <= tasks.keys():
@@ -542,14 +542,14 @@ class NumberedVerb(Verb[V, S]):
         yield (task for key, task in tasks.items() if key not in done), self.options.timeout_s
 
     def ordered(self, run: RunFolder) -> list[dict[str, Any]]:
-        """The rows in the order of their tasks, written so."""
+        """Sort the file of rows by task; returns the rows."""
         rows = {row["id"]: row for row in run.lines(self.rows)}
         result = [rows[task.key] for task in self.wanted() if task.key in rows]
         run.write_lines(self.rows, result)
         return result
 
     def counted(self, command: str, run: RunFolder, made: Sequence[Mapping[str, Any]]) -> Summary:
-        """How many were wanted, made and failed."""
+        """Counts of requested, made and failed tasks."""
         failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
         return Summary(command=command, n=sum(1 for _ in self.wanted()), ok=len(made), failed=len(failed))
 
@@ -558,7 +558,7 @@ _COMPARED: Final[tuple[str, ...]] = ("input", "model_score")
 
 
 class FrameVerb(Verb[Any, S]):
-    """A verb over the items of an INPUT, frame by frame; ``audit`` has tasks of sounds besides."""
+    """A verb over the items of an INPUT, frame by frame; ``audit`` has tasks of sounds too."""
 
     command: ClassVar[str]
     results: ClassVar[str]  # the JSON-lines file with a row for each finished item, with the hash of its input
@@ -571,13 +571,13 @@ class FrameVerb(Verb[Any, S]):
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
         self.frames_root = Path(os.path.abspath(frames_root(self.listing.items)))  # noqa: PTH100 - links are kept
-        self.before: Mapping[str, Any] = {}  # the manifest of the record that is gone on with
+        self.before: Mapping[str, Any] = {}  # the manifest of the resumed record
         if not options.overwrite and (options.out / self.results).is_file():
             self.frames_root = recorded_root(options.out) or self.frames_root
             self.before = read_manifest(options.out) if (options.out / MANIFEST).is_file() else {}
 
     def listed(self) -> Listing:
-        """What INPUT holds."""
+        """The listing of INPUT."""
         return list_items(self.options.source, self.options.listing)
 
     def arguments(self) -> Mapping[str, Any]:
@@ -601,7 +601,7 @@ class FrameVerb(Verb[Any, S]):
         return self.listing.errors
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
-        """The frames of which items are still to be done."""
+        """The frames with remaining items."""
         items = self.items()
         done = self._done(writer.run)
         writer.progress.stage(self.doing, len(items))
@@ -609,9 +609,9 @@ class FrameVerb(Verb[Any, S]):
         yield first_alone(frame_groups(items, done=done, joined=self.joined())), self.options.timeout_s
 
     def _done(self, run: RunFolder) -> frozenset[str]:
-        """Ids of the items that have a result, which must still come from the same files.
+        """Ids of the items with a result, whose files must be unchanged.
 
-        Of a long record the compared keys alone are held, and only until then.
+        Only the compared keys are held, and only until then, since a record may be long.
         """
         rows = (row for row in read_lines(run.locate(self.results)) if not is_sound(row))
         compared = {row["id"]: {key: row[key] for key in _COMPARED if key in row} for row in rows}
@@ -619,15 +619,15 @@ class FrameVerb(Verb[Any, S]):
         return frozenset(compared)
 
     def joined(self) -> int:
-        """How many items of several frames a worker gets at once; items of one frame stay together anyway."""
+        """Most items of several frames in one task; items of one frame always stay together."""
         return 1
 
     def items(self) -> Sequence[Item]:
-        """The items as workers get them."""
+        """The items for the workers."""
         return self.listing.items
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
-        """Insist that earlier results still come from the same files; ``done`` has ``_COMPARED`` of each row."""
+        """Refuse changed files of earlier results; ``done`` has ``_COMPARED`` of each row."""
         before = {name: row.get("input") for name, row in done.items()}
         rows = read_lines(self.options.out / INPUTS)
         stamps = {
@@ -640,19 +640,19 @@ class FrameVerb(Verb[Any, S]):
 
 
 INPUTS: Final = "inputs.jsonl"
-"""Beside each result's ``input_digest`` what tells, without opening a file, that it was not written since."""
+"""Key of the stamp beside ``input_digest``, which shows without opening a file that it is unchanged."""
 
 _OfFile: TypeAlias = Callable[[Path], str]
 
 
 def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]:
-    """Hash of a mask's file or inline values, with the object index and labels that are read."""
+    """Hash of a mask's file or inline values, with its object index and labels."""
     content = of_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
     return [content, None if ref.proposals else ref.index, ref.labels]
 
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False, of_file: _OfFile = digest_file) -> str:
-    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression, its stem."""
+    """Hash of the judged input: the frame's bytes, the mask's bytes or inline values, the expression, its stem."""
     parts = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
     if item.mixture is not None and item.separated is not None:
         parts += [of_file(item.mixture), of_file(item.separated), item.time_s]
@@ -671,7 +671,7 @@ def input_stamp(item: Item, stamp: _OfFile = stamp_file) -> str:
 
 
 def settled_stamp(item: Item) -> str | None:
-    """``input_stamp`` before an item is read; None where a file could be written again under the same stamp."""
+    """``input_stamp`` before an item is read; None if a file could change under the same stamp."""
     stamp = input_stamp(item)  # before the files
     files = (item.frame, item.mask.path, item.audio, item.mixture, item.separated)
     return stamp if all(is_settled(path) for path in files if path is not None) else None
@@ -680,9 +680,9 @@ def settled_stamp(item: Item) -> str | None:
 def refuse_changed(
     done: Mapping[str, object], items: Sequence[Item], *, stamps: Mapping[str, object] | None = None
 ) -> None:
-    """Insist that earlier results, id to ``input_digest``, still come from the same files.
+    """Refuse changed files of earlier results, id to ``input_digest``.
 
-    Those whose ``input_stamp`` is that of ``stamps`` are not opened.
+    Items whose ``input_stamp`` is that of ``stamps`` are not opened.
     """
     known = stamps or {}
     by_id = {item.id: item for item in items}
@@ -712,7 +712,7 @@ def require_unchanged(
     made: str = "has a result",
     parts: str = "frame, mask, text or sound has",
 ) -> None:
-    """Insist that the result of ``name`` still comes from the same files; ``made`` and ``parts`` word the error."""
+    """Refuse changed files of the result of ``name``; ``made`` and ``parts`` are words of the error."""
     try:
         unchanged = same()
     except AuscultError as error:

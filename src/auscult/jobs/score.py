@@ -44,7 +44,7 @@ ScoresByName = dict[str, "JAndF | Undefined | Failed"]
 def score_folders(
     options: ScoreOptions, progress: Progress | None = None
 ) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
-    """Score predicted against true masks, clip by clip; the last are the rows of ``errors.jsonl``, of failed clips."""
+    """Score predicted against true masks, clip by clip; the last value is the rows of ``errors.jsonl``."""
     if options.truth is None:
         raise UsageError("there is no folder of true masks to score against", expected="two folders of masks")
     if options.protocol not in PROTOCOLS:
@@ -78,7 +78,7 @@ def write_scores(
     tables: Mapping[str, Table],
     inputs: Mapping[str, int],
 ) -> None:
-    """Write the record of two folders, where one is wanted; rows of an earlier run are replaced."""
+    """Write the record of two folders, if requested; rows of an earlier run are replaced."""
     if options.out is None:
         return
     manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs=inputs)
@@ -90,7 +90,7 @@ def write_scores(
 
 
 def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
-    """The clips of the truth, and predictions that no true mask asks for."""
+    """The clips of the truth, and predictions without a true mask."""
     for folder in (prediction, truth):
         if not folder.is_dir():
             raise UsageError(
@@ -145,7 +145,7 @@ class _Scorer:
         return replace(result, signature=Signature((*read, *result.signature.fields)))
 
     def _present(self, files: Sequence[Path]) -> list[Path | None]:
-        """The predictions, None for one that is missing where the protocol leaves its frame out."""
+        """The predictions, None for a missing one in a frame that the protocol leaves out."""
         given = {0, len(files) - 1} if self._protocol == "davis2017" and len(files) > 2 else set()
         missing = [number for number, path in enumerate(files) if not path.exists()]
         absent = [files[number] for number in missing if number not in given]
@@ -160,7 +160,7 @@ class _Scorer:
 
 
 def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[NDArray[np.uint8], str]:
-    """The label maps of a clip, (T, H, W), empty where there is no file, and how the files were read."""
+    """The label maps of a clip, (T, H, W), empty for a missing file, and how the files were read."""
     present = [path for path in files if path is not None]
     first = read_labels(present[0], labels=labels).labels
     if first.size * len(files) > MAX_CLIP_PIXELS:
@@ -189,7 +189,7 @@ def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[ND
 
 
 def _signed_alike(results: ScoresByName) -> ScoresByName:
-    """Give all clips the same signature, with every way in which files were read: their mean is one number."""
+    """Give all clips the same signature, with all ways of reading files, since their mean is one number."""
     scored = [result for result in results.values() if isinstance(result, Scored)]
     ways = {
         side: "+".join(sorted({way for result in scored for way in result.signature.as_dict()[side].split("+")}))

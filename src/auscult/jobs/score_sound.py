@@ -1,9 +1,9 @@
 """``auscult score OUTPUTS STEMS --protocol si_sdr``: two folders of sound, output by output, in blocks.
 
-A folder of stems is one mixture; folders in it are one each. Outputs have their stem's name. What a mixture's other
-stems are matters to BSS Eval and the perceptual scores alone.
+A folder of stems is one mixture; each folder in it is one. Outputs have their stem's name. The other stems of a mixture
+matter only for BSS Eval and the perceptual scores.
 
-With ``--model`` a network scores them, by what it hears in an output beside what it hears in the stem.
+With ``--model`` a network scores outputs by comparing its results for output and stem.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from auscult.types import Samples
 from auscult.work.pool import Task, default_workers, run_tasks
 
 LISTENERS: Final = ("frechet", "text_similarity", "accuracy", "word_error", "speech_quality")
-"""Protocols of a network, ``--model``: of a tagger, by default the one of auscult, or a folder of Whisper or DNSMOS."""
+"""Protocols with a network, ``--model``: a tagger, by default auscult's, or a folder of Whisper or DNSMOS."""
 _BY_TAGGER: Final = LISTENERS[:3]
 
 HeardScores: TypeAlias = tuple[Mapping[str, Outcome[float]], tuple[Any, ...]]
 Listener: TypeAlias = Callable[[Samples, Samples, Path], HeardScores]
-"""From output, stem and the stem's file to scores of the output, and what ``set_scores`` takes."""
+"""From output, stem and the stem's file to scores of the output, and data for ``set_scores``."""
 
 
 def listener_of(protocol: str, model: str | None) -> Listener:
@@ -97,7 +97,7 @@ def listener_of(protocol: str, model: str | None) -> Listener:
 
 
 def _speech_quality(folder: Path) -> Listener:
-    """DNSMOS of an output; the stem is not looked at."""
+    """DNSMOS of an output; the stem is not used."""
     from auscult.models.dnsmos import Dnsmos
 
     dnsmos = Dnsmos(folder)
@@ -118,7 +118,7 @@ def _rate(file: Path) -> int:
 
 
 def _words(file: Path) -> str:
-    """The words that a stem's file name says: dog_barking_2.wav is a dog barking."""
+    """The words of a stem's file name: dog_barking_2.wav is a dog barking."""
     return re.sub(r"[\W_\d]+", " ", file.stem).strip()
 
 
@@ -152,7 +152,7 @@ PERMUTED: Final = ("bss3", "bss4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundPairs:
-    """Stems of one mixture and the output of each, None where there is none; ``wanted`` are those to score."""
+    """Stems of one mixture with their outputs, None if missing; ``wanted`` are those to score."""
 
     name: str
     stems: tuple[Path, ...]
@@ -162,7 +162,7 @@ class SoundPairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundRow:
-    """What an output has: its scores by name, remarks on it, and what a score of all outputs needs of it."""
+    """The scores of an output by name, remarks on it, and its data for scores of all outputs."""
 
     id: str
     mixture: str
@@ -174,9 +174,9 @@ class SoundRow:
 def score_sounds(
     options: ScoreOptions, progress: Progress | None = None
 ) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
-    """Score outputs against stems; the last are the rows of ``errors.jsonl``.
+    """Score outputs against stems; the last value is the rows of ``errors.jsonl``.
 
-    ``UsageError`` where the options do not fit, ``NothingToDo`` where the folder of stems holds no sound.
+    ``UsageError`` for options that do not fit, ``NothingToDo`` if the folder of stems holds no sound.
     """
     truth = _checked(options)
     together = options.permute or (options.protocol in SCORES and SCORES[options.protocol].takes == "sound and stems")
@@ -227,7 +227,7 @@ def _sounds(folder: Path) -> list[Path]:
 
 
 def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], list[Path]]:
-    """The mixtures, each stem by itself where others do not matter, and outputs without a stem."""
+    """The mixtures (single stems if others do not matter), and outputs without a stem."""
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
     pairs: list[SoundPairs] = []
     used: set[Path] = set()
@@ -252,8 +252,8 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
     return pairs, [path for folder in others for path in _sounds(folder) if path not in used]
 
 
-def _lost(mixture: SoundPairs, lost: Failed, protocol: str) -> list[SoundRow]:
-    return [_row(mixture, number, {protocol: lost}) for number in mixture.wanted]
+def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]:
+    return [_row(mixture, number, {protocol: failure}) for number in mixture.wanted]
 
 
 def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]], *, note: str = "") -> SoundRow:
@@ -268,7 +268,7 @@ def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]
 
 
 class _Moved:
-    """A signal that many samples earlier, silence in what is not there."""
+    """A signal shifted earlier by a number of samples, padded with silence."""
 
     def __init__(self, signal: Signal, delay: int) -> None:
         self.shape = signal.shape
@@ -298,7 +298,7 @@ class _Scorer:
             for reader, path in zip(stems, mixture.stems, strict=True):
                 if (reader.rate_hz, reader.shape) != (stems[0].rate_hz, stems[0].shape):
                     hint = "the stems of one mixture stand in one folder: give each mixture a folder of its own"
-                    raise _unlike(reader, stems[0], path, whose=f"stem {shown(mixture.stems[0].name)}", hint=hint)
+                    raise _unlike(reader, stems[0], path, owner=f"stem {shown(mixture.stems[0].name)}", hint=hint)
             fitted: dict[int, tuple[Signal, str] | Failed] = {}
             for number in mixture.wanted:
                 try:
@@ -309,11 +309,11 @@ class _Scorer:
                 return self._permuted(mixture, stems, fitted)
             return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
 
-    def _fitted(self, path: Path | None, stem: SoundReader, opened: ExitStack) -> tuple[Signal, str]:
-        """An output as it can be compared with its stem, and remarks."""
+    def _fitted(self, path: Path | None, stem: SoundReader, stack: ExitStack) -> tuple[Signal, str]:
+        """An output fitted to its stem, and remarks."""
         if path is None:
             raise InputError("there is no output of this stem", expected="a sound of the stem's name")
-        reader = opened.enter_context(SoundReader(path))
+        reader = stack.enter_context(SoundReader(path))
         signal: Signal = reader
         notes = []
         if (reader.rate_hz, reader.shape[1]) != (stem.rate_hz, stem.shape[1]):
@@ -387,13 +387,13 @@ def _failed(error: InputError, path: Path | None = None) -> Failed:
     return Failed(replace(record, path=record.path or (None if path is None else str(path))))
 
 
-def _unlike(one: SoundReader, other: SoundReader, path: Path, *, whose: str = "its stem", hint: str = "") -> InputError:
+def _unlike(one: SoundReader, other: SoundReader, path: Path, *, owner: str = "its stem", hint: str = "") -> InputError:
     both = [
         f"{reader.shape[1]} samples at {reader.rate_hz} Hz in {counted(reader.shape[0], 'channel')}"
         for reader in (one, other)
     ]
     return InputError(
-        f"it has {both[0]}, {whose} {both[1]}", expected="equal rates, lengths and channels", hint=hint, path=path
+        f"it has {both[0]}, {owner} {both[1]}", expected="equal rates, lengths and channels", hint=hint, path=path
     )
 
 
@@ -401,7 +401,7 @@ def _failures(row: SoundRow) -> Iterator[Failed]:
     return (outcome for outcome in row.outcomes.values() if isinstance(outcome, Failed))
 
 
-def _summary(rows: Sequence[SoundRow], options: ScoreOptions, spare: Sequence[Path]) -> tuple[Summary, list[Table]]:
+def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unpaired: Sequence[Path]) -> tuple[Summary, list[Table]]:
     names = list(
         dict.fromkeys(name for row in rows for name, outcome in row.outcomes.items() if not isinstance(outcome, Failed))
     )
@@ -425,8 +425,8 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, spare: Sequence[Pa
     cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
     signature = next((row["signature"] for row in metrics.values()), options.protocol)
     note = f"{signature}; means over outputs, intervals over mixtures; failed and undefined are in no mean"
-    if spare:
-        note += f"; {counted(len(spare), 'output')} without a stem, such as {shown(spare[0].name)}, not scored"
+    if unpaired:
+        note += f"; {counted(len(unpaired), 'output')} without a stem, such as {shown(unpaired[0].name)}, not scored"
     title = f"{options.protocol}, {ok} scored, {summary.undefined} undefined, {failed} failed"
     header = ("output", *names, "remarks")
     return summary, [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
@@ -437,7 +437,7 @@ def _cell(outcome: Outcome[float] | None) -> str:
 
 
 def _told(row: SoundRow) -> str:
-    """Remarks, and why scores are missing."""
+    """Remarks, and reasons of missing scores."""
     undefined = {name: outcome for name, outcome in row.outcomes.items() if isinstance(outcome, Undefined)}
     remarks = [f"{name} undefined: {outcome.reason}" for name, outcome in undefined.items()]
     remarks += [f"failed: {failure.error.error}" for failure in _failures(row)]

@@ -1,4 +1,4 @@
-"""A record of separated sounds with the INPUT it was made of: its items, their truth, and a part of it as an INPUT."""
+"""A record of separated sounds with its INPUT: items, truth, and a part of it as a new INPUT."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from auscult.score.sound.times import Delay, find_delay
 from auscult.types import PERFORMANCE, SoundItem
 
 FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
-"""What ``input_of`` puts beside an ``items.jsonl``."""
+"""The files of ``input_of`` beside an ``items.jsonl``."""
 
 
 class Chosen(NamedTuple):
-    """What a verb of `act` chose of a record: as JSON, as tables, and where it is written."""
+    """The choice of a verb of `act` in a record: as JSON, as tables, and its folder."""
 
     said: Mapping[str, Any]
     tables: Sequence[Table]
@@ -47,7 +47,7 @@ class SoundRecord:
 
     @classmethod
     def read(cls, folder: Path) -> SoundRecord:
-        """Read a whole record; a RecordError where it has no separated sound."""
+        """Read a whole record; a RecordError if it has no separated sound."""
         run = read_run(folder)
         require_audit(folder, run.manifest)
         require_whole(folder, run.verdicts, run.sounds)
@@ -67,13 +67,13 @@ class SoundRecord:
         return Path(str(argument(self.run.manifest, "source")))
 
     def truths(self, axis: str) -> dict[str, float]:
-        """True scores on an axis, by id, as the audit left them; empty where INPUT had no truth."""
+        """True scores on an axis, by id, from the audit; empty if INPUT had no truth."""
         scores = ((row.get("id"), row.get(axis)) for row in self.run.lines(SOUND_TRUTH))
         return {str(name): float(score) for name, score in scores if isinstance(score, int | float)}
 
     @cached_property
     def items(self) -> dict[str, SoundItem]:
-        """The items of the INPUT by id, as it is now; a RecordError where it lacks what was judged."""
+        """The current items of the INPUT by id; a RecordError if judged ones are missing."""
         root, hint = argument(self.run.manifest, "root"), "put it back, or judge again into another --out"
         try:
             listed = read_sounds(self.source, root=Path(root) if root else None).items
@@ -88,7 +88,7 @@ class SoundRecord:
 
 
 def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
-    """A mixture and what was separated of it as (1, samples) each, of the mixture's rate and the shorter's length."""
+    """A mixture and its output as (1, samples) each, at the mixture's rate and the shorter length."""
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated'", path=item.source, line=item.line)
     mixture, output = read_sound(item.mixture), read_sound(item.separated)
@@ -99,9 +99,9 @@ def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
 
 
 def true_scores(item: SoundItem) -> Mapping[str, float]:
-    """What an output truly deserves by ``PERFORMANCE``: as INPUT says, else by its stems; empty without either.
+    """The true scores of an output by ``PERFORMANCE``: from INPUT, else from its stems; empty without either.
 
-    Where INPUT names no other stem, what is not the stem of a mixture counts as one. An output that is late is moved.
+    If INPUT names no other stem, the rest of the mixture counts as one. A delayed output is aligned.
     """
     if item.truth is None or item.truth.scores or item.truth.stem is None:
         return item.truth.scores if item.truth else {}
@@ -118,7 +118,7 @@ def true_scores(item: SoundItem) -> Mapping[str, float]:
 
 
 def input_of(out: Path, items: Iterable[SoundItem], *, source: Path) -> str:
-    """Put the files of some items of ``source`` into ``out``, and give the text of an ``items.jsonl`` for it."""
+    """Put the files of some items of ``source`` into ``out``; returns the text of its ``items.jsonl``."""
     lines = []
     for item in items:
         copied, copies = copied_item(item, source=source, out=out)
@@ -134,13 +134,13 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def place(path: Path, target: Path) -> None:
-    """Give a file a second name, or where that cannot be, copy it."""
+    """Link a file, or copy it if that is not possible."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         try:
             os.link(path.resolve(), target)
-        except OSError:  # another disk, or a file of somebody else's
+        except OSError:  # another disk, or another user's file
             copyfile(path, target)
     except OSError as error:
         message = f"the file cannot be written: {error.strerror}"

@@ -1,16 +1,16 @@
-"""What a worker process does with separated sounds: read them, fit them to their mixture, judge them, decide.
+"""Worker processes for separated sounds: read, fit to the mixture, judge, decide.
 
-A mixture is decoded once for all its outputs, and the judge gets them together. An error costs the item it belongs to.
+A mixture is decoded once for all its outputs, and the judge gets them together. An error fails its item alone.
 A judge gets frames of a picture prompt unless its attribute ``uses_frames`` is False; then no picture is opened.
 
 An output at another rate is resampled to the mixture's. One that is up to 50 ms longer or shorter is cut, or filled
 with silence; more is an error. Where the mixture is mono, a stereo output is averaged; where the output is mono, the
 mixture is. The mean of each block, DC, is taken off.
 
-Sounds of 90 s and more are judged in equal blocks of about a minute, so that memory does not grow with length. What is
-said of the whole is the mean over blocks, weighted by the loudness of the mixture (mean square to the power .3), ends
-of intervals too, which makes them wider than need be. A silent block counts for nothing. Of eight joinings of real
-outputs, 3 minutes each, ``sound.cues.v1`` gave .01 more or less than for the whole in the mean, .06 at most.
+Sounds of 90 s and more are judged in equal blocks of about a minute, so that memory does not grow with length. Scores
+of the whole are means over blocks, weighted by the loudness of the mixture (mean square to the power .3); so are the
+ends of intervals, which makes these too wide. Silent blocks have no weight. On eight concatenations of real outputs of
+3 minutes each, ``sound.cues.v1`` differed from its score of the whole by .01 in the mean, at most by .06.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ SHORTEST_S: Final = 0.05
 MOST_SLACK_S: Final = 0.05
 MOST_CURVE: Final = 2000
 """Values of a curve of a long sound; further ones are joined to their highest."""
-_LARGEST: Final = 1e9  # far louder, powers leave the range of float32
+_LARGEST: Final = 1e9  # above it, powers exceed float32
 
-_EDGE_S: Final = 0.1  # read on both sides of a block that is resampled
+_EDGE_S: Final = 0.1  # read on both sides of a resampled block
 
 
 RatedSignal: TypeAlias = SoundReader | Sound
-"""Of both, ``signal[..., a:b]`` is float32 (channels, samples)."""
+"""For both, ``signal[..., a:b]`` is float32 (channels, samples)."""
 
 
 def seconds_of(signal: RatedSignal) -> float:
-    """How long a signal is; ``InputError`` where it is too short to be judged."""
+    """The length of a signal in seconds; ``InputError`` if it is too short to judge."""
     seconds = signal.shape[1] / signal.rate_hz
     if seconds < SHORTEST_S:
         raise InputError(f"the sound is {seconds:.3f} s long", expected=f"at least {SHORTEST_S:g} s")
@@ -85,7 +85,7 @@ def blocks_of(signal: RatedSignal) -> Iterator[tuple[int, int]]:
 
 
 def levelled(block: Samples) -> Samples:
-    """A block without DC; ``InputError`` where a sample is no number, or none that arithmetic can hold."""
+    """A block without DC; ``InputError`` for samples that are not finite, or too large."""
     if not np.abs(block).max(initial=0.0) <= _LARGEST:
         raise InputError(
             f"the sound holds values that are not finite, or above {_LARGEST:g}", expected="samples from -1 to 1"
@@ -94,9 +94,9 @@ def levelled(block: Samples) -> Samples:
 
 
 class Fitted:
-    """An output as its mixture has it; ``notes`` say what was done to it.
+    """An output fitted to its mixture; ``notes`` list the changes.
 
-    ``InputError`` where it is too short, or differs in length or channels by more than can be mended.
+    ``InputError`` if it is too short, or differs too much in length or channels.
     """
 
     def __init__(self, output: RatedSignal, mixture: RatedSignal) -> None:
@@ -123,7 +123,7 @@ class Fitted:
         self.notes = tuple(note for note, true in done.items() if true)
 
     def block(self, start: int, stop: int) -> Samples:
-        """The samples of the mixture from the first to before the last, as the output has them."""
+        """The output over a range of samples of the mixture, end excluded."""
         samples = self._at_rate(start, stop)
         if self._average:
             samples = samples.mean(axis=0, keepdims=True)
@@ -147,7 +147,7 @@ def spans_within(spans: Sequence[Span], start_s: float, stop_s: float) -> tuple[
 
 
 def check_spans(spans: Sequence[Span], seconds: float) -> None:
-    """Refuse spans of which nothing lies in the sound."""
+    """Refuse spans outside the sound."""
     for span in spans:
         if span.sign not in "+-" or not 0 <= span.start_s < min(span.end_s, seconds):
             message = (
@@ -158,7 +158,7 @@ def check_spans(spans: Sequence[Span], seconds: float) -> None:
 
 
 class Part(NamedTuple):
-    """What is said of a block."""
+    """The result of a block."""
 
     start_s: float
     weight: float  # loudness of the mixture
@@ -171,7 +171,7 @@ def loudness(mixture: Samples) -> float:
 
 
 def over_blocks(parts: Sequence[Part], seconds: float) -> SoundVerdict:
-    """What is said of the whole, of which the blocks are the parts, in order."""
+    """The result of the whole from those of its blocks, in order."""
     judged = [part for part in parts if part.verdict.overall is not None]
     if len(parts) == 1 or not judged:
         return parts[0].verdict
@@ -202,7 +202,7 @@ def over_blocks(parts: Sequence[Part], seconds: float) -> SoundVerdict:
 
 
 def _joined(parts: Sequence[Part], seconds: float) -> SoundCurves | None:
-    """The curves of the blocks as one; nothing where a block has none."""
+    """The joined curves of the blocks; empty if a block has none."""
     first = next((part.verdict.curves for part in parts if part.verdict.curves), None)
     if first is None:
         return None
@@ -211,7 +211,7 @@ def _joined(parts: Sequence[Part], seconds: float) -> SoundCurves | None:
     values = np.zeros((2, len(times)))
     for part in parts:
         curves, positions = part.verdict.curves, np.flatnonzero(times >= part.start_s)
-        if curves is not None:  # of later blocks too, which write over it
+        if curves is not None:  # overwritten by later blocks
             index = np.minimum(((times[positions] - part.start_s) / curves.hop_s).astype(int), len(curves.missing) - 1)
             values[:, positions] = np.array([curves.missing, curves.left_over])[:, index]
         else:
@@ -220,9 +220,9 @@ def _joined(parts: Sequence[Part], seconds: float) -> SoundCurves | None:
     return SoundCurves(hop_s=first.hop_s * joined, missing=tuple(missing), left_over=tuple(left_over))
 
 
-LIMITS: Final = Limits(max_bytes=4 << 30, max_samples=1 << 30)  # an hour in blocks
+LIMITS: Final = Limits(max_bytes=4 << 30, max_samples=1 << 30)  # enough for an hour, in blocks
 SOUNDS_TOGETHER: Final = 8
-"""Outputs of several mixtures that a worker gets at once."""
+"""Most outputs of several mixtures in one task."""
 MOST_FRAMES: Final = 8
 """Frames of a picture prompt."""
 LONGEST_PX: Final = 512
@@ -233,7 +233,7 @@ _MOST_BYTES: Final = 1 << 26  # of samples that wait for one batch
 
 @dataclass(frozen=True, slots=True)
 class SoundGroup:
-    """Outputs of one mixture, or of a few, that are still to be judged."""
+    """Remaining outputs of one mixture, or of a few."""
 
     items: tuple[SoundItem, ...]
 
@@ -244,7 +244,7 @@ class SoundGroup:
 
     @property
     def size(self) -> int:
-        """How many items it is."""
+        """The count of items."""
         return len(self.items)
 
     def split(self) -> list[SoundGroup]:
@@ -252,12 +252,12 @@ class SoundGroup:
         return [SoundGroup((item,)) for item in self.items] if self.size > 1 else []
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The rows of ``errors.jsonl`` where a worker crashed or ran out of time."""
+        """The rows of ``errors.jsonl`` if a worker crashed or timed out."""
         return [{**error_to_json(item.id, error), "sound": True} for item in self.items]
 
 
 def sound_groups(items: Iterable[SoundItem], *, joined: int) -> Iterator[SoundGroup]:
-    """The items by mixture, up to ``joined`` of several together; the first alone, so that its result comes early."""
+    """The items by mixture, up to ``joined`` of several together; the first alone, for an early result."""
     mixtures: dict[Path, list[SoundItem]] = {}
     for item in items:
         mixtures.setdefault(item.mixture, []).append(item)
@@ -280,7 +280,7 @@ def sound_files(item: SoundItem) -> list[Path]:
 
 
 def sound_digest(item: SoundItem, of_file: Callable[[Path], str] = digest_file) -> str:
-    """Hash of what was judged: mixture, output and prompts."""
+    """Hash of the judged input: mixture, output and prompts."""
     spans = [[span.sign, span.start_s, span.end_s] for span in item.query.spans]
     return digest_json([[of_file(path) for path in sound_files(item)], item.query.text, spans])
 
@@ -288,7 +288,7 @@ def sound_digest(item: SoundItem, of_file: Callable[[Path], str] = digest_file) 
 def refuse_changed_sounds(
     done: Mapping[str, object], items: Sequence[SoundItem], *, stamps: Mapping[str, object]
 ) -> None:
-    """Insist that earlier verdicts, id to ``sound_digest``, still come from the same files."""
+    """Refuse changed files of earlier verdicts, id to ``sound_digest``."""
     by_id, digest, stamp = {item.id: item for item in items}, cache(digest_file), cache(stamp_file)
     for name, before in done.items():
         item = by_id.get(name)
@@ -307,7 +307,7 @@ class Output:
     query: SoundQuery
     opened: Callable[[], RatedSignal]
     frames: Frames | None = None  # of its picture prompt; None to read the query's
-    seconds: float = 0.0  # that the judge took
+    seconds: float = 0.0  # time of the judge
     parts: list[Part] = field(default_factory=list)
     notes: Sequence[str] = ()
     error: AuscultError | None = None
@@ -342,30 +342,32 @@ class SoundListener:
                 pending, size = [], 0
         self._judge_all(pending)
 
-    def _judge_all(self, held: Sequence[_Piece]) -> None:
+    def _judge_all(self, pieces: Sequence[_Piece]) -> None:
         start = time.perf_counter()
         try:
-            verdicts = self._together(held)
+            verdicts = self._together(pieces)
         except AuscultError as error:
-            if len(held) == 1:
-                held[0].output.error, held[0].output.stage = error, "judge"
+            if len(pieces) == 1:
+                pieces[0].output.error, pieces[0].output.stage = error, "judge"
                 return
-            for piece in held:  # one of them caused it: only that one fails
+            for piece in pieces:  # one of them fails: they are judged one by one
                 self._judge_all([piece])
             return
-        for piece, verdict in zip(held, verdicts, strict=True):
+        for piece, verdict in zip(pieces, verdicts, strict=True):
             piece.output.parts.append(Part(piece.start_s, piece.weight, verdict))
-            piece.output.seconds += (time.perf_counter() - start) / len(held)
+            piece.output.seconds += (time.perf_counter() - start) / len(pieces)
 
-    def _together(self, held: Sequence[_Piece]) -> Sequence[SoundVerdict]:
+    def _together(self, pieces: Sequence[_Piece]) -> Sequence[SoundVerdict]:
         batch = getattr(self._judge, "batch", None)
-        if batch is None or len(held) < 2:
-            return [self._judge(piece.case, piece.separated) for piece in held]
-        verdicts: Sequence[SoundVerdict] = batch([piece.case for piece in held], [piece.separated for piece in held])
+        if batch is None or len(pieces) < 2:
+            return [self._judge(piece.case, piece.separated) for piece in pieces]
+        verdicts: Sequence[SoundVerdict] = batch(
+            [piece.case for piece in pieces], [piece.separated for piece in pieces]
+        )
         return verdicts
 
     def pieces(self, mixture: RatedSignal, outputs: Sequence[Output]) -> Iterator[_Piece]:
-        """The blocks of the outputs of a mixture; what cannot be used is noted in its ``Output``."""
+        """The blocks of the outputs of a mixture; errors are noted in their ``Output``."""
         fitted = []
         for output in outputs:
             try:
@@ -444,7 +446,7 @@ class SoundAuditor:
                 extra |= {"domain_given": line.pop("domain", None), **line}
             output.stage = "judge"
             row = sound_verdict_to_json(decide_sound(verdict, self._policy), **extra)
-            sound_verdict_from_json(row)  # what a judge gave that no record can hold costs its item
+            sound_verdict_from_json(row)  # a verdict that a record cannot hold fails its item
         except AuscultError as error:
             return Result(id=item.id, errors=[{**failed_row(item, error, output.stage), "sound": True}])
         inputs = [] if stamp is None else [{"id": item.id, "input": row["input"], "stamp": stamp}]
@@ -452,7 +454,7 @@ class SoundAuditor:
 
 
 def _settled_stamp(item: SoundItem) -> str | None:
-    """The stamp of an item before it is read; None where a file could be written again under the same stamp."""
+    """The stamp of an item before it is read; None if a file could change under the same stamp."""
     stamp = sound_digest(item, stamp_file)
     return stamp if all(map(is_settled, sound_files(item))) else None
 
@@ -466,8 +468,8 @@ def _opened(item: SoundItem, files: ExitStack) -> SoundReader:
 def prompt_frames(path: Path) -> Frames:
     """Up to ``MOST_FRAMES`` frames spread evenly, uint8 RGB (T, H, W, 3), shrunk to ``LONGEST_PX``.
 
-    Frames of another size than the first are scaled to its. Links in a folder are left out. An InputError where there
-    is no frame, or one cannot be read.
+    Frames of another size are scaled to that of the first. Links in a folder are left out. An InputError if there is
+    no frame, or one cannot be read.
     """
     from auscult.media.video import VIDEO_SUFFIXES, count_frames, frames_numbered
 

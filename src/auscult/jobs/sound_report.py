@@ -41,7 +41,7 @@ def _sound(item_id: str, name: str) -> str:
 
 
 def draw_worst_sounds(writer: ResultWriter, items: Sequence[SoundItem], *, sounds: SoundVerdicts, workers: int) -> None:
-    """Draw the worst outputs that have no picture yet; one that cannot be drawn is left out, its verdict stays."""
+    """Draw the worst outputs without a picture; one that cannot be drawn is left out."""
     run, worst = writer.run, {verdict.id for verdict, _ in worst_sounds(sounds)[:SOUNDS_SHOWN]}
     missing = {item.id: item for item in items if item.id in worst and not (run.path / _picture(item.id)).exists()}
     curves = sound_curves(run.path, missing) if missing else {}
@@ -56,11 +56,11 @@ def draw_worst_sounds(writer: ResultWriter, items: Sequence[SoundItem], *, sound
             continue
         for name, data in result.outcome[1].items():
             run.write_bytes(sound_file(_sound(result.key, name), data), data, durable=False)
-        run.write_bytes(_picture(result.key), result.outcome[0], durable=False)  # last: it says that this one is drawn
+        run.write_bytes(_picture(result.key), result.outcome[0], durable=False)  # last: it marks the output as drawn
 
 
 def _drawn(sources: _Sources) -> tuple[bytes, dict[str, bytes]]:
-    """A picture and sounds of the loudest part of the output, or of the mixture where the output is silent."""
+    """A picture and sounds of the loudest part of the output, or of the mixture if the output is silent."""
     with ExitStack() as opened:
         readers = [opened.enter_context(SoundReader(path)) for path in sources[:2]]
         rate_hz = readers[0].rate_hz
@@ -75,7 +75,7 @@ def _drawn(sources: _Sources) -> tuple[bytes, dict[str, bytes]]:
 
 
 def _loudest(reader: SoundReader) -> float | None:
-    """Where the loudest stretch begins, found block by block; None where all is silent."""
+    """The start of the loudest part, found block by block; None if all is silent."""
     step = round(_SECONDS * reader.rate_hz)
     last = max(0, reader.shape[1] - step)
     starts = [*range(0, last, step), last]
@@ -89,7 +89,7 @@ def _part(reader: SoundReader, start_s: float, *, rate_hz: int) -> Samples:
 
 
 def _faults(curves: SoundCurves, start_s: float, length_s: float) -> dict[str, Doubles]:
-    """The curves over a stretch; 0 where they have ended."""
+    """The curves over a part; 0 after their end."""
     first, count = int(start_s / curves.hop_s), max(1, round(length_s / curves.hop_s))
     parts = {"missing": curves.missing, "left over": curves.left_over}
     stretch = {name: np.asarray(values[first : first + count], np.float64) for name, values in parts.items()}
@@ -114,7 +114,7 @@ def shown_sounds(folder: Path, sounds: SoundVerdicts) -> dict[str, ShownSound]:
 def sound_metrics(sounds: SoundVerdicts) -> dict[str, Mapping[str, Any]]:
     """Means of the estimated scores and the share that is out of distribution, of what could be judged.
 
-    Where every novelty is 0 the judge does not measure it, and there is no share.
+    If every novelty is 0, the judge does not measure it, and there is no share.
     """
     judged = [verdict for verdict, _ in sounds if verdict.overall is not None]
     values = {f"sound_{axis}": [getattr(verdict, axis) for verdict in judged] for axis in PERFORMANCE if judged}

@@ -1,6 +1,6 @@
 """``auscult stress masks``: the six mask defects from true masks, as an INPUT that ``audit`` takes.
 
-The same command again continues where a stopped run left off.
+The same command again resumes a stopped run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Stresser:
     difficulties: tuple[str, ...]
 
     def __call__(self, group: FrameGroup) -> list[Result]:
-        """Stress the wanted targets of one frame, in their order."""
+        """Make the defects of the targets of one frame, in their order."""
         wanted = [item for item in group.items if item.id in group.wanted]
         try:
             size = frame_size(wanted[0].frame)
@@ -136,8 +136,8 @@ def stressed_line(item: Item, name: str, stressed: StressedMask, *, names: tuple
 def frame_name_of(frame: Path, source: Path) -> str:
     """A frame's file name in the output folder: its path below INPUT in one word.
 
-    Of ``frames/a/b.png``, ``a/b.png``, ``images/a/b.png`` and ``a__b.png``, which would have one name, only the first
-    that is there has it without a digest.
+    ``frames/a/b.png``, ``a/b.png``, ``images/a/b.png`` and ``a__b.png`` would have the same name: only the first that
+    exists has it without a digest.
     """
     root = (source if source.is_dir() else source.parent).resolve()
     place = Path(os.path.relpath(frame.resolve(), root))
@@ -170,7 +170,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         return arguments_of(self.options) | {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
 
     def items(self) -> list[Item]:
-        """The items, with pictures outside of videos marked: output lines name a clip, as those of videos do."""
+        """The items, with pictures outside of videos marked, since output lines name a clip too."""
         films = filmed(self.listing)
         return [
             item if item.id in films else replace(item, extra={**item.extra, LOOSE: True})
@@ -188,7 +188,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         )
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Count what was made."""
+        """Count the masks made."""
         run = writer.run
         items, targets = run.lines(ITEMS), run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]

@@ -1,7 +1,7 @@
 """``auscult stress separation``: wrong outputs made of true stems, as an INPUT of sounds with exact truth.
 
-The same command again continues where a stopped run left off. One task is one kind of one target, so that an hour of
-sound fits in memory.
+The same command again resumes a stopped run. One task is one kind of one target, so that an hour of sound fits in
+memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class OutputTask(runner.Indivisible):
-    """A target of which outputs of one kind are to be made."""
+    """A target and the kind of outputs to make of it."""
 
     key: str
     item: SoundItem
@@ -92,7 +92,7 @@ def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task:
 def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
     """The target, then the other sources, float32 (channels, samples), and their rate.
 
-    Where no other source is named, the mixture less the target is the only one.
+    If no other source is named, the rest of the mixture is the only one.
 
     Raises:
         InputError: No stem is named, or the sounds differ in length, rate or channels.
@@ -119,7 +119,7 @@ def copied_item(item: SoundItem, *, source: Path, out: Path) -> tuple[SoundItem,
     copies = dict[str, Path]()
 
     def copied(folder: str, path: Path) -> Path:
-        check_file(path)  # the parent copies, where an error would end the run
+        check_file(path)  # checked here, since an error of the parent's copy would end the run
         original = Path(frame_name_of(path, source))
         tag = digest_json(os.path.relpath(path.resolve(), source.resolve()))[:8]
         # without the tag frames/a.wav, a.WAV and a.wav would have one name

@@ -25,7 +25,7 @@ _MOST_PIXELS: Final = 20_000_000_000  # of all frames together: 10,000 of 1920 x
 
 
 def refuse_large(video: Path, masks: VideoMasks) -> None:
-    """Refuse a video whose frames would fill the disk; nothing but its first frame is decoded."""
+    """Refuse a video whose frames would fill the disk; only its first frame is decoded."""
     info = probe(video)
     pixels = info.height * info.width * len(masks.numbers)
     if pixels > _MOST_PIXELS:
@@ -38,7 +38,7 @@ def refuse_large(video: Path, masks: VideoMasks) -> None:
 
 
 def write_frames(video: Path, masks: VideoMasks, writer: ResultWriter) -> Listing:
-    """Write the frames that are not there yet; gives the listing with times, without items whose frame is missing."""
+    """Write missing frames; returns the listing with times, without items whose frame is missing."""
     run, listing = writer.run, masks.listing
     times = {row["id"]: row["time_s"] for row in run.lines(ROWS)}
     left = {number: path for path, number in masks.numbers.items() if path.stem not in times or not path.is_file()}
@@ -55,7 +55,7 @@ def write_frames(video: Path, masks: VideoMasks, writer: ResultWriter) -> Listin
                 times[path.stem] = timed.time_s
                 run.append(ROWS, {"id": path.stem, "time_s": timed.time_s})
             writer.progress.step()
-    except InputError as error:  # a damaged file costs the frames behind the damage
+    except InputError as error:  # frames behind the damage are missing
         problem = error
     missing = [item for item in listing.items if item.frame.stem not in times]
     writer.errors.keep(failed_row(item, problem, "read") for item in missing)

@@ -1,7 +1,7 @@
 """``auscult report DIR --video``: the frames of each clip of an audit with its masks and estimates drawn, as MP4.
 
-Frames are read again from where they were when they were judged; masks and estimates come from the record. A clip is
-what has a row in ``clips.jsonl``; shown are the frames of which at least one mask was judged, in order of time.
+Frames are read again from their original files; masks and estimates are from the record. A clip has a row in
+``clips.jsonl``; its frames with at least one judged mask are shown, in order of time.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _MOST_SIDE_PX: Final = 1280
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClipFrame:
-    """One frame of a clip, and what is drawn on it."""
+    """One frame of a clip, with its masks."""
 
-    frame: str  # its name on record
+    frame: str  # its recorded name
     time_s: float | None
     verdicts: list[tuple[Verdict, str, Colour]]  # each with the track's name and colour
 
 
 def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
-    """Write a video of each clip of an audit's record; ``RecordError`` where frames are no longer where they were."""
+    """Write a video of each clip of an audit's record; ``RecordError`` if frames are missing."""
     load_av()
     read = read_run(folder)
     clips = _clips(read)
@@ -73,12 +73,12 @@ def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
     return written
 
 
-def _clips(read: Run) -> dict[str, list[_ClipFrame]]:
-    """The frames of each clip in order of time, with what is drawn on them."""
-    rows = {verdict.id: (verdict, row) for verdict, row in read.verdicts}
+def _clips(run: Run) -> dict[str, list[_ClipFrame]]:
+    """The frames of each clip in order of time, with their masks."""
+    rows = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
     tracks: dict[str, list[ClipRow]] = {}
-    for row in read.clips:
-        track = from_json(ClipRow, row, path=read.path / "clips.jsonl", hint=DAMAGED)
+    for row in run.clips:
+        track = from_json(ClipRow, row, path=run.path / "clips.jsonl", hint=DAMAGED)
         tracks.setdefault(track.clip, []).append(track)
     clips: dict[str, list[_ClipFrame]] = {}
     for clip, clip_tracks in tracks.items():
@@ -94,24 +94,24 @@ def _clips(read: Run) -> dict[str, list[_ClipFrame]]:
     return {clip: frames for clip, frames in clips.items() if frames}
 
 
-def _fps(shown: Sequence[_ClipFrame]) -> float:
-    """Frames a second: as their times say, where all have one."""
-    times = [frame.time_s for frame in shown if frame.time_s is not None]
+def _fps(frames: Sequence[_ClipFrame]) -> float:
+    """Frames per second from their times, if all have one."""
+    times = [frame.time_s for frame in frames if frame.time_s is not None]
     steps = [later - earlier for earlier, later in pairwise(times) if later > earlier]
-    if len(times) < len(shown) or not steps:
+    if len(times) < len(frames) or not steps:
         return _WITHOUT_TIMES_FPS
     return min(_FASTEST_FPS, max(_SLOWEST_FPS, 1.0 / median(steps)))
 
 
-def _drawn(read: Run, shown: Sequence[_ClipFrame], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
+def _drawn(run: Run, frames: Sequence[_ClipFrame], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
     size: tuple[int, int] | None = None
-    for clip_frame in shown:
+    for clip_frame in frames:
         try:
-            frame = read_frame(_frame_path(read, clip_frame.frame))
+            frame = read_frame(_frame_path(run, clip_frame.frame))
         except InputError as error:
             raise RecordError(
                 f"the frame {clip_frame.frame} cannot be read: {error.message}",
-                path=error.path or read.path,
+                path=error.path or run.path,
                 expected="the frames where they were when they were judged",
                 hint="put them back, or audit again into another --out",
             ) from error
@@ -127,15 +127,15 @@ def _drawn(read: Run, shown: Sequence[_ClipFrame], *, masks: Mapping[str, Any], 
         progress.step()
 
 
-def _frame_path(read: Run, name: str) -> Path:
-    """Where a frame lies: in the record itself, which may have been moved, or where it was when it was judged."""
-    if (read.path / OWN_FRAMES).is_dir():
-        return inside(read.path / OWN_FRAMES, name)
-    path = read.frame_path({"frame": name})
+def _frame_path(run: Run, name: str) -> Path:
+    """The path of a frame: in the record, which may have been moved, or the original one."""
+    if (run.path / OWN_FRAMES).is_dir():
+        return inside(run.path / OWN_FRAMES, name)
+    path = run.frame_path({"frame": name})
     if path is None:
         raise RecordError(
             "the record does not say where its frames are",
-            path=read.path,
+            path=run.path,
             expected="a record of this version",
             hint="give the command that made it again: it judges nothing again",
         )

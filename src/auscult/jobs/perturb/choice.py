@@ -1,4 +1,4 @@
-"""Which recipe each part of an INPUT gets: the same for all, or one that a preset draws for each clip."""
+"""The recipe of each part of an INPUT: the same for all, or drawn by a preset for each clip."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Output:
 
     @property
     def made(self) -> bool:
-        """Whether there is an output: the part is perturbed or copied."""
+        """Whether the part is perturbed or copied, so that there is an output."""
         return bool(self.part.carried or self.steps)
 
     @property
     def file(self) -> str:
-        """Where its file goes, relative to the output folder; empty for a sentence."""
+        """The path of its file in the output folder; empty for a sentence."""
         name = self.part.name if self.steps else self.part.carried
         return f"{self.recipe.name}/{name}" if name else ""
 
@@ -99,7 +99,7 @@ def tasks_of(outputs: Iterable[Output], *, chunk: int) -> list[PerturbTask]:
 
 
 def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
-    """The recipes, empty where a preset draws them; refuses unknown names, bad values and conflicting options."""
+    """The recipes, empty with a preset; refuses unknown names, bad values and conflicting options."""
     if bool(wanted.kinds) == bool(wanted.preset):
         raise UsageError(
             "both --kind and --preset were given" if wanted.kinds else "nothing was asked for: --kind is missing",
@@ -117,18 +117,18 @@ def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
     return sweep(wanted.room, wanted.kinds, wanted.severities or DEFAULT_SEVERITY, schedule=wanted.schedule)
 
 
-def _refuse_severity(wanted: Wanted, what: str, schedule: Schedule) -> None:
-    """Refuse severities where they are drawn."""
+def _refuse_severity(wanted: Wanted, option: str, schedule: Schedule) -> None:
+    """Refuse severities that a schedule draws itself."""
     if wanted.severities and schedule.draws_levels:
         raise UsageError(
-            f"--severity {wanted.severities} does not go with {what}, which draws its severities itself",
+            f"--severity {wanted.severities} does not go with {option}, which draws its severities itself",
             expected=f"no --severity: {' or '.join(f'{level:g}' for level in LEVELS)} is drawn",
             hint="leave out --severity; static, ramp, burst and walk take one",
         )
 
 
 def usual_severities(wanted: Wanted) -> str:
-    """The severities where none were given; empty where they are drawn."""
+    """The default severities; empty if they are drawn."""
     return "" if wanted.preset or schedule_of(wanted.schedule).draws_levels else DEFAULT_SEVERITY
 
 
@@ -140,7 +140,7 @@ def rooms_of(wanted: Wanted, recipes: Sequence[Recipe]) -> frozenset[str]:
 
 
 def moves_frames(recipes: Sequence[Recipe]) -> bool:
-    """Whether a recipe shows frames at other times than their own, rather than moving the sound alone."""
+    """Whether a recipe changes the times of frames, not only of the sound."""
     names = {step.name for recipe in recipes for step in recipe.steps if step.room == "timing"}
     return any(type(stressor).frames is not Retiming.frames for stressor in load_stressors(names).values())
 
@@ -171,7 +171,7 @@ def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Seque
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
-    """Refuse a schedule over time where no clip has several frames, unless the schedule draws severities."""
+    """Refuse a schedule over time without clips of several frames, unless it draws severities."""
     going = [recipe.schedule.name for recipe in recipes if recipe.schedule.moves and not recipe.schedule.draws_levels]
     if going and not any(part.medium == "video" or part.count > 1 for part in parts):
         raise UsageError(
@@ -182,7 +182,7 @@ def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> N
 
 
 def _guided(parts: Sequence[PerturbedPart]) -> dict[str, str]:
-    """Which groups have a sound or a sentence; a sentence counts where there are both."""
+    """The groups with a sound or a sentence; with both, the sentence counts."""
     media = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
     return media | {part.group: "sentences" for part in parts if part.medium == "sentence"}
 

@@ -1,6 +1,6 @@
-"""The parts of an INPUT that are perturbed: each frame, sound, video and expression once.
+"""The parts of an INPUT to perturb: each frame, sound, video and expression once.
 
-INPUT is items (whatever ``audit`` takes), one picture, video or sound, a folder of them, or a file of sentences.
+INPUT is items (as for ``audit``), one picture, video or sound, a folder of them, or a file of sentences.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _IN_ITEMS: Final[Mapping[InputMedium, str]] = {"picture": "frame", "sound": "aud
 """Kind of a part that belongs to items; the kind of any other part is its medium."""
 
 RATE_FPS: Final = 25.0
-"""Frames a second where the clip's rate is not known."""
+"""Frames per second if the clip's rate is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +51,16 @@ class PerturbedPart:
     id: str  # unique among the parts
     medium: InputMedium
     key: str  # key of its random draws; frames of one clip share it
-    group: str = ""  # the clip or file it is of; a preset draws one recipe for all parts of a group
+    group: str = ""  # its clip or file; a preset draws one recipe per group
     path: Path | None = None  # the file, or None for a sentence
     name: str = ""  # of the perturbed file, below the recipe's folder; empty for a sentence
-    carried: str = ""  # of the copy where no step applies; empty where it is left out then
+    carried: str = ""  # of the copy if no step applies; empty if there is no copy
     index: int = 0
     count: int = 1
     rate_fps: float = RATE_FPS
     text: str = ""
-    clip: tuple[Path, ...] = ()  # all frames of its folder in order, where their timing is perturbed
-    items: tuple[Item, ...] = ()  # its items, which fail with it; empty for a part of its own
+    clip: tuple[Path, ...] = ()  # all frames of its folder in order, if their timing is perturbed
+    items: tuple[Item, ...] = ()  # its items, which fail with it; may be empty
     # ids of its items that equal another item's id but for upper and lower case
     twins: frozenset[str] = frozenset()
 
@@ -82,9 +82,9 @@ class PerturbedParts:
     layout: str
     parts: tuple[PerturbedPart, ...]
     errors: tuple[tuple[str | None, ErrorRecord], ...] = ()  # (id or None, record) for what could not be listed
-    notes: tuple[str, ...] = ()  # what was left out on purpose
-    listing: Listing | None = None  # the items, where INPUT is one of items
-    sentences: SentencesFile | None = None  # the table, where INPUT is one of sentences
+    notes: tuple[str, ...] = ()  # on parts left out on purpose
+    listing: Listing | None = None  # for an INPUT of items
+    sentences: SentencesFile | None = None  # for an INPUT of sentences
 
 
 def left_out(parts: Iterable[PerturbedPart], why: str) -> list[str]:
@@ -124,8 +124,8 @@ def tagged(name: str, of: str) -> str:
 def item_parts(source: Path, options: ListOptions, *, by_group: bool) -> PerturbedParts:
     """The frames, sounds and expressions of the items of an INPUT.
 
-    A sound that several clips or loose pictures share is one part; ``by_group``, where each of them has a recipe of its
-    own, it is a part for each.
+    A sound that several clips or single pictures share is one part, or with ``by_group``, if each has its own recipe,
+    one part for each.
     """
     refuse_best(options)
     listing = list_items(source, options)
@@ -149,7 +149,7 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool) -> Perturb
 
 
 def _frames(items: Sequence[Item], source: Path, clips: Mapping[str, str]) -> list[PerturbedPart]:
-    """One part a frame; frames of one video share the random draws, a single picture has its own.
+    """One part per frame; frames of one video share the random draws, a single picture has its own.
 
     A frame belongs to the clip of its first item. Sounds and expressions of all its items go with it, also of items
     with another clip name.
@@ -187,12 +187,12 @@ def _frames(items: Sequence[Item], source: Path, clips: Mapping[str, str]) -> li
 
 
 def _with_ending(name: str, ending: str, stems: Mapping[str, int]) -> str:
-    """A name with another suffix; the old one is kept before it where two files differ in the suffix alone."""
+    """A name with another suffix, after the old one if two files differ only in the suffix."""
     return f"{Path(name).stem}{ending}" if stems[Path(name).stem] <= 1 else f"{name}{ending}"
 
 
 def _in_order(groups: Sequence[list[Item]]) -> list[list[Item]]:
-    """The frames of a clip sorted by time, or by name where not all have a time."""
+    """The frames of a clip sorted by time, or by name if not all have a time."""
     timed = all(group[0].time_s is not None for group in groups)
 
     def order_key(group: list[Item]) -> tuple[float, NaturalKey]:
@@ -211,7 +211,7 @@ def _rate(groups: Sequence[Sequence[Item]]) -> float:
 def _sounds(
     items: Iterable[Item], source: Path, clips: Mapping[str, str], *, groups: Mapping[str, str], by_group: bool
 ) -> list[PerturbedPart]:
-    """One part a file; with a recipe for each group, one for each group that uses the file.
+    """One part per file; with a recipe per group, one for each group that uses the file.
 
     The draws of a group do not depend on other groups with the same file. A file of a single group keeps its name.
     """
@@ -245,7 +245,7 @@ def _sounds(
 
 
 def _texts(items: Iterable[Item], clips: Mapping[str, str], groups: Mapping[str, str]) -> list[PerturbedPart]:
-    """One part an expression. The same text in one video has the same key, so it is perturbed alike."""
+    """One part per expression; the same text in one video has the same key, and so the same perturbation."""
     return [
         PerturbedPart(
             id=f"text:{item.id}",
@@ -280,7 +280,7 @@ def parts_of(
 ) -> PerturbedParts:
     """List the parts of an INPUT that the given rooms can perturb, without files of the output folder.
 
-    The pictures of a folder are the frames of a clip where they are to be shown ``as_clips``.
+    With ``as_clips`` the pictures of a folder are the frames of a clip.
     """
     if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
         raise UsageError(
@@ -300,14 +300,14 @@ def parts_of(
     return replace(result, parts=tuple(wanted), notes=(*result.notes, *notes))
 
 
-def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> NothingToDo:
+def _nothing_for(rooms: frozenset[str], parts: PerturbedParts, source: Path) -> NothingToDo:
     needed = [medium for medium in ROOMS_OF if ROOMS_OF[medium] & rooms]
     kinds = [*needed, *(["text"] if "sentence" in needed else [])]
-    contents = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
-    hint = f"it holds {contents or ('no file that is known' if found.sentences is None else 'no sentence')}"
+    contents = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in parts.parts).items())
+    hint = f"it holds {contents or ('no file that is known' if parts.sentences is None else 'no sentence')}"
     if rooms == {"timing"}:
         kinds.append("a folder of the frames of one")
-        if found.listing is not None:
+        if parts.listing is not None:
             hint = "the frames of items stand alone: give the folder of a clip's frames, or its video"
     return NothingToDo(
         f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
@@ -318,7 +318,7 @@ def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> 
 
 
 def _as_clips(parts: Sequence[PerturbedPart]) -> tuple[PerturbedPart, ...]:
-    """The same parts, the pictures of a folder as the frames of one clip, in natural order of their names."""
+    """The same parts, with the pictures of a folder as one clip in natural order of names."""
     folders: dict[Path, list[PerturbedPart]] = defaultdict(list)
     for part in parts:
         if part.medium == "picture" and part.path is not None:
@@ -349,7 +349,7 @@ def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> 
 
 
 def _refuse_reading(source: Path, options: ListOptions) -> None:
-    """Refuse options on how items are read where INPUT is one picture, video, sound or file of sentences."""
+    """Refuse options of reading items for an INPUT of one picture, video, sound or file of sentences."""
     given = [field.name for field in fields(options) if getattr(options, field.name) != field.default]
     if given and _alone(source) is not None:
         words = " and ".join(f"--{name}" for name in given)
@@ -411,7 +411,7 @@ def _media(files: Mapping[str, Path]) -> tuple[PerturbedPart, ...]:
     counts = Counter(part.name.casefold() for part in parts)
     return tuple(
         named_apart(
-            # two files that differ in their suffixes alone keep them
+            # files that differ only in their suffixes keep them
             part if counts[part.name.casefold()] == 1 else replace(part, name=_plain(part.id) + suffix(part.name))
             for part in parts
         )

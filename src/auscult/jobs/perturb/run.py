@@ -6,7 +6,7 @@
     DIR/outputs.jsonl   for every output the hash of its decoded content, its plan, and its truth
     DIR/manifest.json, errors.jsonl, summary.json, tables/
 
-The same command again continues where a stopped run left off.
+The same command again resumes a stopped run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _NEEDS: Final[Mapping[str, tuple[InputMedium, ...]]] = {
 
 
 def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
-    """Insist that numbers are in range, and that --keep options come with a perturbation of sentences."""
+    """Refuse numbers out of range, and --keep options without a perturbation of sentences."""
     quality = LOSSLESS <= options.quality <= WORST_QUALITY
     refuse_out_of_range(
         {
@@ -87,7 +87,7 @@ def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
 
 
 def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[str]:
-    """Notes on options that were given but apply to nothing in the input."""
+    """Notes on given options without effect on this input."""
     present = {part.medium for part in parts}
     return [
         f"--{name.replace('_', '-')} has no effect: the input holds no {media[0]}"
@@ -100,16 +100,16 @@ ELSEWHERE: Final = ("video", "mixture", "separated")
 """Keys of files that are not copied; they are left out, and listed under ``left_out``."""
 
 BOXES: Final = ("box", "boxes", "bbox", "bboxes")
-"""Keys with positions in the picture; left out where pixels moved."""
+"""Keys with positions in the picture; left out if pixels moved."""
 
 SPANS: Final = ("spans_s",)
-"""Keys with time spans of sounds; left out where parts of the sound were silenced."""
+"""Keys with time spans of sounds; left out if parts of the sound were silenced."""
 
 Row = Mapping[str, Any]
 
 
 def item_line(item: Item, recipe: Recipe, rows: Mapping[InputMedium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
-    """The line of an item in ``items.jsonl``, from those of its outputs; keys that auscult does not know are kept."""
+    """The line of an item in ``items.jsonl``, from those of its outputs; unknown keys are kept."""
     picture, sound, sentence = rows["picture"], rows.get("sound"), rows.get("sentence")
     silent_s = None if sound is None else sound.get("silent_s")
     gone = (*ELSEWHERE, *(BOXES if picture["moved"] else ()), *(SPANS if silent_s else ()))
@@ -144,7 +144,7 @@ def _below(recipe: Recipe, row: Row) -> str:
 
 
 def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> None:
-    """Insist that earlier outputs still come from the same files."""
+    """Refuse changed files of earlier outputs."""
     digests: dict[tuple[str, ...], str] = {}
 
     def same(part: PerturbedPart, row: Row) -> bool:
@@ -184,7 +184,7 @@ _UNOPENED: Final = "; masks of pictures in which nothing moved were copied unope
 
 
 def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, note: str) -> Table:
-    """Outputs by recipe; ``counts`` are how many outputs or items were made, and how many were requested."""
+    """Outputs by recipe; ``counts`` are those made and requested, of outputs or items."""
     by_recipe: dict[str, list[Row]] = {name: [] for name in counts}
     for row in rows:
         by_recipe[row["recipe"]].append(row)
@@ -228,7 +228,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         )
         parts = self._parts.parts
         if any(part.medium == "video" for part in parts):
-            load_av()  # raises before anything is written where the extra is missing
+            load_av()  # raises first if the extra is missing
         outputs = outputs_of(wanted, parts, recipes=recipes, seed=options.seed)
         self._folders = [preset(wanted.preset).name] if wanted.preset else [recipe.name for recipe in recipes]
         self._notes = [*self._parts.notes, *idle_options(options.given, parts), *idle_notes(outputs, self._folders)]
@@ -270,7 +270,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
             yield tasks_of(left, chunk=_CHUNKS.get(medium, 1)), limit_s
 
     def _has(self, output: Output) -> bool:
-        """Whether an output is done; a frame is not, as long as one of its items is missing."""
+        """Whether an output is done; a frame only with all its items."""
         if output.id not in self._rows:
             return False
         row = self._rows[output.id]
@@ -294,7 +294,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         run, parts = writer.run, self._parts
         for output in self._outputs.values():
             if output.part.medium == "video" and output.id not in self._rows:
-                run.remove(f"{output.file}.part")  # a worker that was stopped left it
+                run.remove(f"{output.file}.part")  # left by a stopped worker
         wanted = Counter(output.recipe.name for output in self._outputs.values())
         made = Counter(str(row["recipe"]) for row in self._rows.values())
         counts = {name: (made[name], wanted[name]) for name in self._folders}
@@ -307,7 +307,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                 sentences = {str(row["part"]): row["text"] for row in self._rows.values() if row["recipe"] == name}
                 ending, content = written(parts.sentences, sentences)
                 run.write_text(f"{name}/{parts.sentences.name}{ending}", content)
-                other = ".csv" if ending == ".txt" else ".txt"  # as they may have been written before
+                other = ".csv" if ending == ".txt" else ".txt"  # perhaps written by an earlier command
                 run.remove(f"{name}/{parts.sentences.name}{other}")
         run.manifest["content_sha256"] = content_digest(self._rows)
         note = _NOTE if parts.listing is None else _NOTE + _UNOPENED
@@ -339,9 +339,9 @@ perturb: Final = Perturb.of
 
 
 def _rows_there(run: RunFolder) -> dict[str, Row]:
-    """The lines of ``outputs.jsonl`` by id; of two with one id the later counts.
+    """The last line of ``outputs.jsonl`` by id.
 
-    Lines whose files are missing or of another size are left out: these outputs are made again.
+    Outputs with missing files, or files of another size, are left out and made again.
     """
 
     def there(row: Row) -> bool:

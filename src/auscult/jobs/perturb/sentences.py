@@ -1,4 +1,4 @@
-"""Files of sentences: lines of a ``.txt``, or the rows of a ``.csv``; how they are read, and written perturbed."""
+"""Reading and writing files of sentences: lines of a ``.txt``, or rows of a ``.csv``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS: Final = "columns id,text, in UTF-8 and separated by commas"
 
 @dataclass(frozen=True, slots=True)
 class SentenceRow:
-    """A sentence of a file; its id is the number of its line where the file has none, its cells the whole row."""
+    """A sentence of a file; its id is by default the number of its line, its cells are the whole row."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class SentencesFile:
 
 
 def read_sentences(path: Path) -> SentencesFile:
-    """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and optionally ``id``."""
+    """Read a ``.txt`` with one sentence per line, or a ``.csv`` with a column ``text`` and optionally ``id``."""
     header: list[str] = []
     errors: list[ErrorRecord] = []
     try:
@@ -104,8 +104,8 @@ def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
 def written(sentences: SentencesFile, made: Mapping[str, str]) -> tuple[str, str]:
     """Suffix and content of the output file of one recipe; ``made`` are the perturbed sentences by id.
 
-    A table keeps its other columns and loses the rows that failed. Lines keep their order; where one failed, a table of
-    the others is written instead, since an empty or missing line would shift or falsify the result.
+    A table keeps its other columns, without failed rows. Lines keep their order; if one failed, a table of the others
+    is written instead, since an empty or missing line would shift or falsify the result.
     """
     complete = not sentences.errors and all(row.id in made for row in sentences.rows)
     if not sentences.header and complete:

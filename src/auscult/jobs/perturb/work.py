@@ -420,9 +420,9 @@ class Perturber:
         except AuscultError as error:
             return Result(id=output.id, errors=output.failed(ErrorRecord.of(error, STAGE)))
 
-    def _plan(self, output: Output, **known: Any) -> Plan:
+    def _plan(self, output: Output, **fields: Any) -> Plan:
         recipe = replace(output.recipe, steps=output.steps)
-        return planned(recipe, seed=self.options.seed, key=output.part.key, **known)
+        return planned(recipe, seed=self.options.seed, key=output.part.key, **fields)
 
     def _picture(self, output: Output) -> Made:
         """A picture, with the masks of its items; where none of them can be read, nothing is written."""
