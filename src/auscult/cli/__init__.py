@@ -1,1 +1,1 @@
-"""The command line: verbs of one kind in a file; parse, call a job, print. Results on stdout, talk on stderr."""
+"""The command line: parses, calls a job, prints results to stdout and messages to stderr."""

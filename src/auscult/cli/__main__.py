@@ -1,4 +1,4 @@
-"""Lets ``python -m auscult.cli`` be the command."""
+"""``python -m auscult.cli`` runs the command."""
 
 from auscult.cli.main import main
 

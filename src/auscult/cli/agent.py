@@ -1,4 +1,4 @@
-"""``auscult agent``: from one sentence to a robustness study; and a plan through its suite, for ``auscult run``."""
+"""``auscult agent``: from one sentence to a robustness study; runs plans for ``auscult run`` too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _MORE = 2.0
-"""How much higher a limit is that is asked for."""
+"""Factor of the higher limit that the user is asked to confirm."""
 
 
 @command(AgentOptions, without=("perturb", "kind", "part", "inputs", "only", "timeout", "memory_mb"))
@@ -41,7 +41,7 @@ def agent(options: AgentOptions, shown: Shown) -> None:
             break
         except LimitReached as error:
             name = f"max_{error.limit}"
-            # none yet while it is proposed
+            # None until the plan is proposed
             of_plan = getattr(announced[-1].plan.limits, error.limit) if announced else 0
             limit = getattr(options, name) or of_plan or 1
             if not (sys.stdin.isatty() and sys.stderr.isatty()):

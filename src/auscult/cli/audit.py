@@ -39,7 +39,7 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     from auscult.record.reader import read_run
     from auscult.report.tables import read_table
 
-    run = read_run(folder, verdicts=())  # what is printed of them stands in the tables
+    run = read_run(folder, verdicts=())  # the tables have what is printed of them
     if json:
         show.as_json(summary)
         _say_remarks(run)
@@ -48,7 +48,7 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
     show.tables(tables if worst is None else [worst, *tables])
     if (folder / PROBED).is_file():
-        from auscult.jobs.finish import alarms_of  # a quarter of a second
+        from auscult.jobs.finish import alarms_of  # importing it takes a quarter of a second
 
         for alarm in alarms_of(folder):
             show.say(f"warning: {alarm}")

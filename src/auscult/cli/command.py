@@ -1,4 +1,4 @@
-"""Makes commands from the dataclasses of options, so that no option is declared twice."""
+"""Makes commands from dataclasses of options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Shown:
 
 
 class Commands(TyperGroup):
-    """A group whose help has whole sentences for its commands."""
+    """A group with whole sentences for its commands in the help."""
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """The help's list of commands."""
@@ -54,8 +54,8 @@ def command(
 ) -> Callable[[Callable[[O, Shown], None]], Callable[..., None]]:
     """Make a command from a function that gets options, and how to show its result.
 
-    ``shown`` are the fields of ``Shown`` that it has too, ``fixed`` are fields that are the same whatever the user
-    gives, and ``prefix`` is what the help of an option begins with.
+    ``shown`` are the fields of ``Shown`` that it has too, ``fixed`` are fields with a fixed value, and ``prefix`` is
+    put before the help of an option.
     """
     specs = [_prefixed(spec, prefix or {}) for spec in specs_of(options) if spec.name not in without]
     general = [spec for spec in specs_of(Shown) if spec.name in shown]
@@ -65,7 +65,7 @@ def command(
             values = {
                 spec.path: _value(spec, given[spec.name])
                 for spec in specs
-                if given[spec.name] is not None or not _is_repeated(spec)  # where the default of the field is to stay
+                if given[spec.name] is not None or not _is_repeated(spec)  # else the field keeps its default
             }
             display = {spec.name: given[spec.name] for spec in general}
             constant = {"given": _spelled(ctx), **(fixed or {})}
@@ -90,9 +90,9 @@ def verb_command(
     next_step: str = "",
     notes: bool = False,
 ) -> Callable[..., None]:
-    """Make a command of a verb of ``jobs``, ``module:Class``, which is imported when the command is given.
+    """Make a command of a verb of ``jobs``, ``module:Class``, which is imported when the command runs.
 
-    Shown beside the result are ``next_step``, with ``{out}`` for the output folder, and the manifest's ``notes``.
+    ``next_step``, with ``{out}`` for the output folder, and the manifest's ``notes`` are shown with the result.
     """
 
     def run(given: Any, shown: Shown) -> None:
@@ -121,7 +121,7 @@ def _spelled(ctx: typer.Context) -> frozenset[str]:
 
 
 def _prefixed(spec: OptionSpec, prefix: Mapping[str, str]) -> OptionSpec:
-    """The option with a prefix to its help, whose first word is then lower case."""
+    """The option with a prefix to its help, whose first word becomes lower case."""
     if spec.name not in prefix:
         return spec
     text = spec.help[0].lower() + spec.help[1:] if spec.help[1:2].islower() else spec.help
@@ -140,7 +140,7 @@ def _is_repeated(spec: OptionSpec) -> bool:
 
 
 def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant: Mapping[str, Any]) -> O:
-    """An options object from the values of its fields, and of those of the dataclasses that it holds."""
+    """An options object from the values of its fields and those of its nested dataclasses."""
     types = get_type_hints(options)
     arguments = {}
     for field in fields(options):  # type: ignore[arg-type]
@@ -177,7 +177,7 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
             kind, default = kind | None, None
     elif flag.read is not None and Path in (kind, *parts) and str not in parts:
         settings["parser"] = flag.read
-    elif flag.read is not None or str in parts:  # of several types, a command line can hold text only
+    elif flag.read is not None or str in parts:  # of several types: text on the command line
         kind = str | None if type(None) in parts else str
     if flag.positional:
         info: Any = typer.Argument(**settings)

@@ -1,4 +1,4 @@
-"""The command `auscult`: its verbs, and what an error looks like."""
+"""The command `auscult`: its verbs, and the display of errors."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "new": ("registered:new", "Write the skeleton of a plug-in package, with its contract test."),
     }
 )
-"""Each verb: where it stands, and what it does in one line. Its module is imported when it is called, since options
-need numpy, and `auscult --help` does not."""
+"""Each verb: its module, and its help in one line. The module is imported when the verb is called, since options need
+numpy, and `auscult --help` does not."""
 
 
 def _nothing() -> None:
-    """An empty callback: typer makes a group of one verb only with one."""
+    """An empty callback, with which typer makes a group even of one verb."""
 
 
 class Verbs(TyperGroup):
@@ -58,7 +58,7 @@ class Verbs(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ARG002
-        """The command of a name, None where there is none."""
+        """The command of a name, or None."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -107,12 +107,12 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; every error that auscult raises on purpose is shown without a traceback.
+    """Run the command line; errors of auscult are shown without a traceback.
 
-    SIGTERM, and SIGHUP from a closing terminal, end it as Ctrl-C does: its worker processes end with it, and its
-    temporary files are removed.
+    SIGTERM, and SIGHUP from a closing terminal, end it like Ctrl-C: worker processes end, and temporary files are
+    removed.
     """
-    gc.set_threshold(10_000)  # listings and records are many small objects that stay: a seventh of the time of a resume
+    gc.set_threshold(10_000)  # many small objects stay alive: saves a seventh of the time of a resume
     os.environ.setdefault("AUSCULT_STANDSTILL_S", "300")  # see ``work.standstill``
     with _signals_as_interrupts() as received:
         try:
@@ -137,10 +137,10 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[list[int]]:
-    """Turn SIGTERM and SIGHUP into KeyboardInterrupt; the list has the signal that was received.
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt; the list holds the received signal.
 
-    A signal that is ignored stays so, as SIGHUP under nohup. After the first signal further ones are ignored: stopping
-    takes two seconds or so.
+    An ignored signal stays ignored, such as SIGHUP under nohup. After the first signal further ones are ignored, since
+    stopping takes about two seconds.
     """
     received: list[int] = []
 

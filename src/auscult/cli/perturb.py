@@ -42,11 +42,11 @@ ROOMS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         (),
     ),
 }
-"""Room to the help of its command, and the options that it does not have."""
+"""Room to the help of its command, and the options it lacks."""
 
 
 def as_command(*words: Path | str) -> str:
-    """A command as it can be given to a shell, whatever is in its paths."""
+    """A command quoted for a shell."""
     return shlex.join(map(str, words))
 
 
@@ -57,11 +57,11 @@ def register(app: typer.Typer) -> None:
         app.command(room)(decorate(_described(does)))
 
 
-def _described(does: str) -> Callable[[PerturbOptions, Shown], None]:
+def _described(summary: str) -> Callable[[PerturbOptions, Shown], None]:
     def run(options: PerturbOptions, shown: Shown) -> None:
         _perturb(options, shown)
 
-    run.__doc__ = does
+    run.__doc__ = summary
     return run
 
 

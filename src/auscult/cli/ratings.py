@@ -1,4 +1,4 @@
-"""``auscult ratings``: people who rate separated sound or an agent's choices, and what they said."""
+"""``auscult ratings``: ratings of separated sound or of an agent's choices by people."""
 
 from __future__ import annotations
 

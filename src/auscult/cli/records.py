@@ -1,4 +1,4 @@
-"""``auscult score``, ``compare``, ``levels`` and ``report``: numbers and pages from what is on disk."""
+"""``auscult score``, ``compare``, ``levels`` and ``report``: numbers and pages from files on disk."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def compare(options: CompareOptions, shown: Shown) -> None:
 
 
 def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
-    """The suite of models of all records; None where none has one. Records of different kinds raise."""
+    """The suite of models of all records, or None; raises for records of different kinds."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 

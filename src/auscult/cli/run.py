@@ -62,7 +62,7 @@ def run(options: RunCommand, shown: Shown) -> None:
 
 
 def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:
-    """The options of the suite: only those the user gave, so that the suite's own defaults stay."""
+    """The given options of the suite, so that the suite's defaults apply to the others."""
     from auscult.suites.registered import options_of, refuse_foreign
 
     refuse_foreign(suite, options.given - _OF_THE_COMMAND)

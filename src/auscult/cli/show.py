@@ -1,9 +1,9 @@
-"""How the command line shows things: progress and tables for people, JSON for programs, no control characters.
+"""Output of the command line: progress and tables for people, JSON for programs, no control characters.
 
 - A table that fits is printed as it is. Running text may take several lines; numbers with their intervals and units,
   and names, are never broken.
-- One that is wider becomes several with the same rows, each with the columns that say which row it is.
-- Where even these columns and one more do not fit, every row is a block of lines, ``column: value``.
+- A wider one is split into several with the same rows, each with the columns that identify a row.
+- If even these columns and one more do not fit, every row is a block of lines, ``column: value``.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ GAPS: Final = (3, 2)
 """Columns of the terminal between two columns of a table: the usual gap, and a narrower one that avoids a split."""
 
 _WIDEST: Final = 100
-"""Columns that a table has at most, however wide the terminal is."""
+"""Most columns of a table, on any terminal."""
 
 _EDGES: Final = 2
 _PROSE: Final = 20
-"""The least width of running text."""
+"""Least width of running text."""
 
 _WORD: Final = 40
-"""A longer word, such as a path, may be broken."""
+"""Length above which a word, such as a path, may be broken."""
 
 _FIGURE: Final = re.compile(r"[<>+\-–]?\s?\d|above \d|n/a|–|[<>] ")
 _TOKEN: Final = re.compile(r"[+\-]?\d[\d.,]* \[[^\]]*\](?: \*)?\S*|\S+")
 _KEYS: Final = 3
-"""The most columns that are repeated in every part of a table."""
+"""Most columns repeated in every part of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A table, or a part of one, as it is printed."""
+    """A table, or a part of one, for printing."""
 
     header: tuple[Lines, ...]  # the lines of each column's name
     rows: tuple[tuple[Lines, ...], ...]
@@ -73,7 +73,7 @@ class Piece:
 
 
 def pieces(table: Table, width: int) -> tuple[Piece, ...]:
-    """Lay out a table in parts of all rows; none where the columns that name a row and one more do not fit."""
+    """Split a table by columns; no parts if the key columns and one more do not fit."""
     columns = [[header, *(row[index] for row in table.rows)] for index, header in enumerate(table.header)]
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
@@ -106,13 +106,13 @@ def blocks(table: Table, width: int) -> list[Lines]:
 
 
 def keys(table: Table) -> int:
-    """How many of the first columns identify a row: the fewest, of three, with the most distinct values."""
+    """The count of key columns: the fewest of the first three with the most distinct values."""
     counts = range(1, max(2, min(_KEYS + 1, len(table.header))))
     return max(counts, key=lambda count: (len({row[:count] for row in table.rows}), -count))
 
 
 def wrapped_at(text: str, width: int) -> Lines:
-    """Lines of at most a width; they end at spaces, but not within a number with its interval that fits."""
+    """Lines of at most a width, broken at spaces, but not within a number with its interval, if it fits."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         if cell_len(paragraph) <= width:
@@ -132,7 +132,7 @@ def wrapped_at(text: str, width: int) -> Lines:
 
 
 def _parts(word: str, width: int) -> list[str]:
-    """The parts of a word that is too long: split at its spaces where it has some, else anywhere."""
+    """The parts of a word that is too long, split at spaces if it has any, else anywhere."""
     if cell_len(word) <= width:
         return [word]
     if " " not in word:
@@ -171,7 +171,7 @@ def _room(count: int, gap: int) -> int:
 
 
 def _split(table: Table, least: Sequence[int], *, width: int, gap: int) -> list[list[int]]:
-    """The columns of each piece: all where they fit, else the keys with as many as fit beside them."""
+    """The columns of each piece: all if they fit, else the keys with as many others as fit."""
     columns = list(range(len(least)))
     first = columns[: keys(table)]
     if sum(least) + _room(len(least), gap) <= width or len(first) == len(columns):
@@ -187,7 +187,7 @@ def _split(table: Table, least: Sequence[int], *, width: int, gap: int) -> list[
 
 
 def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
-    """Widths with the remaining room: each column, the least lacking first, gets what it lacks, or an equal share."""
+    """Widths with the remaining room: from the column that lacks least, each gets what it lacks, or an equal share."""
     widths = list(least)
     left = room - sum(widths)
     wanting = sorted(range(len(widths)), key=lambda column: most[column] - least[column])
@@ -199,32 +199,32 @@ def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
 
 
 class PlainProgress:
-    """Shows a job's stages where stderr is no terminal: a line when one begins, and one a minute."""
+    """Shows a job's stages if stderr is not a terminal: a line at the start of each, and one per minute."""
 
     EVERY_S: ClassVar[float] = 60.0
-    _AT_ONCE_S: ClassVar[float] = 1.0  # what is counted so soon was done by an earlier command
+    _AT_ONCE_S: ClassVar[float] = 1.0  # steps counted this early were done by an earlier command
 
     def __init__(self) -> None:
-        self._name, self._done, self._before, self._total, self._begun_s = "", 0, 0, 0, 0.0
+        self._name, self._done, self._before, self._total, self._start_s = "", 0, 0, 0, 0.0
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage."""
         self._name, self._done, self._before, self._total = name, 0, 0, total
-        self._begun_s = time.monotonic()
+        self._start_s = time.monotonic()
         if total:
             say(f"{name}: {total:,}")
 
     def step(self, count: int = 1) -> None:
-        """Count."""
+        """Count finished steps."""
         self._done += count
-        if time.monotonic() - self._begun_s < self._AT_ONCE_S:
+        if time.monotonic() - self._start_s < self._AT_ONCE_S:
             self._before = self._done
 
     def tell(self) -> None:
-        """Say how far the stage is, and how long the rest takes at the same rate."""
+        """Print the progress of the stage and the estimated rest of its time."""
         if not self._name:
             return
-        taken_s, fresh = time.monotonic() - self._begun_s, self._done - self._before
+        taken_s, fresh = time.monotonic() - self._start_s, self._done - self._before
         count = f"{self._done:,} of {self._total:,}, " if self._total else ""
         left_s = taken_s / fresh * (self._total - self._done) if fresh and self._total else None
         left = "" if left_s is None else f", about {_minutes(left_s)} left"
@@ -232,7 +232,7 @@ class PlainProgress:
 
     @contextmanager
     def telling(self) -> Iterator[Self]:
-        """Tell once a minute while the block runs, also where no step ends within one."""
+        """Print the progress once a minute while the block runs, also without finished steps."""
         ended = threading.Event()
 
         def tell() -> None:
@@ -262,8 +262,8 @@ class Bar:
         self._task: Any = None
 
     def stage(self, name: str, total: int) -> None:
-        """Begin a stage; an earlier one stays on screen as it ended."""
-        self._task = self._progress.add_task(name, total=total or None)  # None: how much there is to do is not known
+        """Begin a stage; earlier ones stay on screen."""
+        self._task = self._progress.add_task(name, total=total or None)  # None: unknown
 
     def step(self, count: int = 1) -> None:
         """Move the bar."""
@@ -272,7 +272,7 @@ class Bar:
 
 @contextmanager
 def progress_bar(*, quiet: bool, passing: bool = False) -> Iterator[Any]:
-    """Show progress on stderr while the block runs; nothing at all when ``quiet``; ``passing`` leaves no bar behind."""
+    """Show progress on stderr while the block runs, unless ``quiet``; with ``passing`` bars are removed at the end."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -306,14 +306,14 @@ def progress_bar(*, quiet: bool, passing: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Show on stderr that a command without steps works."""
+    """Show on stderr that a command without steps is running."""
     with progress_bar(quiet=False, passing=True) as progress:
         progress.stage(what, 0)
         yield
 
 
 def tables(shown: Sequence[Table]) -> None:
-    """Print tables on stdout; one that is too wide for the terminal in parts, without breaking numbers."""
+    """Print tables on stdout, too wide ones in parts, without breaking numbers."""
     from rich.console import Console
     from rich.text import Text
 
@@ -369,7 +369,7 @@ def result(
 ) -> None:
     """Print the result of a command, the summary as JSON or tables and notes; exit 1 when too many cases failed.
 
-    ``errors`` are what failed where no record keeps it, ``kept`` says how to have it kept.
+    ``errors`` are failures without a record, ``kept`` is the hint on how to record them.
     """
     if shown.json:
         as_json(summary.as_json())
@@ -383,7 +383,7 @@ def result(
 
 
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
-    """Say why cases failed, and end with 1 when more did than allowed."""
+    """Print why cases failed, and exit with 1 if more failed than allowed."""
     if summary.failed and record is not None:
         failures(record)
     if summary.failed > max_failed:
@@ -395,7 +395,7 @@ _ERROR_FILES: Final = ("errors.jsonl", "input/errors.jsonl", "judges/*/errors.js
 
 
 def failures(record: Path) -> None:
-    """Say the most frequent reasons of failure that a record holds, if any, with one example each."""
+    """Print the most frequent reasons of failure in a record, with one example each."""
     from auscult.record.lines import read_lines
 
     files = [path for pattern in _ERROR_FILES for path in sorted(record.glob(pattern))]

@@ -76,7 +76,7 @@ app.command("separation")(
 
 
 def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Table]]:
-    """Make defects, or build a benchmark alone; ``auscult run`` builds it and has it judged."""
+    """Make defects, or build a benchmark without judging it."""
     if options.suite is None:
         from auscult.jobs.stress import stress_masks
 
@@ -94,7 +94,7 @@ def _only(kind: type[O], options: MasksOptions) -> O:
 
 
 def _next(suite: str | None, out: Path) -> str:
-    if suite is None:  # masks of a frame are variants of one object: side by side they reveal it
+    if suite is None:  # masks of a frame are variants of one object: shown together they reveal it
         return perturb.as_command("auscult", "audit", out, "--alone", "--out", f"{out}-audit")
     return perturb.as_command("auscult", "run", "mqa", "--data", out, "--out", f"{out}-run")
 
