@@ -61,7 +61,6 @@ MOST_CHARACTERS: Final = 262_144
 """Of one reply."""
 
 _SUFFIXES: Final = (".txt", ".json", ".md")
-_JSON_LINES: Final = (".jsonl", ".ndjson")
 _MOST_FILES: Final = 1_000_000
 _LIMITS: Final = Limits(max_bytes=4 * MOST_CHARACTERS)
 _FILE_LIMITS: Final = Limits(max_bytes=1 << 30)

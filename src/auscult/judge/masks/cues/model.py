@@ -153,8 +153,6 @@ _CLIP = 3.0
 _LEAST_SPREAD = 0.02
 _MOST_BYTES = 2_000_000
 _NEVER_ACCEPTED = 0.94  # under every shipped policy's least IoU for accepting
-_BY_SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode", "merge")
-_SHAPE_CUES = [cue.name for cue in CUES].index("frame_contact")  # the catalogue begins with the mask alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
