@@ -64,7 +64,7 @@ class MadeChoice:
 
 
 def rate_choices(options: ChoicesOptions) -> Done:
-    """Write the page for raters, or read their answers."""
+    """Write a page on which people rate an agent's choices, or read their answers."""
     choices = {choice.id: choice for folder in options.folders for choice in choices_of(folder)}
     if options.answers:
         answers, problems = read_answers(options.answers, choices)
