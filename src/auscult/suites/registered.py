@@ -119,7 +119,8 @@ def load_suite(name: str) -> Suite:
     suite = entry.load()
     if not isinstance(suite, Suite):
         raise UsageError(
-            f"what {entry.package} registers as suite {entry.name} is none", expected="name, meta, options and run"
+            f"what {entry.package} registers as suite {entry.name} is not a suite",
+            expected="name, meta, options and run",
         )
     return suite
 

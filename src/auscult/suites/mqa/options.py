@@ -179,7 +179,7 @@ class BuildOptions(InputOptions, Making):
         """Refuse options that cannot be built."""
         self.check_protocols()
         if self.count is not None and self.count < 1:
-            raise UsageError(f"{self.count} instances are nothing", expected="a count of 1 or more")
+            raise UsageError(f"the count is {self.count}", expected="a count of 1 or more")
         self._check_making()
 
     def _check_making(self) -> None:
@@ -200,7 +200,7 @@ class BuildOptions(InputOptions, Making):
         if self.objects not in {SAMPLE, EVERYTHING}:
             raise UsageError(f"there is no choice of objects {self.objects!r}", expected="sample or all")
         if self.least_px < 0:
-            raise UsageError(f"an object has no {self.least_px} pixels", expected="0 or more")
+            raise UsageError(f"the least number of pixels is {self.least_px}", expected="0 or more")
         if self.least_px and "video" in self.protocols:
             raise UsageError(
                 "the video protocol has every frame of a clip, however few pixels its target has there",

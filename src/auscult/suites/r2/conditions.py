@@ -98,7 +98,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
     lone = [name for name in names if name in OF_SOUND] if "sound" not in task.rooms else []
     if lone:
         raise UsageError(
-            f"{base_of(lone[0])} needs a sound, which {task.name} has not",
+            f"{base_of(lone[0])} needs a sound, which {task.name} does not have",
             expected="dropped_frames or repeated_frames, which change a clip without sound too",
         )
     return names
