@@ -115,14 +115,14 @@ def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
 
 
 def copied_item(item: SoundItem, *, source: Path, out: Path) -> tuple[SoundItem, dict[str, Path]]:
-    """An item of the INPUT ``source`` with its files in the folder ``out``, and which file goes where in it."""
+    """An item of the INPUT ``source`` with its files in the folder ``out``, and the files to copy there."""
     copies = dict[str, Path]()
 
     def copied(folder: str, path: Path) -> Path:
         check_file(path)  # checked here, since an error of the parent's copy would end the run
         original = Path(frame_name_of(path, source))
         tag = digest_json(os.path.relpath(path.resolve(), source.resolve()))[:8]
-        # without the tag frames/a.wav, a.WAV and a.wav would have one name
+        # the tag keeps frames/a.wav, a.WAV and a.wav apart
         name = f"{folder}/{original.stem}-{tag}{original.suffix}"
         copies[name] = path
         return out / name
@@ -144,7 +144,7 @@ def copied_item(item: SoundItem, *, source: Path, out: Path) -> tuple[SoundItem,
 
 
 def _files(item: SoundItem) -> tuple[Path, ...]:
-    """The files that outputs are made of."""
+    """The source files of the outputs."""
     truth = item.truth or SoundTruth()
     return tuple(path for path in (item.mixture, truth.stem, *truth.others.values()) if path is not None)
 
@@ -163,7 +163,7 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: SeparationStressOptions) -> None:
         super().__init__(options)
-        # the second maker's kinds are for tests of judges: only their names choose them
+        # the second maker's kinds are for tests of judges, and must be named
         ours = [name for name in registered(["separation"]) if not base_of(name).startswith("other_")]
         kinds = chain.from_iterable(ours if kind == "all" else [kind] for kind in options.kinds)
         self._kinds = tuple(dict.fromkeys(full_names(kinds, ["separation"])))
@@ -172,7 +172,7 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
         self._listing = read_sounds(options.source, root=options.root)
         targets: dict[tuple[SoundQuery, tuple[Path, ...]], SoundItem] = {}
-        for item in self._listing.items:  # what several separators returned of one target is one target
+        for item in self._listing.items:  # outputs of several separators for one target are one target
             targets.setdefault((item.query, _files(item)), item)
         pairs = product(targets.values(), self._kinds)
         tasks = (OutputTask(f"{item.id}/{base_of(kind)}", item, kind) for item, kind in pairs)
@@ -194,7 +194,7 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
         return partial(partial, _results, self.options, self._strengths)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[OutputTask], float | None]]:
-        """The tasks that have no row yet; those that have must come from the same files."""
+        """The tasks without a row; files of the others must be unchanged."""
         done, digest = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}, cache(_digest)
         for name, before in done.items():
             if name not in self._tasks:
@@ -209,7 +209,7 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in the order of INPUT, and count what was made."""
         run, by_task = writer.run, {key: list[dict[str, Any]]() for key in self._tasks}
-        for row in run.lines(ITEMS):  # one of no task is left of a run that was killed before it wrote the target
+        for row in run.lines(ITEMS):  # a line without task is from a run killed before it wrote the target
             by_task.get("{target}/{kind}".format(**row["stress"]), []).append(row)
         items = [*chain.from_iterable(by_task.values())]
         run.write_lines(ITEMS, items)

@@ -1,7 +1,7 @@
-"""The frames of a video file as the input of an audit: decoded once, and kept in the record without loss.
+"""The frames of a video file as the input of an audit: decoded once, and stored in the record without loss.
 
-``frames/000012.png`` is frame 12 of the video, and ``frames.jsonl`` has its time; only frames with a mask are kept. A
-run that was stopped goes on with those that are there.
+``frames/000012.png`` is frame 12 of the video, and ``frames.jsonl`` has its time; only frames with a mask are stored.
+A resumed run uses those that exist.
 """
 
 from __future__ import annotations

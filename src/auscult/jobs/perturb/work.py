@@ -62,7 +62,7 @@ def sound_digest(samples: Samples) -> str:
 
 
 def file_sound_digest(path: Path) -> str:
-    """``sound_digest`` of a file, of which a block is held at a time."""
+    """``sound_digest`` of a file, read block by block."""
     digest = hashlib.sha256()
     with SoundReader(path, limits=_LIMITS) as sound:
         for channel in range(sound.shape[0]):
@@ -87,7 +87,7 @@ def conversions(path: Path) -> list[str]:
 
 
 def _several(picture: object) -> bool:
-    """Whether a file holds several pictures, such as pages or an animation; a camera's preview does not count."""
+    """Whether a file holds several pictures, such as pages or an animation, besides a camera's preview."""
     return bool(getattr(picture, "is_animated", False)) and getattr(picture, "format", "") != "MPO"
 
 
@@ -108,8 +108,8 @@ class Made:
 def carried_masks(part: PerturbedPart, plan: Plan | None) -> Made:
     """Files of the masks and true masks of a frame's items, and as ``items`` the keys for the line of each item.
 
-    These are ``mask`` and, where there is one, ``truth``; for a mask that was written anew also the hash of its pixels,
-    bool row by row.
+    These are ``mask`` and, if there is one, ``truth``; for a newly written mask also the hash of its pixels (bool,
+    row by row).
     """
     carrier = _Carrier(part, frame_size(_path(part)), plan if plan is not None and plan.moves else None)
     items: dict[str, Mapping[str, Any]] = {}
@@ -127,7 +127,7 @@ def carried_masks(part: PerturbedPart, plan: Plan | None) -> Made:
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Copies the masks of one frame; transforms them where there is a plan."""
+    """Copies the masks of one frame, or transforms them by a plan."""
 
     part: PerturbedPart
     size: tuple[int, int]
@@ -149,7 +149,7 @@ class _Carrier:
             files |= mask_files
             truth = {"mask": true_value, **truth}
         if self.plan is not None and "iou" in truth:
-            # both masks moved, so their IoU is computed anew; without the true mask it is not known
+            # both masks moved, so their IoU is computed again; without the true mask it is unknown
             for key in ("iou", "difficulty", "action"):
                 truth.pop(key, None)
             if mask is not None and true is not None and (mask.any() or true.any()):
@@ -158,7 +158,7 @@ class _Carrier:
         return line, files
 
     def _mask(self, ref: MaskRef, name: str, *, redraw: bool = False) -> tuple[Any, Mask | None, dict[str, bytes]]:
-        """The value of a mask key, the mask where it was opened, and its file."""
+        """The value of a mask key, the mask if it was opened, and its file."""
         elsewhere = ref.segmentation is not None and ref.size not in {None, self.size}
         if self.plan is not None or ref.positive or ref.rgb or redraw or elsewhere:
             mask = read_mask(ref, size=self.size).mask
@@ -177,7 +177,7 @@ class _Carrier:
 
 
 def _counted(defect: Defect | None, value: float) -> dict[str, Any]:
-    """IoU, difficulty and action of masks that moved; without a defect the IoU alone."""
+    """IoU, difficulty and action of moved masks; without a defect only the IoU."""
     return {"iou": value} if defect is None else _known(truth_of(defect, value), ("iou", "difficulty", "action"))
 
 
@@ -192,14 +192,14 @@ _TIMES_S: Final = np.array([1.0, 2.0])
 
 
 def moving_sound(plan: Plan) -> list[str]:
-    """The steps of timing that move the sound alone, as an offset does."""
+    """The steps of timing that move only the sound, such as an offset."""
     timing = [(name, params) for name, params in plan.steps if room_of(name) == "timing" and params.strength > 0.0]
     stressors = load_stressors(name for name, _ in timing)
     return [name for name, params in timing if not np.array_equal(stressors[name].heard(params, _TIMES_S), _TIMES_S)]
 
 
 def refuse_soundless(output: Output, names: Iterable[str]) -> None:
-    """Insist that no step needs a sound, for a video that has none."""
+    """Refuse steps that need a sound, for a video without one."""
     needing, recipe = dict.fromkeys(names), output.recipe
     if not needing:
         return
@@ -231,7 +231,7 @@ class Film:
 
     @property
     def fps(self) -> float:
-        """Frames a second, on average."""
+        """Frames per second, on average."""
         if self.info.fps:
             return self.info.fps
         span = self.times_s[-1] - self.times_s[0]
@@ -262,7 +262,7 @@ def sizes(sound: Sound | SoundReader) -> dict[str, int]:
 
 
 def perturbed_sound(sound: Sound, plan: Plan, depth: Depth) -> tuple[Sound, int]:
-    """A perturbed sound as it is read back from its file, and how many samples were clipped."""
+    """A perturbed sound as read back from its file, and the count of clipped samples."""
     samples, clipped = as_stored(plan.sound(sound.samples, sound.rate_hz), depth)
     return Sound(samples=samples, rate_hz=sound.rate_hz), clipped
 
@@ -275,7 +275,7 @@ _SHORT_OF: Final = (
 
 
 def rendered_blocks(sound: SoundReader, plan: Plan, *, path: Path) -> Iterator[Samples]:
-    """A perturbed sound in blocks, rendered so where the plan allows it; else as a whole, unless it is too long."""
+    """A perturbed sound in blocks, if the plan allows it; else as a whole, unless it is too long."""
     channels, samples = sound.shape
     if plan.in_blocks:
         for start in range(0, samples, BLOCK):
@@ -328,7 +328,7 @@ def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth
 def _sized(frames: Iterable[TimedFrame], size: tuple[int, int], path: Path) -> Iterator[Frame]:
     for number, timed in enumerate(frames):
         if number % _TIDY_EVERY == 0:
-            gc.collect()  # decoded frames are in reference cycles, and the collector does not know how large they are
+            gc.collect()  # frees decoded frames, which are in reference cycles
         if timed.frame.shape[:2] != size:
             raise InputError(
                 f"the frames change their size, to {timed.frame.shape[0]} x {timed.frame.shape[1]} at "
@@ -379,7 +379,7 @@ def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
 
 @lru_cache(maxsize=4)
 def _clip_digest(frames: tuple[Path, ...]) -> str:
-    """Hash of all frames of a clip, since any of them may be shown in the place of another."""
+    """Hash of all frames of a clip, since any of them may replace another."""
     return digest_json([digest_file(path) for path in frames])
 
 
@@ -425,7 +425,7 @@ class Perturber:
         return planned(recipe, seed=self.options.seed, key=output.part.key, **fields)
 
     def _picture(self, output: Output) -> Made:
-        """A picture, with the masks of its items; where none of them can be read, nothing is written."""
+        """A picture with the masks of its items; without any readable one, nothing is written."""
         part = output.part
         frame = read_frame(_path(part)) if output.steps else None
         plan = None
@@ -464,7 +464,7 @@ class Perturber:
         return row | ({"converted": changed} if changed else {})
 
     def _copied(self, output: Output) -> dict[str, Any]:
-        """Copy a file unchanged; its hash is of its bytes, since nothing was decoded."""
+        """Copy a file unchanged; its hash is of its bytes."""
         data = read_bytes(_path(output.part))
         write_bytes(self.options.out / output.file, data)
         return {"file_sha256": hashlib.sha256(data).hexdigest(), "plan": None}
