@@ -49,6 +49,7 @@ class AuditorBatch:
     answers: tuple[tuple[int, ...], ...] = ()  # what to answer, as tokens; none where that is asked
     ious: Tensor | None = None  # the IoU that each answer states, (n,), -1 for none
     iou_token: int = -1  # the token that stands for it
+    kinds: Tensor | None = None  # type and action of each mask, places in DEFECTS and ACTIONS, (n, 2); to learn to look
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -62,7 +63,9 @@ class AuditorBatch:
         """The same on a device."""
         clips = tuple(type(clip)(clip.pictures.to(device), clip.sound.to(device)) for clip in self.clips)
         ious = None if self.ious is None else self.ious.to(device)
-        return replace(self, clips=clips, frames=self.frames.to(device), masks=self.masks.to(device), ious=ious)
+        kinds = None if self.kinds is None else self.kinds.to(device)
+        frames, masks = self.frames.to(device), self.masks.to(device)
+        return replace(self, clips=clips, frames=frames, masks=masks, ious=ious, kinds=kinds)
 
 
 class Reader:

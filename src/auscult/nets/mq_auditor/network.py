@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
 
 import torch
@@ -25,6 +26,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, CLIPVisionConfig, CLI
 from auscult.errors import UsageError
 from auscult.nets.mq_auditor.inputs import AuditorBatch, Clip, Encoded
 from auscult.nets.mq_auditor.prompt import IOU_TOKEN, AuditorConfig, Branch, Grammar
+from auscult.types import ACTIONS, DEFECTS
 
 RATE_HZ: Final = 16_000
 BANDS: Final = 128
@@ -259,6 +261,55 @@ class SoundEncoder(nn.Module):
         return self.net(input_values=samples[:, None].to(self.net.dtype)).last_hidden_state
 
 
+class Stem(nn.Sequential):
+    """Convolutions that halve a picture until a place is a patch; from nothing they find edges sooner than patches."""
+
+    def __init__(self, width: int, patch: int) -> None:
+        halvings = patch.bit_length() - 1
+        widths = [3, *(max(16, width >> (halvings - 1 - at)) for at in range(halvings))]
+        layers: list[nn.Module] = []
+        for narrow, wide in pairwise(widths):
+            layers += [nn.Conv2d(narrow, wide, 3, stride=2, padding=1), nn.GroupNorm(1, wide), nn.GELU()]
+        super().__init__(*layers, nn.Conv2d(width, width, 1))
+
+    @property
+    def weight(self) -> Tensor:
+        """Of the last layer: CLIP asks its patches' layer for the type of numbers that it takes."""
+        return self[-1].weight
+
+
+class Aids(nn.Module):
+    """Says type, action and IoU of a mask straight from what the encoder and what the Q-Former made of its pictures.
+
+    What looks learns from it while there is no language yet; replies do without it, and it is not saved. Means and
+    maxima are normalised over the batch: at first what masks differ in is little beside what all have in common.
+    """
+
+    def __init__(self, config: AuditorConfig) -> None:
+        super().__init__()
+        width = int(config.language["hidden_size"])
+        pictures = 2 * (1 + config.mask_pictures)  # the frame and those of the mask, of each the mean and the maximum
+        of_patches, of_tokens = pictures * int(config.vision["hidden_size"]), (pictures + 1) * width
+        self.of_patches, self.of_tokens = (self._readout(inputs, width) for inputs in (of_patches, of_tokens))
+
+    @staticmethod
+    def _readout(inputs: int, width: int) -> nn.Module:
+        said = len(DEFECTS) + len(ACTIONS) + 1
+        return nn.Sequential(nn.BatchNorm1d(inputs), nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, said))
+
+    def forward(self, patches: Tensor, tokens: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+        """What is said from patches, and from tokens (n, pictures, k, width) with the means of words (n, width)."""
+        seen, asked = (torch.cat([part.mean(dim=2), part.amax(dim=2)], dim=1).flatten(1) for part in (patches, tokens))
+        return self.of_patches(seen), self.of_tokens(torch.cat([asked, words], dim=1))
+
+    @staticmethod
+    def loss(said: Tensor, kinds: Tensor, ious: Tensor) -> Tensor:
+        """How far off it is: types and actions by cross entropy, the IoU by its distance."""
+        types, actions, iou = said.float().split((len(DEFECTS), len(ACTIONS), 1), dim=1)
+        named = functional.cross_entropy(types, kinds[:, 0]) + functional.cross_entropy(actions, kinds[:, 1])
+        return named + functional.l1_loss(iou[:, 0].sigmoid(), ious)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
     """How replies are made."""
@@ -288,11 +339,16 @@ class MqAuditor(PreTrainedModel):
         language = AutoConfig.for_model(config.language["model_type"], **{**settings, "tie_word_embeddings": False})
         self.language: Any = AutoModelForCausalLM.from_config(language)
         self.vision = CLIPVisionModel(CLIPVisionConfig(**config.vision))
+        if config.stem:
+            wide, patch = int(config.vision["hidden_size"]), int(config.vision["patch_size"])
+            seeing = getattr(self.vision, "vision_model", self.vision)  # depends on the version of transformers
+            seeing.embeddings.patch_embedding = Stem(wide, patch)
         self.sound = SoundEncoder(config.sound)
         width = int(language.hidden_size)
         self.video_bridge = Bridge(config, source=int(config.vision["hidden_size"]), width=width)
         self.sound_bridge = Bridge(config, source=self.sound.width, width=width)
         self.iou_head: Any = nn.Linear(width, 1) if config.iou == "token" else None
+        self.aids: Aids | None = None
         self.post_init()
         if config.lora_rank:
             _add_adapters(self.language, config)
@@ -319,9 +375,20 @@ class MqAuditor(PreTrainedModel):
     def forward(self, batch: AuditorBatch) -> dict[str, Tensor]:
         """Losses of answers: ``loss``, of which ``words`` is the mean over tokens, and ``iou`` the squared error.
 
-        The IoU's is 0 unless it is read off a token.
+        The IoU's is 0 unless it is read off a token. With ``aids`` theirs is added; of a batch without answers it is
+        all.
         """
-        prompts = self._prompts(batch)
+        _, frames, masks = looked = self._looked(batch)
+        aided = frames.new_zeros(())
+        if self.aids is not None and batch.kinds is not None and batch.ious is not None:
+            said = self.aids(*self._aided(batch, looked))
+            aided = sum((self.aids.loss(one, batch.kinds, batch.ious) for one in said), aided)
+        if not batch.answers:
+            return {"loss": aided, "aids": aided}
+        losses = self._spoken(batch, self._prompts(batch, frames, masks))
+        return losses if self.aids is None else {**losses, "loss": losses["loss"] + aided, "aids": aided}
+
+    def _spoken(self, batch: AuditorBatch, prompts: Sequence[Tensor]) -> dict[str, Tensor]:
         words = [torch.tensor(answer, device=self.device) for answer in batch.answers]
         embedded = [torch.cat([prompt, self.embed(tokens)]) for prompt, tokens in zip(prompts, words, strict=True)]
         none = [torch.full((len(prompt),), _IGNORED, device=self.device) for prompt in prompts]
@@ -362,10 +429,12 @@ class MqAuditor(PreTrainedModel):
 
     def look(self, pictures: Tensor) -> Tensor:
         """Pictures (n, 3, side, side) to (n, queries, width)."""
+        return self.video_bridge(self._patches(pictures))
+
+    def _patches(self, pictures: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.vision)):
             output = self.vision(pictures.to(self.dtype), output_hidden_states=True)
-            patches = output.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
-        return self.video_bridge(patches)
+            return output.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
 
     def _listen(self, seconds: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.sound)):
@@ -385,13 +454,35 @@ class MqAuditor(PreTrainedModel):
         """The IoU at hidden states (n, width) of its token: (n,), 0..1."""
         return self.iou_head(hidden)[..., 0].float().sigmoid()
 
-    def _prompts(self, batch: AuditorBatch) -> list[Tensor]:
+    def _looked(self, batch: AuditorBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """Patches of all pictures, frames first, tokens of frames (f, queries, width), masks (n, k queries, width)."""
+        count, (rows, each) = len(batch.frames), batch.masks.shape[:2]
+        if not count:
+            none = torch.zeros(0, self.config.queries, self.video_bridge.project[-1].out_features, device=self.device)
+            return none, none, none
+        patches = self._patches(torch.cat([batch.frames, batch.masks.flatten(0, 1)]))
+        tokens = self.video_bridge(patches)
+        return patches, tokens[:count], tokens[count:].unflatten(0, (rows, each)).flatten(1, 2)
+
+    def _aided(self, batch: AuditorBatch, looked: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Each row's patches and tokens, of its frame and then its mask's pictures, and the mean of its expression."""
+        patches, frames, masks = looked
+        count, of = len(batch.frames), list(batch.frame_of)
+        words = [layout[layout.index("frame") - 1] for layout in batch.layouts]
+        spoken = [self.embed([token for token in part if isinstance(token, int)]).mean(dim=0) for part in words]
+        seen = patches[count:].unflatten(0, batch.masks.shape[:2])
+        asked = masks.unflatten(1, (-1, self.config.queries))
+        return (
+            torch.cat([patches[:count][of][:, None], seen], dim=1),
+            torch.cat([frames[of][:, None], asked], dim=1),
+            torch.stack(spoken),
+        )
+
+    def _prompts(self, batch: AuditorBatch, frames: Tensor, masks: Tensor) -> list[Tensor]:
         """The embedded prompts of all rows, (length, width) each."""
         clips = self.encode(batch.clips)
-        if not len(batch.frames):
+        if not len(frames):
             return [self._prompt(batch, row, clips=clips, frames=None, masks=None) for row in range(len(batch))]
-        frames = self.look(batch.frames)
-        masks = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
         before = [self._prompt(batch, row, clips=clips, frames=frames, masks=None) for row in range(len(batch))]
         after = [self._prompt(batch, row, clips=clips, frames=frames, masks=masks) for row in range(len(batch))]
         return [torch.cat(pair) for pair in zip(before, after, strict=True)]

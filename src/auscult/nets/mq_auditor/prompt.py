@@ -66,6 +66,8 @@ class AuditorConfig(PretrainedConfig):
         qformer_heads: Their heads.
         vision_layer: Which hidden states of CLIP are used, -1 for the last layer's. The release computes layers 14, 22
             and 23 of hidden states 0 to 24, and uses 23.
+        stem: Whether convolutions that halve a picture repeatedly stand in place of CLIP's linear layer on patches,
+            for an encoder that learns from nothing; the patch is a power of 2 then.
         mask_use: What is seen of a mask (Tables 4, 9): ``mask`` in white on black, ``masked``, the frame in black
             outside of it, ``both``, or ``overlay``, the frame with the mask tinted.
         iou: Whether the IoU is written as ``text``, or read off a ``token`` by a linear layer and a sigmoid (Table 5).
@@ -89,6 +91,7 @@ class AuditorConfig(PretrainedConfig):
         qformer_width: int = 768,
         qformer_heads: int = 12,
         vision_layer: int = -2,
+        stem: bool = False,
         mask_use: str = "both",
         iou: str = "text",
         lora_rank: int = 32,
@@ -101,12 +104,14 @@ class AuditorConfig(PretrainedConfig):
                 raise ValueError(f"{name} is {value!r}, not one of {', '.join(choices)}")
         self.language = dict(language or LLAMA_2_7B)
         self.vision = dict(vision or CLIP_L_14)
+        if stem and (patch := int(self.vision["patch_size"])) & (patch - 1):
+            raise ValueError(f"a stem halves pictures: patches of {patch} are no power of 2")
         self.sound = dict(sound or BEATS)
         if self.sound.get("kind") not in SOUNDS:
             raise ValueError(f"the sound's kind is {self.sound.get('kind')!r}, not one of {', '.join(SOUNDS)}")
         self.frames, self.seconds, self.queries = frames, seconds, queries
         self.qformer_layers, self.qformer_width, self.qformer_heads = qformer_layers, qformer_width, qformer_heads
-        self.vision_layer, self.mask_use, self.iou = vision_layer, mask_use, iou
+        self.vision_layer, self.stem, self.mask_use, self.iou = vision_layer, stem, mask_use, iou
         self.lora_rank, self.lora_alpha, self.lora_dropout = lora_rank, lora_alpha, lora_dropout
         super().__init__(**others)
 
