@@ -42,11 +42,11 @@ def test_boundary_is_the_definition_pixel_by_pixel(mask):
 @given(PAIRS, st.integers(0, 25))
 @settings(deadline=None, max_examples=60)
 def test_match_counts_what_brute_force_counts(pair, radius):
-    one, two = (slow_boundary(mask) for mask in pair)
-    found = match(*pair, radius)
-    assert (found.first, found.second) == (one.sum(), two.sum())
-    assert found.first_matched == (one & slow_dilation(two, radius)).sum()
-    assert found.second_matched == (two & slow_dilation(one, radius)).sum()
+    first_boundary, second_boundary = (slow_boundary(mask) for mask in pair)
+    match_counts = match(*pair, radius)
+    assert (match_counts.first, match_counts.second) == (first_boundary.sum(), second_boundary.sum())
+    assert match_counts.first_matched == (first_boundary & slow_dilation(second_boundary, radius)).sum()
+    assert match_counts.second_matched == (second_boundary & slow_dilation(first_boundary, radius)).sum()
 
 
 @given(PAIRS, st.integers(0, 6))
@@ -86,9 +86,9 @@ def test_a_frame_filling_mask_has_no_boundary_and_matches_an_empty_one():
 def test_one_pixel_anywhere_matches_itself_and_not_nothing(corner):
     mask = np.zeros((6, 9), bool)
     mask[corner] = True
-    itself, nothing = match(mask, mask, 1), match(mask, np.zeros_like(mask), 1)
+    itself, no_match = match(mask, mask, 1), match(mask, np.zeros_like(mask), 1)
     assert itself.f == 1.0
-    assert (nothing.precision, nothing.recall, nothing.f) == (0.0, 1.0, 0.0)
+    assert (no_match.precision, no_match.recall, no_match.f) == (0.0, 1.0, 0.0)
 
 
 def test_boundaries_apart_by_the_radius_match_and_by_more_do_not():

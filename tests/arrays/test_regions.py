@@ -73,8 +73,8 @@ def test_holes_are_the_background_parts_away_from_the_frame(mask: Mask) -> None:
     rim = np.ones(mask.shape, bool)
     rim[1:-1, 1:-1] = False
     open_labels = set(labels[rim].tolist())
-    closed = [label for label in range(1, len(areas) + 1) if label not in open_labels]
-    assert np.array_equal(regions.holes(mask), np.isin(labels, closed))
+    closed_labels = [label for label in range(1, len(areas) + 1) if label not in open_labels]
+    assert np.array_equal(regions.holes(mask), np.isin(labels, closed_labels))
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
@@ -100,9 +100,9 @@ def test_the_last_bit_does_not_depend_on_the_number_of_threads() -> None:
     before = cv2.getNumThreads()
     try:
         cv2.setNumThreads(1)
-        one = regions.depth(mask)
+        one_thread_depth = regions.depth(mask)
         cv2.setNumThreads(4)
         four = regions.depth(mask)
     finally:
         cv2.setNumThreads(before)
-    assert np.array_equal(one, four)
+    assert np.array_equal(one_thread_depth, four)

@@ -51,7 +51,7 @@ def test_borders_are_counted_as_a_plain_loop_counts_them(height: int, width: int
                 if other[0] < height and other[1] < width and labels[row, column] != labels[other]:
                     pair = tuple(sorted((int(labels[row, column]), int(labels[other]))))
                     want.setdefault(pair, []).append(float(max(strength[row, column], strength[other])))
-    found = segments.borders(labels, strength)
-    assert [tuple(pair) for pair in found.pairs.tolist()] == sorted(want)
-    assert found.length_px.tolist() == [len(want[pair]) for pair in sorted(want)]
-    assert found.strength.tolist() == pytest.approx([sum(want[pair]) for pair in sorted(want)])
+    border_table = segments.borders(labels, strength)
+    assert [tuple(pair) for pair in border_table.pairs.tolist()] == sorted(want)
+    assert border_table.length_px.tolist() == [len(want[pair]) for pair in sorted(want)]
+    assert border_table.strength.tolist() == pytest.approx([sum(want[pair]) for pair in sorted(want)])

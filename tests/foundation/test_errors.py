@@ -17,9 +17,9 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_crosses_processes_whole(kind: type[AuscultError]) -> None:
     error = kind("got this", expected="that", hint="do so", path="a.png", line=3)
-    back = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    assert type(back) is kind
-    assert ErrorRecord.of(back, "read") == ErrorRecord.of(error, "read")
+    loaded_error = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert type(loaded_error) is kind
+    assert ErrorRecord.of(loaded_error, "read") == ErrorRecord.of(error, "read")
 
 
 def test_the_text_names_file_line_expectation_and_next_step() -> None:

@@ -42,13 +42,13 @@ def test_the_help_of_the_command_loads_no_numpy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "more"),
+    ("judge", "flags"),
     [("masks.prompted.v1", ()), ("masks.compact.v1", ()), ("masks.cues.v1", ("onnxruntime",))],
     ids=["default", "older", "explainable"],
 )
-def test_core_works_without_torch(judge: str, more: tuple[str, ...]) -> None:
+def test_core_works_without_torch(judge: str, flags: tuple[str, ...]) -> None:
     code = (
-        BLOCKED.format(names=("torch", "scipy", "sklearn", "skimage", *more))
+        BLOCKED.format(names=("torch", "scipy", "sklearn", "skimage", *flags))
         + "import numpy as np, auscult\n"
         + "frame = np.zeros((60, 80, 3), np.uint8); frame[20:40, 20:60] = 255\n"
         + f"print(auscult.audit_mask(frame, frame[..., 0] > 0, judge={judge!r}).action)"
@@ -74,17 +74,17 @@ def test_the_iou_of_arrays_works_without_cv2() -> None:
 )
 def test_starts_fast(arguments: list[str], limit_s: float) -> None:
     """Median of five whole processes, less the bare interpreter's; twice the bar, since CI machines share cores."""
-    own, bare = [], []
+    own_seconds, bare = [], []
     for _ in range(5):
         bare.append(_seconds([sys.executable, "-c", "pass"]))
-        own.append(_seconds([sys.executable, *arguments]))
-    assert statistics.median(own) - statistics.median(bare) < 2 * limit_s
+        own_seconds.append(_seconds([sys.executable, *arguments]))
+    assert statistics.median(own_seconds) - statistics.median(bare) < 2 * limit_s
 
 
 def _seconds(command: list[str]) -> float:
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start_s
 
 
 def test_the_core_has_at_most_twelve_direct_dependencies() -> None:

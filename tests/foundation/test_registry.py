@@ -18,10 +18,10 @@ def test_every_builtin_stressor_is_found_by_full_and_bare_name() -> None:
 
 
 def test_a_bare_name_of_two_rooms_is_refused_and_both_are_told() -> None:
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownName) as error:
         registry.find("stressor", "impulse_noise")
-    assert "vision.impulse_noise.v1" in str(caught.value)
-    assert "sound.impulse_noise.v1" in str(caught.value)
+    assert "vision.impulse_noise.v1" in str(error.value)
+    assert "sound.impulse_noise.v1" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["masks.erode.v1", "masks.erode", "erode.v1", "erode"])
@@ -30,10 +30,10 @@ def test_erode_answers_to_four_names(name: str) -> None:
 
 
 def test_an_unknown_name_lists_what_there_is_and_the_nearest() -> None:
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownName) as error:
         registry.find("stressor", "erde")
-    assert "masks.erode.v1" in caught.value.hint
-    assert "masks.cutout.v1" in caught.value.expected
+    assert "masks.erode.v1" in error.value.hint
+    assert "masks.cutout.v1" in error.value.expected
 
 
 @pytest.mark.parametrize("name", ["", "..", "../../etc/passwd", "masks.erode.v9", "ERODE", "a b", "erode\x00"])
@@ -43,13 +43,13 @@ def test_hostile_and_absent_names_are_refused(name: str) -> None:
 
 
 def test_an_unknown_kind_lists_the_kinds() -> None:
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownName) as error:
         registry.entries("stresor")
-    assert "stressor" in caught.value.hint
+    assert "stressor" in error.value.hint
     for unlike in (lambda: registry.entries("bogus"), lambda: registry.find("stressor", "bogusssss")):
-        with pytest.raises(UnknownName) as caught:
+        with pytest.raises(UnknownName) as error:
             unlike()
-        assert caught.value.hint
+        assert error.value.hint
 
 
 @pytest.mark.parametrize("kind", [kind for kind in registry.KINDS if registry.entries(kind)])

@@ -19,9 +19,9 @@ def test_same_seed_and_key_same_draws(seed: int, key: list[str | int]) -> None:
 @settings(deadline=None, max_examples=60)
 @given(first=KEYS, second=KEYS)
 def test_other_key_other_draws(first: list[str | int], second: list[str | int]) -> None:
-    same = [(type(part), part) for part in first] == [(type(part), part) for part in second]
-    drawn = generator(0, *first).random(4).tolist() == generator(0, *second).random(4).tolist()
-    assert drawn == same
+    is_same = [(type(part), part) for part in first] == [(type(part), part) for part in second]
+    draws_same = generator(0, *first).random(4).tolist() == generator(0, *second).random(4).tolist()
+    assert draws_same == is_same
 
 
 def test_draws_do_not_change_between_versions() -> None:

@@ -15,11 +15,11 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("right", "of", "percent"), CELLS)
-def test_a_cell_of_the_papers_tables(right, of, percent):
-    predicted = ["erode"] * right + ["perfect"] * (of - right)
-    cell = f2_tables(predicted, ["erode"] * of, ["perfect", "erode"]).columns["erode"].value
+@pytest.mark.parametrize(("right", "total", "percent"), CELLS)
+def test_a_cell_of_the_papers_tables(right, total, percent):
+    predicted = ["erode"] * right + ["perfect"] * (total - right)
+    cell = f2_tables(predicted, ["erode"] * total, ["perfect", "erode"]).columns["erode"].value
     assert round(100 * cell, 2) == percent
-    assert cell == pytest.approx(f_beta(right, 0, of - right).value)
-    recall = right / of
+    assert cell == pytest.approx(f_beta(right, 0, total - right).value)
+    recall = right / total
     assert cell == pytest.approx(5 * recall / (4 + recall))

@@ -11,7 +11,7 @@ from auscult.judge.replies import read_reply
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "mask_replies.jsonl").read_text().splitlines()]
 
 
-def read(text: str) -> list[object] | None:
+def reply_masks(text: str) -> list[object] | None:
     try:
         reply = read_reply(text)
     except InputError:
@@ -20,8 +20,8 @@ def read(text: str) -> list[object] | None:
 
 
 def test_every_reply_is_read_as_it_is_written_down() -> None:
-    found = {line["reply"]: read(line["reply"]) for line in CORPUS}
-    assert len(found) >= 200
-    wrong = {line["reply"]: found[line["reply"]] for line in CORPUS if found[line["reply"]] != line["verdict"]}
+    readings = {line["reply"]: reply_masks(line["reply"]) for line in CORPUS}
+    assert len(readings) >= 200
+    wrong = {line["reply"]: readings[line["reply"]] for line in CORPUS if readings[line["reply"]] != line["verdict"]}
     assert wrong == {}
-    assert sum(verdict is None for verdict in found.values()) > 100
+    assert sum(verdict is None for verdict in readings.values()) > 100

@@ -40,11 +40,11 @@ def _rows():
     return [(row, [float(cell) for cell in row.cells]) for table in TABLES for row in printed_rows(table)]
 
 
-def _scored(cells):
+def _scored_cells(cells):
     return [Scored(cell, Signature.of(source="printed")) for cell in cells]
 
 
-def _counted():
+def _cell_counts():
     """Candidates and answers with the counts behind the paper's cells."""
     action = {"perfect": "accept", "cutout": "minor_revision", "merge": "reject", "full_neg": "reject"}
     candidates, answers = [], {}
@@ -66,19 +66,19 @@ def _counted():
 
 
 def test_the_papers_cells_come_out_of_the_whole_table_code():
-    candidates, answers = _counted()
+    candidates, answers = _cell_counts()
     tables = results_of(candidates, {"auditor": answers}).tables
     columns = ("Perfect", "Cut H", "Merge", "Full_neg")
-    for (part, metric), printed in PRINTED.items():
+    for (part, metric), printed_cells in PRINTED.items():
         table = tables[f"image_{part}_{metric}"]
         row = dict(zip(table.header, table.rows[0], strict=True))
-        for column, value in zip(columns, printed, strict=True):
+        for column, value in zip(columns, printed_cells, strict=True):
             if value is not None:
                 assert row[column] == value, (part, metric, column)
-    seen = dict(zip(tables["image_seen_f2_m"].header, tables["image_seen_f2_m"].rows[0], strict=True))
-    assert seen["Dil H"] == "–"
+    cell_by_column = dict(zip(tables["image_seen_f2_m"].header, tables["image_seen_f2_m"].rows[0], strict=True))
+    assert cell_by_column["Dil H"] == "–"
     assert "left out of Avg." in tables["image_seen_f2_m"].note
-    assert seen["Avg."] == f"{(60.58 + 83.41 + 74.55 + 69.43) / 4:.2f}"
+    assert cell_by_column["Avg."] == f"{(60.58 + 83.41 + 74.55 + 69.43) / 4:.2f}"
 
 
 def test_all_rows_of_the_paper_were_transcribed():
@@ -91,29 +91,29 @@ def test_all_rows_of_the_paper_were_transcribed():
 
 @pytest.mark.parametrize(("row", "cells"), _rows(), ids=lambda value: getattr(value, "method", ""))
 def test_avg_is_the_plain_mean_of_the_printed_cells(row, cells):
-    mean = plain_mean(_scored(cells)).value
+    mean = plain_mean(_scored_cells(cells)).value
     unit = 10.0 ** -len(row.average.split(".")[1])
     off = abs(mean - float(row.average))
     assert off <= unit
-    known = (row.table, row.part, row.metric, row.method) in ONE_OFF
-    assert (off > unit / 2 + 1e-9) == known
+    is_known = (row.table, row.part, row.metric, row.method) in ONE_OFF
+    assert (off > unit / 2 + 1e-9) == is_known
 
 
 @pytest.mark.parametrize("metric", ["rmse", "f2_m", "f2_a"])
 def test_the_ablation_row_of_the_full_model_follows_from_table_2(metric):
-    own = {
-        row.part: _scored(cells)
+    own_means = {
+        row.part: _scored_cells(cells)
         for row, cells in _rows()
         if (row.table, row.method, row.metric) == ("2", "MQ-Auditor", metric)
     }
-    printed, average = next(
+    printed_parts, average = next(
         (cells, float(row.average))
         for row, cells in _rows()
         if (row.table, row.method, row.metric) == ("4", "Both", metric)
     )
     unit = 0.001 if metric == "rmse" else 0.01
-    groups = [*group_means(own["seen"]), *group_means(own["unseen"])]
-    assert [mean.value for mean in groups] == pytest.approx(printed, abs=unit)
+    groups = [*group_means(own_means["seen"]), *group_means(own_means["unseen"])]
+    assert [mean.value for mean in groups] == pytest.approx(printed_parts, abs=unit)
     assert plain_mean(groups).value == pytest.approx(average, abs=unit)
 
 

@@ -44,14 +44,14 @@ def _exact(row):
 
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: "-".join(_name(row)).replace(" ", "_"))
 def test_a_printed_change_is_that_of_the_printed_scores_or_is_listed(row):
-    ours = apc(float(row["clean"]), [float(level) for level in _levels(row)]).value
-    assert ours == pytest.approx(float(_exact(row)), abs=1e-12)
+    own_value = apc(float(row["clean"]), [float(level) for level in _levels(row)]).value
+    assert own_value == pytest.approx(float(_exact(row)), abs=1e-12)
     unit = Fraction(1, 10 ** len(row["apc"].split(".")[1]))
     off = abs(_exact(row) - Fraction(row["apc"]))
     assert (off > unit / 2) == (_name(row) in DIFFERING)
     assert (off > 3 * unit / 2) == (_name(row) in IMPOSSIBLE)
     if _name(row) in DIFFERING:
-        assert (row["apc"], f"{ours:.4f}") == DIFFERING[_name(row)]
+        assert (row["apc"], f"{own_value:.4f}") == DIFFERING[_name(row)]
 
 
 def test_all_rows_of_the_paper_were_transcribed():
@@ -89,9 +89,9 @@ def test_the_page_fits_the_numbers(capsys):
 def test_the_page_names_what_differs():
     text = tool.PAGE.read_text(encoding="utf-8")
     part = text[text.index("## What differs") : text.index("## How the tables")]
-    listed = [tuple(line.strip("| ").split(" | ")) for line in part.splitlines() if line.startswith("| ")][1:]
-    assert {line[:4] for line in listed} == set(DIFFERING)
-    assert {line[:4] for line in listed if line[-1] == "no"} == IMPOSSIBLE
+    differing_rows = [tuple(line.strip("| ").split(" | ")) for line in part.splitlines() if line.startswith("| ")][1:]
+    assert {line[:4] for line in differing_rows} == set(DIFFERING)
+    assert {line[:4] for line in differing_rows if line[-1] == "no"} == IMPOSSIBLE
     assert "of 69 changes 62 agree" in part.lower()
 
 

@@ -17,16 +17,16 @@ HALF_A_DIGIT = 0.05 + 1e-9  # J and F were rounded before, and .05 is printed as
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("part", [0, 1])
 def test_j_and_f_is_the_mean_of_the_printed_cells(model: str, after: int, part: int) -> None:
-    j, f, both = PRINTED[model][after][3 * part : 3 * part + 3]
-    assert j_and_f(j, f) == pytest.approx(both, abs=HALF_A_DIGIT)
+    j, f, j_and_f_mean = PRINTED[model][after][3 * part : 3 * part + 3]
+    assert j_and_f(j, f) == pytest.approx(j_and_f_mean, abs=HALF_A_DIGIT)
 
 
 def test_the_cell_that_is_printed_lower_and_the_two_gains() -> None:
     assert j_and_f(44.9, 53.8) == pytest.approx(49.35)
     parts = {
-        name: [[Scores(before[at] / 100, before[at + 1] / 100, after[at] / 100, after[at + 1] / 100)]]
+        name: [[Scores(before[start] / 100, before[start + 1] / 100, after[start] / 100, after[start + 1] / 100)]]
         for before, after in (PRINTED["EEMC"],)
-        for name, at in (("seen", 0), ("unseen", 3))
+        for name, start in (("seen", 0), ("unseen", 3))
     }
     table = compared(parts).tables["before_after"]
     columns = dict(zip(table.header, zip(*table.rows, strict=True), strict=True))

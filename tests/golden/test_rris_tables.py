@@ -10,11 +10,11 @@ BY_ROUNDING = {"13.70": 13.71, "5.69": 5.68, "3.81": 3.80}
 
 
 def test_what_does_not_follow_and_what_rounding_explains():
-    found = {kind: {} for kind in ("yes", "rounding", "no")}
+    claims = {kind: {} for kind in ("yes", "rounding", "no")}
     for claim in tool.claims(CELLS):
-        found[claim.agrees][claim.printed] = round(claim.ours, 2)
-    assert (found["no"], found["rounding"]) == (WRONG, BY_ROUNDING)
-    assert {"13.04", "13.20", "5.68", "4.07", "0.43", "1.2", "3.7", "6"} == found["yes"].keys()
+        claims[claim.agrees][claim.printed] = round(claim.ours, 2)
+    assert (claims["no"], claims["rounding"]) == (WRONG, BY_ROUNDING)
+    assert {"13.04", "13.20", "5.68", "4.07", "0.43", "1.2", "3.7", "6"} == claims["yes"].keys()
 
 
 def test_vision_beats_tokens_in_mrr_and_riou_alone():

@@ -42,14 +42,14 @@ def says_anything(form, thing, facts):
 
 
 def says_motion(form, thing, facts):
-    one, two = thing.motion, form["word"]
-    return motion_is(one, two)
+    motion, word = thing.motion, form["word"]
+    return motion_is(motion, word)
 
 
-def motion_is(one, two):
-    if one is None or two is None or sorted((one, two)) in (["left", "to_and_fro"], ["right", "to_and_fro"]):
+def motion_is(motion, other):
+    if motion is None or other is None or sorted((motion, other)) in (["left", "to_and_fro"], ["right", "to_and_fro"]):
         return None
-    return one == two
+    return motion == other
 
 
 def points(extent):
@@ -83,12 +83,12 @@ def says_hiding(form, thing, facts):
     return None if any(in_front(thing, other) is None for other in under) else False
 
 
-def in_front(one, two):
-    if one.id in two.covered_by:
-        return True if two.hidden >= 0.12 and len(two.covered_by) == 1 else None
-    if two.id in one.covered_by:
+def in_front(thing, other):
+    if thing.id in other.covered_by:
+        return True if other.hidden >= 0.12 and len(other.covered_by) == 1 else None
+    if other.id in thing.covered_by:
         return False
-    return False if one.depth is not None and two.depth is not None and one.depth >= two.depth else None
+    return False if thing.depth is not None and other.depth is not None and thing.depth >= other.depth else None
 
 
 def cells(voice):
@@ -132,50 +132,50 @@ def says_times(form, thing, facts):
     return None if close(thing.voice) else len(runs(thing.voice)) == form["count"]
 
 
-def in_time(how, one, two):
-    if two is None:
+def in_time(relation, voice, other):
+    if other is None:
         return None
-    if one is None:
+    if voice is None:
         return False
-    mine, theirs = cells(one), cells(two)
-    if how == "after":
-        return True if mine[0] - theirs[-1] > 5 else False if theirs[-1] - mine[-1] >= 5 else None
-    if how == "before":
-        return True if theirs[0] - mine[-1] > 5 else False if mine[0] - theirs[0] >= 5 else None
-    if len(set(mine) & set(theirs)) >= 8:
+    times, other_times = cells(voice), cells(other)
+    if relation == "after":
+        return True if times[0] - other_times[-1] > 5 else False if other_times[-1] - times[-1] >= 5 else None
+    if relation == "before":
+        return True if other_times[0] - times[-1] > 5 else False if times[0] - other_times[0] >= 5 else None
+    if len(set(times) & set(other_times)) >= 8:
         return True
-    return False if all(abs(a - b) > 5 for a in mine for b in theirs) else None
+    return False if all(abs(a - b) > 5 for a in times for b in other_times) else None
 
 
 def says_heard(form, thing, facts):
     if facts.silent:
         return None
-    voices = [one.voice for one in facts.things if one.voice] + list(facts.elsewhere)
+    voices = [other.voice for other in facts.things if other.voice] + list(facts.elsewhere)
     fits = [voice for voice in voices if kind(voice, form) is not False]
     if len(fits) != 1 or kind(fits[0], form) is None:
         return None
     return False if thing.voice is fits[0] else in_time(form["how"], thing.voice, fits[0])
 
 
-def more(quality, one, two, facts):
+def is_more(quality, thing_a, thing_b, facts):
     """Whether one has more of a quality than two."""
     if quality in {"left", "right", "high", "low"}:
         axis = "x" if quality in {"left", "right"} else "y"
-        pairs = [(a, b) for a in points(getattr(one, axis)) for b in points(getattr(two, axis))]
+        pairs = [(a, b) for a in points(getattr(thing_a, axis)) for b in points(getattr(thing_b, axis))]
         if quality in {"right", "low"}:
             pairs = [(b, a) for a, b in pairs]
         return True if all(a + 0.04 <= b for a, b in pairs) else False if all(b + 0.04 <= a for a, b in pairs) else None
     if quality in {"large", "small"}:
-        a, b = (one, two) if quality == "large" else (two, one)
+        a, b = (thing_a, thing_b) if quality == "large" else (thing_b, thing_a)
         return True if min(a.area) >= 1.3 * max(b.area) else False if min(b.area) >= 1.3 * max(a.area) else None
-    return None if facts.silent else louder_or_so(quality, one.voice, two.voice)
+    return None if facts.silent else louder_or_so(quality, thing_a.voice, thing_b.voice)
 
 
 def close(voice):
     """Whether two events of it can hardly be counted as two."""
     if voice is None:
         return False
-    return not voice.countable or any(late[0] - early[1] < 6 for early, late in pairwise(runs(voice)))
+    return not voice.countable or any(later[0] - early[1] < 6 for early, later in pairwise(runs(voice)))
 
 
 NUMBERS = {
@@ -190,40 +190,40 @@ NUMBERS = {
 }
 
 
-def louder_or_so(quality, one, two):
-    unclear = {"quiet": one is None or two is None, "frequent": close(one) or close(two)}
-    if unclear.get(quality) or one is two:
+def louder_or_so(quality, voice, other):
+    unclear = {"quiet": voice is None or other is None, "frequent": close(voice) or close(other)}
+    if unclear.get(quality) or voice is other:
         return None
-    if one is None or two is None:
-        return two is None
-    (mine, margin), (theirs, _) = NUMBERS[quality](one), NUMBERS[quality](two)
-    return True if mine - theirs >= margin else False if theirs - mine >= margin else None
+    if voice is None or other is None:
+        return other is None
+    (value, margin), (other_value, _) = NUMBERS[quality](voice), NUMBERS[quality](other)
+    return True if value - other_value >= margin else False if other_value - value >= margin else None
 
 
 def says_most(form, thing, facts):
     quality = form["by"]
-    belongs = {one.id: says(form["of"], one, facts) for one in facts.things}
-    heard = quality in {"early", "late", "short_lived", "lasting", "loud", "frequent", "long"}
-    if belongs[thing.id] is False or (heard and not facts.silent and thing.voice is None):
+    belongs = {other.id: says(form["of"], other, facts) for other in facts.things}
+    is_sound_quality = quality in {"early", "late", "short_lived", "lasting", "loud", "frequent", "long"}
+    if belongs[thing.id] is False or (is_sound_quality and not facts.silent and thing.voice is None):
         return False
-    rivals = [one for one in facts.things if one is not thing and belongs[one.id] is not False]
-    if any(belongs[one.id] and more(quality, one, thing, facts) for one in rivals):
+    rivals = [other for other in facts.things if other is not thing and belongs[other.id] is not False]
+    if any(belongs[rival.id] and is_more(quality, rival, thing, facts) for rival in rivals):
         return False
     if facts.silent and quality not in {"left", "right", "high", "low", "large", "small"}:
         return None
-    return belongs[thing.id] if all(more(quality, thing, one, facts) for one in rivals) else None
+    return belongs[thing.id] if all(is_more(quality, thing, rival, facts) for rival in rivals) else None
 
 
 def says_relation(form, thing, facts):
-    there = {one.id: says(form["to"], one, facts) for one in facts.things}
-    sure = [one for one in facts.things if there[one.id]]
-    maybe = [one for one in facts.things if there[one.id] is not False]
-    if len(sure) > 1 or not maybe:
+    is_anchor = {other.id: says(form["to"], other, facts) for other in facts.things}
+    sure_anchors = [other for other in facts.things if is_anchor[other.id]]
+    maybe = [other for other in facts.things if is_anchor[other.id] is not False]
+    if len(sure_anchors) > 1 or not maybe:
         return None
-    certain = len(sure) == 1 and len(maybe) == 1
-    if there[thing.id]:
+    certain = len(sure_anchors) == 1 and len(maybe) == 1
+    if is_anchor[thing.id]:
         return False if certain else None
-    values = [stands(form["how"], thing, one, facts) for one in (sure or maybe) if one is not thing]
+    values = [stands(form["how"], thing, anchor, facts) for anchor in (sure_anchors or maybe) if anchor is not thing]
     if certain:
         return values[0]
     return False if values and all(value is False for value in values) else None
@@ -239,43 +239,49 @@ PLACES = {
 }
 
 
-def stands(how, one, two, facts):
-    if how in PLACES:
-        return more(PLACES[how], one, two, facts)
-    if how in {"in_front_of", "behind"}:
-        return in_front(one, two) if how == "in_front_of" else in_front(two, one)
-    if how.startswith("same_"):
-        mine, theirs = getattr(one, how[5:]), getattr(two, how[5:])
-        return motion_is(mine, theirs) if how == "same_motion" else None if None in {mine, theirs} else mine == theirs
-    if how in {"nearest", "farthest"}:
-        return extreme_distance(one, two, facts, far=how == "farthest")
-    return None if facts.silent or two.voice is None else sounds_so(how, one.voice, two.voice)
+def stands(relation, thing, other, facts):
+    if relation in PLACES:
+        return is_more(PLACES[relation], thing, other, facts)
+    if relation in {"in_front_of", "behind"}:
+        return in_front(thing, other) if relation == "in_front_of" else in_front(other, thing)
+    if relation.startswith("same_"):
+        value, other_value = getattr(thing, relation[5:]), getattr(other, relation[5:])
+        return (
+            motion_is(value, other_value)
+            if relation == "same_motion"
+            else None
+            if None in {value, other_value}
+            else value == other_value
+        )
+    if relation in {"nearest", "farthest"}:
+        return extreme_distance(thing, other, facts, far=relation == "farthest")
+    return None if facts.silent or other.voice is None else sounds_so(relation, thing.voice, other.voice)
 
 
-def sounds_so(how, one, two):
-    if how in {"louder", "quieter"}:
-        silent = False if how == "louder" else None
-        return silent if one is None else louder_or_so("loud" if how == "louder" else "quiet", one, two)
-    return in_time(how, one, two)
+def sounds_so(relation, voice, other):
+    if relation in {"louder", "quieter"}:
+        silent = False if relation == "louder" else None
+        return silent if voice is None else louder_or_so("loud" if relation == "louder" else "quiet", voice, other)
+    return in_time(relation, voice, other)
 
 
-def extreme_distance(one, two, facts, *, far):
-    mine = distances(one, two)
+def extreme_distance(thing, anchor, facts, *, far):
+    spans = distances(thing, anchor)
     values = []
     for other in facts.things:
-        if other.id not in {one.id, two.id}:
-            theirs = distances(other, two)
-            closer = (theirs, mine) if far else (mine, theirs)
+        if other.id not in {thing.id, anchor.id}:
+            other_distances = distances(other, anchor)
+            closer = (other_distances, spans) if far else (spans, other_distances)
             wins, loses = max(closer[0]) + 0.04 <= min(closer[1]), max(closer[1]) + 0.04 <= min(closer[0])
             values.append(True if wins else False if loses else None)
     return False if False in values else True if values and None not in values else None
 
 
-def distances(one, two):
+def distances(thing, other):
     """The least and the largest distance that two centres can have, each within its ranges."""
     spots = []
     for axis, scale in (("x", 1.6), ("y", 1.0)):
-        (a, b), (c, d) = getattr(one, axis), getattr(two, axis)
+        (a, b), (c, d) = getattr(thing, axis), getattr(other, axis)
         gaps = [abs(p - q) for p in (a, b) for q in (c, d)]
         touching = a <= d and c <= b
         spots.append((0.0 if touching else scale * min(gaps), scale * max(gaps)))

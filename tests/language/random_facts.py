@@ -17,11 +17,11 @@ def random_facts(seed, *, things=None, duration_s=10.0, silent=False):
     rng = generator(seed, "tests", "language", "facts")
     count = int(rng.integers(2, 7)) if things is None else things
     names = [f"t{number}" for number in rng.permutation(count)]
-    made = []
+    thing_list = []
     for name in names:
         others = [other for other in names if other != name]
-        covered = bool(others) and rng.random() < 0.3
-        made.append(
+        is_covered = bool(others) and rng.random() < 0.3
+        thing_list.append(
             SceneObject(
                 id=name,
                 category=pick(rng, CATEGORIES[: int(rng.integers(1, 7))]),
@@ -32,13 +32,13 @@ def random_facts(seed, *, things=None, duration_s=10.0, silent=False):
                 area=tuple(sorted((0.2 * rng.random() ** 2 + 0.004) * (1 + 0.3 * rng.random(2)))),
                 motion=pick(rng, (*MOTIONS, "still", None)),
                 depth=pick(rng, (int(name[1:]), int(name[1:]), None)),
-                covered_by=(pick(rng, others),) if covered else (),
-                hidden=float(rng.random() * 0.5) if covered else 0.0,
+                covered_by=(pick(rng, others),) if is_covered else (),
+                hidden=float(rng.random() * 0.5) if is_covered else 0.0,
                 voice=voice(rng) if rng.random() < 0.7 and duration_s and not silent else None,
             )
         )
-    away = () if silent or not duration_s or rng.random() < 0.6 else (voice(rng),)
-    return Facts(things=tuple(made), duration_s=duration_s, elsewhere=away, silent=silent)
+    elsewhere = () if silent or not duration_s or rng.random() < 0.6 else (voice(rng),)
+    return Facts(things=tuple(thing_list), duration_s=duration_s, elsewhere=elsewhere, silent=silent)
 
 
 def pick(rng, choice):
@@ -46,8 +46,8 @@ def pick(rng, choice):
 
 
 def extent(rng):
-    centre, half = rng.random(), pick(rng, (0.0, 0.01, 0.1))
-    return float(max(0.0, centre - half)), float(min(1.0, centre + half))
+    centre, half_width = rng.random(), pick(rng, (0.0, 0.01, 0.1))
+    return float(max(0.0, centre - half_width)), float(min(1.0, centre + half_width))
 
 
 def voice(rng):

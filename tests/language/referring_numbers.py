@@ -73,9 +73,9 @@ def material(data: Path) -> dict[str, list[tuple[str, str, str]]]:
         "ref_avs": videos,
         "refcocos": [(row["sentence"], row["image"], row["image"]) for row in human],
         "ref_youtube_vos": [
-            (said["exp"], f"{video}/{number}", video)
+            (expression["exp"], f"{video}/{number}", video)
             for video, entry in natural.items()
-            for number, said in entry["expressions"].items()
+            for number, expression in entry["expressions"].items()
         ],
     }
 
@@ -99,8 +99,8 @@ def drawn(rows: Sequence[tuple[str, str, str]], source: str) -> list[int]:
 def labelled(data: Path) -> list[Labelled]:
     """The labels with their sentences: the first annotator's, and of the second's those with more than a head."""
     rows = material(data)
-    read = _lines(LABELS) + [label for label in _lines(SECOND_LABELS) if "relation" in label]
-    return [_labelled(label, rows[label["source"]][label["row"]]) for label in read]
+    labels = _lines(LABELS) + [label for label in _lines(SECOND_LABELS) if "relation" in label]
+    return [_labelled(label, rows[label["source"]][label["row"]]) for label in labels]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -112,45 +112,45 @@ def _labelled(label: dict[str, Any], row: tuple[str, str, str]) -> Labelled:
     if identifier != label.get("uid", label.get("image")):
         raise SystemExit(f"row {label['row']} of {label['source']} is not what was labelled")
     relation = label["relation"]
-    found: dict[str, set[Hashable]] = {
-        "attributes": {at for at, _ in label["attributes"]},
-        "attributes with kind": {(at, kind) for at, kind in label["attributes"]},
+    parts_found: dict[str, set[Hashable]] = {
+        "attributes": {position for position, _ in label["attributes"]},
+        "attributes with kind": {(position, kind) for position, kind in label["attributes"]},
         "related noun": {relation["noun"]} if relation else set(),
         "relation, all words": {(*relation["words"], relation["noun"])} if relation else set(),
         "negation": set(label["negation"]),
     }
-    return Labelled(sentence, words(sentence), cluster, label["row"], label["source"], label["head"], found)
+    return Labelled(sentence, words(sentence), cluster, label["row"], label["source"], label["head"], parts_found)
 
 
-def parsed(one: Labelled, read: Parse) -> tuple[int | None, dict[str, set[Hashable]]]:
+def parse_parts(expression: Labelled, parse_result: Parse) -> tuple[int | None, dict[str, set[Hashable]]]:
     """What the parser found, in the form of the labels."""
-    starts = {word.start: at for at, word in enumerate(one.words)}
-    ends = {word.end: at for at, word in enumerate(one.words)}
-    relation = read.relation
+    starts = {word.start: index for index, word in enumerate(expression.words)}
+    ends = {word.end: index for index, word in enumerate(expression.words)}
+    relation = parse_result.relation
 
-    def at(span: Span) -> int:
+    def index_of(span: Span) -> int:
         return starts[span.start]
 
-    return None if read.noun is None else at(read.noun), {
-        "attributes": {at(kept.span) for kept in read.attributes},
-        "attributes with kind": {(at(kept.span), kept.kind) for kept in read.attributes},
-        "related noun": {at(relation.noun)} if relation else set(),
+    return None if parse_result.noun is None else index_of(parse_result.noun), {
+        "attributes": {index_of(attribute.span) for attribute in parse_result.attributes},
+        "attributes with kind": {(index_of(attribute.span), attribute.kind) for attribute in parse_result.attributes},
+        "related noun": {index_of(relation.noun)} if relation else set(),
         "relation, all words": (
-            {(at(relation.words), ends[relation.words.end], at(relation.noun))} if relation else set()
+            {(index_of(relation.words), ends[relation.words.end], index_of(relation.noun))} if relation else set()
         ),
-        "negation": {at(span) for span in read.negation},
+        "negation": {index_of(span) for span in parse_result.negation},
     }
 
 
 def first_noun(tokens: Sequence[Word]) -> int | None:
     """The paper's rule: the first noun."""
-    return next((at for at, word in enumerate(tokens) if noun_like(word.low, lexicon())), None)
+    return next((index for index, word in enumerate(tokens) if noun_like(word.low, lexicon())), None)
 
 
 def last_noun_before_preposition(tokens: Sequence[Word]) -> int | None:
     """The last noun before the first preposition, or of all where there is none."""
-    end = next((at for at, word in enumerate(tokens) if word.low in lexicon().prepositions), len(tokens))
-    return next((at for at in reversed(range(end)) if noun_like(tokens[at].low, lexicon())), None)
+    end = next((index for index, word in enumerate(tokens) if word.low in lexicon().prepositions), len(tokens))
+    return next((index for index in reversed(range(end)) if noun_like(tokens[index].low, lexicon())), None)
 
 
 @dataclass(frozen=True)
@@ -163,33 +163,36 @@ class Measured:
 
     def right(self, rule: Callable[[Sequence[Word]], int | None] | None = None) -> list[float]:
         """1 where the head noun is right: the parser's, or a rule's."""
-        found = self.heads if rule is None else [rule(one.words) for one in self.expressions]
-        return [float(at == one.head) for at, one in zip(found, self.expressions, strict=True)]
+        found = self.heads if rule is None else [rule(expression.words) for expression in self.expressions]
+        return [float(head == expression.head) for head, expression in zip(found, self.expressions, strict=True)]
 
     def interval(self, values: Iterable[float], *, within: Range | None = None) -> Interval:
         """The mean with its interval over videos and pictures."""
         clusters: dict[str, list[float]] = {}
-        for one, value in zip(self.expressions, values, strict=True):
-            clusters.setdefault(one.cluster, []).append(value)
+        for expression, value in zip(self.expressions, values, strict=True):
+            clusters.setdefault(expression.cluster, []).append(value)
         groups, rng = list(clusters.values()), generator(SEED, "interval")
-        made = bootstrap_interval(lambda items: sum(items) / len(items), groups, rng=rng, within=within)
-        if not isinstance(made, Interval):
-            raise SystemExit(f"no interval: {made.reason}")
-        return made
+        interval_found = bootstrap_interval(lambda items: sum(items) / len(items), groups, rng=rng, within=within)
+        if not isinstance(interval_found, Interval):
+            raise SystemExit(f"no interval: {interval_found.reason}")
+        return interval_found
 
     def f1(self, part: str) -> tuple[float, float, float]:
         """Precision, recall and F1 of a part, over all expressions."""
-        pairs = [(found[part], one.found[part]) for found, one in zip(self.parts, self.expressions, strict=True)]
-        both = sum(len(found & true) for found, true in pairs)
-        precision = both / max(sum(len(found) for found, _ in pairs), 1)
-        recall = both / max(sum(len(true) for _, true in pairs), 1)
+        pairs = [
+            (parts_parsed[part], expression.found[part])
+            for parts_parsed, expression in zip(self.parts, self.expressions, strict=True)
+        ]
+        common_count = sum(len(guess & true) for guess, true in pairs)
+        precision = common_count / max(sum(len(guess) for guess, _ in pairs), 1)
+        recall = common_count / max(sum(len(true) for _, true in pairs), 1)
         return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
 def measure(expressions: list[Labelled]) -> Measured:
     """Read all expressions."""
-    made = [parsed(one, parse(one.sentence)) for one in expressions]
-    return Measured(expressions, [head for head, _ in made], [parts for _, parts in made])
+    parses = [parse_parts(expression, parse(expression.sentence)) for expression in expressions]
+    return Measured(expressions, [head for head, _ in parses], [parts for _, parts in parses])
 
 
 def negations(data: Path) -> list[tuple[bool, bool, bool]]:
@@ -202,33 +205,35 @@ def negations(data: Path) -> list[tuple[bool, bool, bool]]:
     ]
 
 
-def heads_table(measured: dict[str, Measured]) -> str:
+def heads_table(measures: dict[str, Measured]) -> str:
     """Head nouns by half, and how much better the parser is than two rules."""
     lines = [
         "| half | expressions | parser | first noun | better by | last noun before a preposition | better by |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for half, made in measured.items():
-        right = made.right()
-        cells = [half, str(len(right)), _percent(made.interval(right, within=SHARE))]
+    for half_name, measure_of_half in measures.items():
+        right = measure_of_half.right()
+        cells = [half_name, str(len(right)), _percent(measure_of_half.interval(right, within=SHARE))]
         for rule in (first_noun, last_noun_before_preposition):
-            other = made.right(rule)
-            better = [one - two for one, two in zip(right, other, strict=True)]
-            cells += [f"{100 * sum(other) / len(other):.1f} %", _percent(made.interval(better))]
+            other = measure_of_half.right(rule)
+            better = [value - other_value for value, other_value in zip(right, other, strict=True)]
+            cells += [f"{100 * sum(other) / len(other):.1f} %", _percent(measure_of_half.interval(better))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _percent(made: Interval) -> str:
-    return f"{100 * made.value:.1f} % [{100 * made.low:.1f}, {100 * made.high:.1f}]"
+def _percent(interval: Interval) -> str:
+    return f"{100 * interval.value:.1f} % [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
 
 
-def parts_table(measured: dict[str, Measured]) -> str:
+def parts_table(measures: dict[str, Measured]) -> str:
     """Precision, recall and F1 of everything but the head."""
-    lines = [f"| part | {' | '.join(f'{half}: precision, recall, F1' for half in measured)} |"]
-    lines.append("| --- |" + " --- |" * len(measured))
+    lines = [f"| part | {' | '.join(f'{half_name}: precision, recall, F1' for half_name in measures)} |"]
+    lines.append("| --- |" + " --- |" * len(measures))
     for part in PARTS:
-        cells = [", ".join(f"{number:.3f}" for number in made.f1(part)) for made in measured.values()]
+        cells = [
+            ", ".join(f"{number:.3f}" for number in measure_of_half.f1(part)) for measure_of_half in measures.values()
+        ]
         lines.append(f"| {part} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -237,30 +242,30 @@ def negations_table(rows: Sequence[tuple[bool, bool, bool]]) -> str:
     """Negation found against what people said of the sentence."""
     lines = ["| human sentences without photograph | n | with a negation, by the parser |", "| --- | --- | --- |"]
     groups = {
-        "`exclude` among the types": [said for said, exclude, _ in rows if exclude],
-        "no `exclude`": [said for said, exclude, _ in rows if not exclude],
-        "`empty_case`: no object answers": [said for said, _, empty in rows if empty],
+        "`exclude` among the types": [is_negated for is_negated, exclude, _ in rows if exclude],
+        "no `exclude`": [is_negated for is_negated, exclude, _ in rows if not exclude],
+        "`empty_case`: no object answers": [is_negated for is_negated, _, empty in rows if empty],
     }
-    return "\n".join([*lines, *(f"| {name} | {len(said)} | {sum(said)} |" for name, said in groups.items())])
+    return "\n".join([*lines, *(f"| {name} | {len(flags)} | {sum(flags)} |" for name, flags in groups.items())])
 
 
 def agreement() -> str:
     """Heads on which both annotators agree."""
     first, second = (
-        {(one["source"], one["row"]): one["head"] for one in _lines(file)} for file in (LABELS, SECOND_LABELS)
+        {(line["source"], line["row"]): line["head"] for line in _lines(file)} for file in (LABELS, SECOND_LABELS)
     )
-    both = [first[key] == head for key, head in second.items() if key in first]
-    return f"The same head: {sum(both)} of {len(both)} expressions ({100 * sum(both) / len(both):.1f} %)."
+    hits = [first[key] == head for key, head in second.items() if key in first]
+    return f"The same head: {sum(hits)} of {len(hits)} expressions ({100 * sum(hits) / len(hits):.1f} %)."
 
 
-def mistakes(made: Measured) -> Iterable[str]:
+def mistakes(measures: Measured) -> Iterable[str]:
     """What is not as labelled, a line each."""
-    for one, head, parts in zip(made.expressions, made.heads, made.parts, strict=True):
-        wrong = [f"{part}: {parts[part]} not {true}" for part, true in one.found.items() if parts[part] != true]
-        if head != one.head:
-            wrong.insert(0, f"head: {head} not {one.head}")
+    for expression, head, parts in zip(measures.expressions, measures.heads, measures.parts, strict=True):
+        wrong = [f"{part}: {parts[part]} not {true}" for part, true in expression.found.items() if parts[part] != true]
+        if head != expression.head:
+            wrong.insert(0, f"head: {head} not {expression.head}")
         if wrong:
-            yield f"{one.sentence}\n    " + "\n    ".join(wrong)
+            yield f"{expression.sentence}\n    " + "\n    ".join(wrong)
 
 
 def main() -> int:
@@ -269,23 +274,23 @@ def main() -> int:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--half", choices=get_args(Half))
     options.add_argument("--check", action="store_true")
-    given = options.parse_args()
-    halves = [given.half] if given.half else get_args(Half)
-    every = labelled(given.data)
-    measured = {half: measure([one for one in every if one.half == half]) for half in halves}
-    sections = {"heads": heads_table(measured), "parts": parts_table(measured)}
-    if given.half:
-        print("\n\n".join([*mistakes(measured[given.half]), *sections.values()]))
+    arguments = options.parse_args()
+    halves = [arguments.half] if arguments.half else get_args(Half)
+    expressions = labelled(arguments.data)
+    measures = {half: measure([expression for expression in expressions if expression.half == half]) for half in halves}
+    sections = {"heads": heads_table(measures), "parts": parts_table(measures)}
+    if arguments.half:
+        print("\n\n".join([*mistakes(measures[arguments.half]), *sections.values()]))
         return 0
     sections["agreement"] = agreement()
-    sections["negations"] = negations_table(negations(given.data))
+    sections["negations"] = negations_table(negations(arguments.data))
     page = PAGE.read_text(encoding="utf-8")
-    made = page
+    page_text = page
     for name, text in sections.items():
-        made = placed(made, name, text)
-    if given.check:
-        return int(made != page)
-    PAGE.write_text(made, encoding="utf-8")
+        page_text = placed(page_text, name, text)
+    if arguments.check:
+        return int(page_text != page)
+    PAGE.write_text(page_text, encoding="utf-8")
     return 0
 
 

@@ -30,18 +30,18 @@ def test_nothing_is_absent_that_may_be_what_is_there(present: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "never"),
+    ("present", "never"),
     [
         ("couch", "chair"), ("cup", "wine glass"), ("hot dog", "dog"), ("teddy bear", "bear"), ("car", "truck"),
         ("bicycle", "motorcycle"), ("remote", "cell phone"), ("laptop", "keyboard"), ("dog", "orange"),
     ],
 )  # fmt: skip
-def test_what_people_take_for_one_another_is_not_absent(there: str, never: str) -> None:
-    assert never not in COCO.absent({there})
+def test_what_people_take_for_one_another_is_not_absent(present: str, never: str) -> None:
+    assert never not in COCO.absent({present})
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "names_found"),
     [
         ("the guy left of the lady's sofa", {"person", "couch"}),
         ("two hot dogs", {"hot dog"}),
@@ -51,21 +51,21 @@ def test_what_people_take_for_one_another_is_not_absent(there: str, never: str) 
         ("an image of happiness", set()),
     ],
 )
-def test_names_are_found_with_synonyms_and_plurals(text: str, named: set[str]) -> None:
-    assert COCO.named(text) == named
+def test_names_are_found_with_synonyms_and_plurals(text: str, names_found: set[str]) -> None:
+    assert COCO.named(text) == names_found
 
 
 @pytest.mark.parametrize("word", ["vehicle", "animal", "furniture", "food", "utensil", "pet", "fruit"])
 def test_groups_name_all_their_members_and_prove_nothing_absent(word: str) -> None:
-    (found,) = COCO.mentions(f"the {word}")
-    assert len(found.categories) > 1
-    assert not found.closed
+    (mention,) = COCO.mentions(f"the {word}")
+    assert len(mention.categories) > 1
+    assert not mention.closed
 
 
 def test_an_open_name_proves_nothing_absent() -> None:
     for word in ("sign", "tree", "light", "table", "board", "baby"):
-        (found,) = COCO.mentions(word)
-        assert not found.closed, word
+        (mention,) = COCO.mentions(word)
+        assert not mention.closed, word
 
 
 def test_an_annotation_that_looks_for_little_proves_little() -> None:
@@ -73,16 +73,16 @@ def test_an_annotation_that_looks_for_little_proves_little() -> None:
 
 
 def test_own_categories_are_related_to_their_groups_and_to_coco() -> None:
-    own = CategoryTable(
+    own_table = CategoryTable(
         categories={"forklift": ("fork lift",), "machine": ()},
         groups={"machine": CategoryGroup(members=("forklift",)), "vehicle": CategoryGroup(members=("forklift",))},
         alike=(("forklift", "truck"),),
     )
-    known = Categories(joined(coco_table(), own))
-    assert "machine" not in known.absent({"forklift"})
-    assert "forklift" not in known.absent({"machine"})
-    assert "truck" not in known.absent({"forklift"})
-    assert "forklift" in known.absent({"dog"})
-    assert {"forklift", "truck"} <= known.named("vehicles")
-    assert known.meant("puppy") == {"dog"}
-    assert known.meant("gadget that is new") == frozenset()
+    categories = Categories(joined(coco_table(), own_table))
+    assert "machine" not in categories.absent({"forklift"})
+    assert "forklift" not in categories.absent({"machine"})
+    assert "truck" not in categories.absent({"forklift"})
+    assert "forklift" in categories.absent({"dog"})
+    assert {"forklift", "truck"} <= categories.named("vehicles")
+    assert categories.meant("puppy") == {"dog"}
+    assert categories.meant("gadget that is new") == frozenset()

@@ -18,43 +18,47 @@ VERBS = {"barks": "bark", "wails": "wail", "hums": "hum", "buzzes": "buzz"}
 
 @pytest.fixture(scope="module")
 def said():
-    found = []
+    pairs = []
     for seed in range(SCENES):
         facts = random_facts(seed)
-        found += [(facts, one) for one in describe(generator(seed, "tests", "describe"), facts, most=6)]
-    return found
+        pairs += [(facts, expression) for expression in describe(generator(seed, "tests", "describe"), facts, most=6)]
+    return pairs
 
 
 @pytest.fixture(scope="module")
 def denied():
-    found = []
+    pairs = []
     for seed in range(SCENES):
         facts = random_facts(seed)
-        found += [(facts, one) for one in nulls(generator(seed, "tests", "nulls"), facts, most=3)]
-    return found
+        pairs += [(facts, null) for null in nulls(generator(seed, "tests", "nulls"), facts, most=3)]
+    return pairs
 
 
 def test_an_expression_names_its_target_and_nothing_else(said):
     assert len(said) > 4 * SCENES
-    for facts, one in said:
-        assert proof.named(one.form, facts) == {one.target}
+    for facts, expression in said:
+        assert proof.named(expression.form, facts) == {expression.target}
 
 
 def test_a_null_expression_names_nothing_beyond_doubt(denied):
     assert len(denied) > 2 * SCENES
-    for facts, one in denied:
-        assert one.target is None
-        assert proof.named(one.form, facts) == frozenset()
+    for facts, expression in denied:
+        assert expression.target is None
+        assert proof.named(expression.form, facts) == frozenset()
 
 
 def test_every_family_comes_out(said, denied):
-    assert len({one.family for _, one in said}) >= 12
-    assert len({one.family for _, one in denied}) >= 12
+    assert len({expression.family for _, expression in said}) >= 12
+    assert len({expression.family for _, expression in denied}) >= 12
 
 
 def test_needs_are_those_of_the_family_and_proven(said):
-    for facts, one in said:
-        assert one.needs == FAMILIES[one.family][0] == needs(one.form, facts, target=one.target)
+    for facts, expression in said:
+        assert (
+            expression.needs
+            == FAMILIES[expression.family][0]
+            == needs(expression.form, facts, target=expression.target)
+        )
 
 
 ONE, MANY = r"\b(thing|object|item|one|ball|mouse|box|owl)", r"\b(things|objects|items|ones|balls|mice|boxes|owls)"
@@ -72,7 +76,7 @@ def sentence_faults(text):
         "stop": text[-1] in ".!?,;",
         "case": text != text.lower(),
         "start": words[0] not in {"the", "of", "among", "out"},
-        "twice": any(one == two for one, two in pairwise(words)),
+        "twice": any(word == next_word for word, next_word in pairwise(words)),
         "article": re.search(r"\ba (?=[aeio])|\ban (?![aeiou])", text),
         "several with a verb for one": re.search(rf"{MANY} that ({SINGULAR})\b", text),
         "one with a verb for several": re.search(rf"{ONE} that ({PLURAL})\b", text),
@@ -88,7 +92,11 @@ def sentence_faults(text):
 
 
 def test_sentences_are_well_formed(said, denied):
-    wrong = [(one.text, sentence_faults(one.text)) for _, one in (*said, *denied) if sentence_faults(one.text)]
+    wrong = [
+        (expression.text, sentence_faults(expression.text))
+        for _, expression in (*said, *denied)
+        if sentence_faults(expression.text)
+    ]
     assert not wrong, wrong[:5]
 
 
@@ -107,18 +115,18 @@ def test_each_family_is_worded_in_many_ways(family):
     rng = generator(0, "tests", "wordings", family)
     for seed in range(6):
         for form in list(FAMILIES[family][1](Proof(random_facts(seed))))[:12]:
-            said = [phrase(rng, form) for _ in range(8)]
-            wordings |= {one.wording for one in said}
-            texts |= {one.text for one in said}
+            phrasings = [phrase(rng, form) for _ in range(8)]
+            wordings |= {phrasing.wording for phrasing in phrasings}
+            texts |= {phrasing.text for phrasing in phrasings}
     assert len(wordings) >= 6
     assert len(texts) >= len(wordings) / 2
 
 
 def test_the_same_draw_says_the_same_and_texts_do_not_repeat():
     facts = random_facts(5)
-    first, again = (describe(generator(1, "tests"), facts, most=8) for _ in range(2))
-    assert first == again
-    assert len({one.text for one in first}) == len(first) > 1
+    first, second = (describe(generator(1, "tests"), facts, most=8) for _ in range(2))
+    assert first == second
+    assert len({expression.text for expression in first}) == len(first) > 1
 
 
 def test_most_bounds():
@@ -130,25 +138,27 @@ def test_most_bounds():
 def test_only_wanted_things_are_named():
     for seed in range(5):
         facts = random_facts(seed)
-        wanted = {thing.id for thing in facts.things[:2]}
-        found = describe(generator(seed, "tests"), facts, most=5, targets=wanted)
-        assert {one.target for one in found} <= wanted
+        target_ids = {thing.id for thing in facts.things[:2]}
+        expressions = describe(generator(seed, "tests"), facts, most=5, targets=target_ids)
+        assert {expression.target for expression in expressions} <= target_ids
     assert describe(generator(1, "tests"), facts, most=5, targets=()) == ()
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_scenes_of_no_thing_or_one_are_no_error(count):
     facts = random_facts(2, things=count)
-    for one in (*describe(generator(1, "tests"), facts, most=4), *nulls(generator(1, "tests"), facts, most=4)):
-        assert proof.named(one.form, facts) == (frozenset() if one.target is None else {one.target})
+    for expression in (*describe(generator(1, "tests"), facts, most=4), *nulls(generator(1, "tests"), facts, most=4)):
+        assert proof.named(expression.form, facts) == (
+            frozenset() if expression.target is None else {expression.target}
+        )
 
 
 def test_of_a_photograph_neither_sound_nor_motion_is_said():
     for seed in range(5):
         facts = random_facts(seed, duration_s=0.0, silent=True)
-        for one in (*describe(generator(seed, "t"), facts, most=6), *nulls(generator(seed, "t"), facts, most=3)):
-            assert one.needs <= {"sight"}
-            assert not re.search(r"sound|heard|silent|mov|nois", one.text), one.text
+        for expression in (*describe(generator(seed, "t"), facts, most=6), *nulls(generator(seed, "t"), facts, most=3)):
+            assert expression.needs <= {"sight"}
+            assert not re.search(r"sound|heard|silent|mov|nois", expression.text), expression.text
 
 
 def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
@@ -162,11 +172,11 @@ def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
         by_size = sorted(facts.things, key=lambda thing: thing.area)
         sounding = {thing.id for thing in facts.things if thing.voice}
         for _ in range(60):
-            one = scene.draw(rng, names)
-            if one is not None and one.family in BOTH:
+            expression = scene.draw(rng, names)
+            if expression is not None and expression.family in BOTH:
                 counts["all"] += 1
-                counts["largest"] += one.target == by_size[-1].id
-                counts["sounding"] += (one.target in sounding) - len(sounding) / len(names)
+                counts["largest"] += expression.target == by_size[-1].id
+                counts["sounding"] += (expression.target in sounding) - len(sounding) / len(names)
                 chance += 1 / len(names)
     assert counts["all"] > 100
     spread = np.sqrt(chance)
@@ -175,12 +185,12 @@ def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
 
 
 def test_a_null_expression_is_a_near_miss(denied):
-    near = 0
-    for facts, one in denied:
-        if one.form["op"] == "and":
-            near += 1
-            assert all(True in Proof(facts).values(part) for part in one.form["of"])
-    assert near
+    near_miss_count = 0
+    for facts, expression in denied:
+        if expression.form["op"] == "and":
+            near_miss_count += 1
+            assert all(True in Proof(facts).values(part) for part in expression.form["of"])
+    assert near_miss_count
 
 
 def superlatives(form):
@@ -192,10 +202,12 @@ def superlatives(form):
 
 
 def test_a_superlative_has_several_to_choose_from_wherever_it_stands(said, denied):
-    found = [(facts, one, part) for facts, one in (*said, *denied) for part in superlatives(one.form)]
-    assert len(found) > 20
-    for facts, one, part in found:
-        assert Proof(facts).values(part["of"]).count(True) > 1, one.text
+    triples = [
+        (facts, expression, part) for facts, expression in (*said, *denied) for part in superlatives(expression.form)
+    ]
+    assert len(triples) > 20
+    for facts, expression, part in triples:
+        assert Proof(facts).values(part["of"]).count(True) > 1, expression.text
 
 
 def test_of_one_sounding_thing_it_is_not_said_that_it_is_the_loudest():
@@ -207,8 +219,8 @@ def test_of_one_sounding_thing_it_is_not_said_that_it_is_the_loudest():
         facts = replace(facts, things=things, elsewhere=())
         for family, (senses, lister) in FAMILIES.items():
             scene = grammar._Scene(facts, tuple(FAMILIES))
-            kept = [form for form in islice(lister(Proof(facts)), 400) if scene._earns(form, senses)]
-            assert not [form for form in kept for part in superlatives(form) if part["of"] == SOUNDS], family
+            kept_forms = [form for form in islice(lister(Proof(facts)), 400) if scene._earns(form, senses)]
+            assert not [form for form in kept_forms for part in superlatives(form) if part["of"] == SOUNDS], family
 
 
 def every_wording(form, draws=60):
@@ -230,8 +242,8 @@ def test_what_is_first_or_last_is_said_to_be_so_in_sounding(quality):
 
 
 def test_a_thing_is_said_to_stop_sounding_and_not_to_stop():
-    for how in ("after", "before"):
-        for text in every_wording({"op": "relation", "how": how, "to": KEY}):
+    for relation in ("after", "before"):
+        for text in every_wording({"op": "relation", "how": relation, "to": KEY}):
             assert not re.search(r"the key (stops|starts|begins|has stopped)( and|$)", text), text
             assert "ahead" not in text
 
@@ -276,7 +288,9 @@ def test_what_sounds_but_not_with_another_is_said_in_one_clause():
 
 
 def test_a_null_expression_of_one_part_is_false_of_every_thing(denied):
-    simple = [(facts, one) for facts, one in denied if one.form["op"] not in {"and", "most", "relation"}]
+    simple = [
+        (facts, expression) for facts, expression in denied if expression.form["op"] not in {"and", "most", "relation"}
+    ]
     assert simple
-    for facts, one in simple:
-        assert set(Proof(facts).values(one.form)) == {False}
+    for facts, expression in simple:
+        assert set(Proof(facts).values(expression.form)) == {False}

@@ -18,8 +18,8 @@ SOUNDS = {"op": "sounds"}
 
 
 def thing(name, **changes):
-    known = {"category": "ball", "colour": "red", "x": (0.1, 0.1), "y": (0.5, 0.5), "area": (0.01, 0.01)}
-    return SceneObject(id=name, **{**known, **changes})
+    fields = {"category": "ball", "colour": "red", "x": (0.1, 0.1), "y": (0.5, 0.5), "area": (0.01, 0.01)}
+    return SceneObject(id=name, **{**fields, **changes})
 
 
 def voice(*spans, noun="hum", verb="hums", level_db=-10.0):
@@ -48,16 +48,16 @@ def random_form(rng, facts, depth):
 
 
 def test_a_second_evaluator_agrees_on_random_scenes_and_forms():
-    decided = 0
+    decided_count = 0
     for seed in range(40):
         facts = random_facts(seed, silent=seed % 25 == 0)
         rng = generator(seed, "tests", "forms")
         for _ in range(25):
             form = random_form(rng, facts, depth=3)
-            found = proof.named(form, facts)
-            assert found == names(form, facts), (seed, form)
-            decided += bool(found)
-    assert decided > 80
+            ids_named = proof.named(form, facts)
+            assert ids_named == names(form, facts), (seed, form)
+            decided_count += bool(ids_named)
+    assert decided_count > 80
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -75,21 +75,21 @@ def test_a_sense_that_is_lacking_only_makes_things_unclear():
     for seed in range(60):
         facts = random_facts(seed)
         rng = generator(seed, "tests", "senses")
-        whole = Proof(facts)
+        proof_of_all = Proof(facts)
         for _ in range(15):
             form = random_form(rng, facts, depth=2)
             for sense in ("sight", "sound"):
                 lacking = Proof(facts, frozenset({sense})).values(form)
-                if whole.named(form) is not None:
-                    pairs = zip(lacking, whole.values(form), strict=True)
+                if proof_of_all.named(form) is not None:
+                    pairs = zip(lacking, proof_of_all.values(form), strict=True)
                     assert all(part in {None, value} for part, value in pairs), (seed, form)
 
 
 def test_places_need_a_margin_at_every_time():
-    left = {"op": "relation", "how": "left_of", "to": BELL}
+    left_of = {"op": "relation", "how": "left_of", "to": BELL}
     bell = thing("b", category="bell", x=(0.5, 0.6))
     for x, expected in (((0.1, 0.46), {"a"}), ((0.1, 0.48), None), ((0.64, 0.7), set()), ((0.62, 0.7), None)):
-        assert proof.named(left, scene(thing("a", x=x), bell)) == expected
+        assert proof.named(left_of, scene(thing("a", x=x), bell)) == expected
 
 
 def test_an_unknown_colour_is_unclear_where_others_are_asked_by_colour():
@@ -101,12 +101,12 @@ def test_an_unknown_colour_is_unclear_where_others_are_asked_by_colour():
 
 def test_what_is_presupposed_must_hold():
     after = {"op": "relation", "how": "after", "to": BELL}
-    late = thing("a", voice=voice((6.0, 7.0)))
+    later_thing = thing("a", voice=voice((6.0, 7.0)))
     ringing = thing("b", category="bell", voice=voice((1.0, 2.0), noun="ring", verb="rings"))
-    assert proof.named(after, scene(late, ringing)) == {"a"}
-    assert proof.named(after, scene(late)) is None  # no bell
-    assert proof.named(after, scene(late, ringing, thing("c", category="bell"))) is None  # two bells
-    assert proof.named(after, scene(late, thing("b", category="bell"))) is None  # the bell never rings
+    assert proof.named(after, scene(later_thing, ringing)) == {"a"}
+    assert proof.named(after, scene(later_thing)) is None  # no bell
+    assert proof.named(after, scene(later_thing, ringing, thing("c", category="bell"))) is None  # two bells
+    assert proof.named(after, scene(later_thing, thing("b", category="bell"))) is None  # the bell never rings
 
 
 def test_a_sound_from_outside_belongs_to_no_thing_but_times_can_be_told_by_it():
@@ -125,13 +125,13 @@ def test_nothing_is_said_of_sound_where_there_is_no_track():
 
 def test_neither_a_relation_nor_its_denial_is_true_of_the_thing_it_goes_to():
     facts = scene(thing("a", x=(0.8, 0.8)), thing("b", category="bell"))
-    left = {"op": "relation", "how": "left_of", "to": BELL}
-    assert proof.named(left, facts) == frozenset()
-    assert proof.named({"op": "not", "of": left}, facts) == {"a"}
+    left_of = {"op": "relation", "how": "left_of", "to": BELL}
+    assert proof.named(left_of, facts) == frozenset()
+    assert proof.named({"op": "not", "of": left_of}, facts) == {"a"}
 
 
 def test_a_silent_thing_may_be_called_quiet_but_not_loud():
-    loud, quiet = ({"op": "most", "by": by, "of": {"op": "anything"}} for by in ("loud", "quiet"))
+    loud, quiet = ({"op": "most", "by": quality, "of": {"op": "anything"}} for quality in ("loud", "quiet"))
     facts = scene(thing("a", voice=voice((1.0, 2.0))), thing("b", voice=voice((1.0, 2.0), level_db=-20.0)), thing("c"))
     assert proof.named(loud, facts) == {"a"}
     assert proof.named(quiet, facts) is None
@@ -188,10 +188,10 @@ def nested(times):
     ids=str,
 )
 def test_hostile_forms_are_refused_with_a_reason(form):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         proof.named(form, scene(thing("a"), thing("b")))
-    assert caught.value.expected
-    assert caught.value.hint
+    assert error.value.expected
+    assert error.value.hint
 
 
 def test_nesting_is_bounded_whatever_it_is():

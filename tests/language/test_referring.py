@@ -25,22 +25,24 @@ hair drier, toothbrush
 """
 
 
-def said(found: Parse, span: Span | None) -> str:
-    return "" if span is None else found.sentence[span.start : span.end]
+def text_of(parsed: Parse, span: Span | None) -> str:
+    return "" if span is None else parsed.sentence[span.start : span.end]
 
 
-def told(sentence: str) -> str:
+def digest_of(sentence: str) -> str:
     """Determiner, head; attributes with kind; relating words > compound; all in one line."""
-    found = parse(sentence)
+    parsed = parse(sentence)
     attributes = [
-        f"{'not ' * one.negated}{said(found, one.span)}:{one.kind}{'!' * one.absolute}{'' if one.before else '<'}"
-        for one in found.attributes
+        f"{'not ' * tag.negated}{text_of(parsed, tag.span)}:{tag.kind}{'!' * tag.absolute}{'' if tag.before else '<'}"
+        for tag in parsed.attributes
     ]
-    relation = found.relation
+    relation = parsed.relation
     last = (
-        f"{'not ' * relation.negated}{said(found, relation.words)} > {said(found, relation.head)}" if relation else ""
+        f"{'not ' * relation.negated}{text_of(parsed, relation.words)} > {text_of(parsed, relation.head)}"
+        if relation
+        else ""
     )
-    head = f"{said(found, found.determiner)} {said(found, found.head)}{'+' * found.plural}".strip()
+    head = f"{text_of(parsed, parsed.determiner)} {text_of(parsed, parsed.head)}{'+' * parsed.plural}".strip()
     return " | ".join([head, " ".join(attributes), last])
 
 
@@ -75,12 +77,14 @@ def told(sentence: str) -> str:
     ],
 )
 def test_reads_expressions(sentence: str, expected: str) -> None:
-    assert told(sentence) == expected
+    assert digest_of(sentence) == expected
 
 
 def test_phrases_of_attributes_can_be_left_out() -> None:
-    found = parse("the dog that is sitting on the left side")
-    assert [said(found, one.phrase) for one in found.attributes] == ["that is sitting on the left side"] * 2
+    parsed = parse("the dog that is sitting on the left side")
+    assert [text_of(parsed, attribute.phrase) for attribute in parsed.attributes] == [
+        "that is sitting on the left side"
+    ] * 2
     (only,) = parse("the small dog").attributes
     assert only.phrase == only.span == (4, 9)
 
@@ -89,11 +93,11 @@ def test_the_categories_of_coco_are_whole_heads_and_related_objects() -> None:
     names = " ".join(COCO.split()).split(", ")
     assert len(names) == 80
     for name in names:
-        found = parse(f"a small {name} on the left")
-        assert said(found, found.head) == name
-        found = parse(f"the man next to the {name}")
-        assert found.relation is not None
-        assert said(found, found.relation.head) == name
+        parsed = parse(f"a small {name} on the left")
+        assert text_of(parsed, parsed.head) == name
+        parsed = parse(f"the man next to the {name}")
+        assert parsed.relation is not None
+        assert text_of(parsed, parsed.relation.head) == name
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,8 @@ def test_the_categories_of_coco_are_whole_heads_and_related_objects() -> None:
     ],
 )
 def test_finds_what_denies(sentence: str, denied: list[str]) -> None:
-    found = parse(sentence)
-    assert [said(found, span) for span in found.negation] == denied
+    parsed = parse(sentence)
+    assert [text_of(parsed, span) for span in parsed.negation] == denied
 
 
 @pytest.mark.parametrize(
@@ -132,17 +136,17 @@ def test_finds_what_denies(sentence: str, denied: list[str]) -> None:
     ],
 )
 def test_says_why_there_is_no_head(sentence: str, problem: str) -> None:
-    found = parse(sentence)
-    assert found.head is found.noun is found.relation is None
-    assert problem in (found.problem or "")
+    parsed = parse(sentence)
+    assert parsed.head is parsed.noun is parsed.relation is None
+    assert problem in (parsed.problem or "")
 
 
 def test_a_text_of_any_length_is_read_or_refused_at_once() -> None:
-    started = time.process_time()
+    start_s = time.process_time()
     for word in ("dog ", "of ", "red ", "and ", "x", "\u0301"):
         parse(word * (MOST_CHARACTERS // len(word)))
         parse("man " + word * 390)
-    assert time.process_time() - started < 20
+    assert time.process_time() - start_s < 20
     with pytest.raises(InputError, match=r"200,001 characters"):
         parse("a" * (MOST_CHARACTERS + 1))
 
@@ -154,17 +158,17 @@ WORDS = (
 
 @given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=30).map(" ".join) | st.text(max_size=60))
 def test_never_raises_and_points_into_the_sentence(sentence: str) -> None:
-    found = parse(sentence)
-    assert (found.head is None) == (found.problem is not None)
-    spans = [found.head, found.noun, found.determiner, *found.negation]
-    for one in found.attributes:
-        assert one.phrase.start <= one.span.start
-        assert one.span.end <= one.phrase.end
-        spans += [one.span, one.phrase]
-    if found.relation:
-        assert found.relation.words.end <= found.relation.related.start
-        assert found.relation.related.end == found.relation.noun.end == found.relation.head.end
-        spans += [found.relation.words, found.relation.related, found.relation.head]
+    parsed = parse(sentence)
+    assert (parsed.head is None) == (parsed.problem is not None)
+    spans = [parsed.head, parsed.noun, parsed.determiner, *parsed.negation]
+    for attribute in parsed.attributes:
+        assert attribute.phrase.start <= attribute.span.start
+        assert attribute.span.end <= attribute.phrase.end
+        spans += [attribute.span, attribute.phrase]
+    if parsed.relation:
+        assert parsed.relation.words.end <= parsed.relation.related.start
+        assert parsed.relation.related.end == parsed.relation.noun.end == parsed.relation.head.end
+        spans += [parsed.relation.words, parsed.relation.related, parsed.relation.head]
     assert all(0 <= span.start < span.end <= len(sentence) for span in spans if span)
 
 
@@ -176,31 +180,35 @@ def test_words_of_ascii_are_those_of_any_text(sentence: str) -> None:
 def test_the_labels_are_those_that_the_seed_draws(data: Path) -> None:
     labels = numbers.labelled(data)
     for source, rows in numbers.material(data).items():
-        assert [one.row for one in labels if one.source == source] == numbers.drawn(rows, source)
+        assert [label.row for label in labels if label.source == source] == numbers.drawn(rows, source)
     assert len(labels) == 450
 
 
 def test_finds_the_head_of_real_expressions_that_it_was_not_tuned_on(data: Path) -> None:
-    held_out = [one for one in numbers.labelled(data) if one.half == "held-out"]
-    made = numbers.measure(held_out)
-    right = made.right()
+    held_out = [expression for expression in numbers.labelled(data) if expression.half == "held-out"]
+    measured = numbers.measure(held_out)
+    right = measured.right()
     assert len(right) >= 130
     assert sum(right) >= 0.95 * len(right)
     for rule in (numbers.first_noun, numbers.last_noun_before_preposition):
-        better = made.interval(one - two for one, two in zip(right, made.right(rule), strict=True))
+        better = measured.interval(
+            value - other_value for value, other_value in zip(right, measured.right(rule), strict=True)
+        )
         assert better.low > 0
-    assert made.f1("attributes with kind")[2] > 0.85
-    assert made.f1("relation, all words")[2] > 0.9
-    assert made.f1("negation")[2] > 0.98
+    assert measured.f1("attributes with kind")[2] > 0.85
+    assert measured.f1("relation, all words")[2] > 0.9
+    assert measured.f1("negation")[2] > 0.98
 
 
 def test_finds_the_head_of_natural_expressions_that_another_annotator_labelled(data: Path) -> None:
-    made = numbers.measure([one for one in numbers.labelled(data) if one.half == numbers.SECOND])
-    right = made.right()
+    measured = numbers.measure(
+        [expression for expression in numbers.labelled(data) if expression.half == numbers.SECOND]
+    )
+    right = measured.right()
     assert len(right) == 150
     assert sum(right) >= 0.95 * len(right)
-    assert made.f1("attributes with kind")[2] > 0.8
-    assert made.f1("relation, all words")[2] > 0.85
+    assert measured.f1("attributes with kind")[2] > 0.8
+    assert measured.f1("relation, all words")[2] > 0.85
 
 
 def test_the_page_is_as_measured(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

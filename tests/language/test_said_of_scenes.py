@@ -27,10 +27,10 @@ def test_a_superlative_has_several_to_choose_from_in_made_scenes(tmp_path):
     for number, line in enumerate((out / "scenes.jsonl").read_text(encoding="utf-8").splitlines()):
         facts = facts_from_json(json.loads(line)["facts"])
         rng = generator(number, "tests", "made")
-        for one in (*describe(rng, facts, most=20), *nulls(rng, facts, most=20)):
-            for part in superlatives(one.form):
-                assert Proof(facts).values(part["of"]).count(True) > 1, one.text
+        for expression in (*describe(rng, facts, most=20), *nulls(rng, facts, most=20)):
+            for part in superlatives(expression.form):
+                assert Proof(facts).values(part["of"]).count(True) > 1, expression.text
                 checked += 1
-            if re.match(r"(among|of|out of) the ", one.text):
-                assert one.form["op"] == "most", one.text
+            if re.match(r"(among|of|out of) the ", expression.text):
+                assert expression.form["op"] == "most", expression.text
     assert checked > 100

@@ -17,7 +17,7 @@ SEEDS = range(60)
 def stranger(seed, facts):
     """A thing of the background: silent, at rest, behind all, of a category of its own, otherwise anything."""
     rng = generator(seed, "tests", "stranger")
-    covered = facts.things and rng.random() < 0.5
+    is_covered = facts.things and rng.random() < 0.5
     area = float(pick(rng, (0.0005, 0.01, 0.4)))
     return SceneObject(
         id="stranger",
@@ -29,8 +29,8 @@ def stranger(seed, facts):
         area=(area, area),
         motion="still",
         depth=99,
-        covered_by=(facts.things[0].id,) if covered else (),
-        hidden=0.4 if covered else 0.0,
+        covered_by=(facts.things[0].id,) if is_covered else (),
+        hidden=0.4 if is_covered else 0.0,
     )
 
 
@@ -38,34 +38,39 @@ def sayings():
     for seed in SEEDS:
         facts = replace(random_facts(seed), unlisted=True)
         rng = generator(seed, "tests", "said")
-        for one in (*grammar.describe(rng, facts, most=8), *grammar.nulls(rng, facts, most=4)):
-            yield seed, facts, one
+        for expression in (*grammar.describe(rng, facts, most=8), *grammar.nulls(rng, facts, most=4)):
+            yield seed, facts, expression
 
 
 @pytest.mark.slow
 def test_a_stranger_in_the_picture_changes_nothing():
     checked = 0
-    for seed, facts, one in sayings():
-        assert proof.named(one.form, facts) == (frozenset() if one.target is None else {one.target})
-        for way in range(3):
-            more = replace(facts, things=(*facts.things, stranger(3 * seed + way, facts)), unlisted=False)
-            named = proof.named(one.form, more)
-            assert named is None or named == proof.named(one.form, facts), (one.text, more.things[-1])
-            checked += named is not None
+    for seed, facts, expression in sayings():
+        assert proof.named(expression.form, facts) == (
+            frozenset() if expression.target is None else {expression.target}
+        )
+        for number in range(3):
+            wider_facts = replace(facts, things=(*facts.things, stranger(3 * seed + number, facts)), unlisted=False)
+            ids_named = proof.named(expression.form, wider_facts)
+            assert ids_named is None or ids_named == proof.named(expression.form, facts), (
+                expression.text,
+                wider_facts.things[-1],
+            )
+            checked += ids_named is not None
     assert checked > 500
 
 
 @pytest.mark.slow
 def test_without_the_flag_a_stranger_does_change_what_is_named():
     """The control: the same check fails for expressions that were made for a picture without strangers."""
-    changed = 0
+    change_count = 0
     for seed in SEEDS:
         facts = random_facts(seed)
-        more = replace(facts, things=(*facts.things, stranger(seed, facts)))
-        for one in grammar.describe(generator(seed, "tests", "said"), facts, most=8):
-            named = proof.named(one.form, more)
-            changed += named is not None and named != {one.target}
-    assert changed > 20
+        wider_facts = replace(facts, things=(*facts.things, stranger(seed, facts)))
+        for expression in grammar.describe(generator(seed, "tests", "said"), facts, most=8):
+            ids_named = proof.named(expression.form, wider_facts)
+            change_count += ids_named is not None and ids_named != {expression.target}
+    assert change_count > 20
 
 
 @pytest.mark.parametrize(

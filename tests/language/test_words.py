@@ -4,7 +4,7 @@ from auscult.language import lexicon
 
 
 @pytest.mark.parametrize(
-    ("one", "many"),
+    ("singular", "plural_form"),
     [
         ("ball", "balls"),
         ("box", "boxes"),
@@ -32,8 +32,8 @@ from auscult.language import lexicon
         ("cactus", "cactuses"),
     ],
 )
-def test_plural(one, many):
-    assert lexicon.plural(one) == many
+def test_plural(singular, plural_form):
+    assert lexicon.plural(singular) == plural_form
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def without_ing(word):
         return odd[word]
     if stem in silent:
         return stem + "e"
-    kept = ("buzz", "fizz", "hiss", "purr", "moo", "baa", "yell", "chirr")
-    return stem[:-1] if stem[-1] == stem[-2] and stem not in kept else stem
+    doubled_stems = ("buzz", "fizz", "hiss", "purr", "moo", "baa", "yell", "chirr")
+    return stem[:-1] if stem[-1] == stem[-2] and stem not in doubled_stems else stem
 
 
 @pytest.mark.parametrize("word", ING.split())

@@ -28,9 +28,9 @@ def test_colours_under_transparency_are_kept(tmp_path: Path, suffix: str) -> Non
     path = tmp_path / f"a{suffix}"
     options = {"lossless": True, "exact": True} if suffix == ".webp" else {}
     Image.fromarray(_rgba()).save(path, **options)
-    read = read_cutout(path)
-    assert read.dtype == np.uint8
-    assert np.array_equal(read, _rgba())
+    pixels = read_cutout(path)
+    assert pixels.dtype == np.uint8
+    assert np.array_equal(pixels, _rgba())
 
 
 def test_grey_and_palette(tmp_path: Path) -> None:
@@ -59,19 +59,19 @@ def test_sixteen_megapixels_are_the_most(tmp_path: Path) -> None:
     _blank(path, 4096)
     assert read_cutout(path).shape == (4096, 4096, 4)
     _blank(path, 4097)
-    with pytest.raises(TooLarge, match="16,785,409") as caught:
+    with pytest.raises(TooLarge, match="16,785,409") as error:
         read_cutout(path)
-    assert (caught.value.path, caught.value.expected) == (str(path), "at most 16,777,216 pixels")
+    assert (error.value.path, error.value.expected) == (str(path), "at most 16,777,216 pixels")
 
 
 def test_photographs_and_broken_files_are_named(tmp_path: Path) -> None:
     Image.fromarray(_rgba()[..., :3]).save(tmp_path / "photo.jpg")
-    with pytest.raises(InputError, match="no alpha") as caught:
+    with pytest.raises(InputError, match="no alpha") as error:
         read_cutout(tmp_path / "photo.jpg")
-    assert caught.value.path == str(tmp_path / "photo.jpg")
+    assert error.value.path == str(tmp_path / "photo.jpg")
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 40, 4), np.uint8)).save(tmp_path / "a.png")
-    whole = (tmp_path / "a.png").read_bytes()
-    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    content = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="truncated or damaged"):
         read_cutout(tmp_path / "cut.png")
     (tmp_path / "empty.png").write_bytes(b"")

@@ -140,9 +140,9 @@ def test_a_gigapixel_picture_is_refused_from_its_header(tmp_path: Path, size: tu
     path = tmp_path / "bomb.png"
     path.write_bytes(png_header(*size))
     for reader in (read_frame, frame_size):
-        with pytest.raises(TooLarge, match="pixels") as caught:
+        with pytest.raises(TooLarge, match="pixels") as error:
             reader(path)
-        assert caught.value.path == str(path)
+        assert error.value.path == str(path)
 
 
 def test_a_large_picture_below_the_limit_passes_without_a_warning(tmp_path: Path) -> None:
@@ -173,27 +173,27 @@ def test_files_that_are_no_pictures(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(content)
         for reader in (read_frame, frame_size):
-            with pytest.raises(InputError, match=words) as caught:
+            with pytest.raises(InputError, match=words) as error:
                 reader(path)
-            assert caught.value.path == str(path)
-            assert caught.value.hint
+            assert error.value.path == str(path)
+            assert error.value.hint
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".tif"])
 def test_a_truncated_picture_is_refused(tmp_path: Path, photo: np.ndarray, suffix: str) -> None:
-    whole = saved(np.tile(photo, (4, 4, 1)), tmp_path / f"whole{suffix}").read_bytes()
+    content = saved(np.tile(photo, (4, 4, 1)), tmp_path / f"whole{suffix}").read_bytes()
     for share in (0.3, 0.6, 0.9):
         path = tmp_path / f"cut{suffix}"
-        path.write_bytes(whole[: int(len(whole) * share)])
-        with pytest.raises(InputError, match="damaged") as caught:
+        path.write_bytes(content[: int(len(content) * share)])
+        with pytest.raises(InputError, match="damaged") as error:
             read_frame(path)
-        assert caught.value.path == str(path)
+        assert error.value.path == str(path)
 
 
 def test_a_truncated_jpeg_with_a_whole_thumbnail_is_refused(tmp_path: Path, photo: np.ndarray) -> None:
     exif = b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0" + encode_jpeg(photo)
-    whole = saved(np.tile(photo, (4, 4, 1)), tmp_path / "whole.jpg", exif=exif).read_bytes()
-    (tmp_path / "cut.jpg").write_bytes(whole[: whole.rindex(b"\xff\xda") + 200])
+    content = saved(np.tile(photo, (4, 4, 1)), tmp_path / "whole.jpg", exif=exif).read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(content[: content.rindex(b"\xff\xda") + 200])
     with pytest.raises(InputError, match="damaged"):
         read_frame(tmp_path / "cut.jpg")
 

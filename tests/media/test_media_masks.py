@@ -41,10 +41,12 @@ def palette(indices: np.ndarray, path: Path) -> Path:
 @pytest.mark.parametrize("suffix", sorted(MASK_SUFFIXES - {".npy", ".webp"}))
 @pytest.mark.parametrize("values", [(0, 255), (0, 1), (0, 128), (0, 7)])
 def test_two_values_are_binary(tmp_path: Path, mask: np.ndarray, suffix: str, values: tuple[int, int]) -> None:
-    loaded = read_mask(saved(np.where(mask, *values[::-1]).astype(np.uint8), tmp_path / f"a{suffix}"), size=mask.shape)
-    assert loaded.reading == "binary"
-    assert loaded.mask.dtype == np.bool_
-    assert np.array_equal(loaded.mask, mask)
+    mask_read = read_mask(
+        saved(np.where(mask, *values[::-1]).astype(np.uint8), tmp_path / f"a{suffix}"), size=mask.shape
+    )
+    assert mask_read.reading == "binary"
+    assert mask_read.mask.dtype == np.bool_
+    assert np.array_equal(mask_read.mask, mask)
 
 
 def test_one_bit_webp_rgb_and_16_bit_masks(tmp_path: Path, mask: np.ndarray) -> None:
@@ -59,73 +61,81 @@ def test_one_bit_webp_rgb_and_16_bit_masks(tmp_path: Path, mask: np.ndarray) -> 
         saved(mask, tmp_path / "f.tif", compression="group4"),
     ]
     for ref in refs:
-        loaded = read_mask(ref)
-        assert np.array_equal(loaded.mask, mask), ref
-        assert loaded.reading == "binary"
-        assert set(np.unique(loaded.mask.view(np.uint8))) <= {0, 1}
+        mask_read = read_mask(ref)
+        assert np.array_equal(mask_read.mask, mask), ref
+        assert mask_read.reading == "binary"
+        assert set(np.unique(mask_read.mask.view(np.uint8))) <= {0, 1}
 
 
 def test_empty_and_full_masks_are_masks(tmp_path: Path) -> None:
     for value in (0, 255):
-        loaded = read_mask(saved(np.full((5, 6), value, np.uint8), tmp_path / "a.png"))
-        assert (loaded.reading, bool(loaded.mask.any()), bool(loaded.mask.all())) == ("binary", value > 0, value > 0)
+        mask_read = read_mask(saved(np.full((5, 6), value, np.uint8), tmp_path / "a.png"))
+        assert (mask_read.reading, bool(mask_read.mask.any()), bool(mask_read.mask.all())) == (
+            "binary",
+            value > 0,
+            value > 0,
+        )
 
 
 def test_more_values_are_soft(tmp_path: Path) -> None:
     ramp = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    loaded = read_mask(saved(ramp, tmp_path / "a.png"))
-    assert loaded.reading == "soft>=0.5"
-    assert np.array_equal(loaded.mask, ramp / 255 >= 0.5)
+    mask_read = read_mask(saved(ramp, tmp_path / "a.png"))
+    assert mask_read.reading == "soft>=0.5"
+    assert np.array_equal(mask_read.mask, ramp / 255 >= 0.5)
     deep = np.arange(65_536, dtype=np.uint16).reshape(256, 256)
     assert np.array_equal(read_mask(saved(deep, tmp_path / "b.png")).mask, deep / 65_535 >= 0.5)
     share = np.linspace(0, 1, 30, dtype=np.float32).reshape(5, 6)
-    loaded = read_mask(saved(share, tmp_path / "c.tif"))
-    assert loaded.reading == "soft>=0.5"
-    assert np.array_equal(loaded.mask, share >= 0.5)
+    mask_read = read_mask(saved(share, tmp_path / "c.tif"))
+    assert mask_read.reading == "soft>=0.5"
+    assert np.array_equal(mask_read.mask, share >= 0.5)
 
 
 @pytest.mark.parametrize("largest", [255, 65_535])
 def test_grey_values_of_which_none_is_half_are_no_soft_mask(tmp_path: Path, largest: int) -> None:
     kind = np.uint8 if largest == 255 else np.uint16
-    half = largest // 2 + 1
-    for values, told in (((0, 1, 2), "0, 1, 2"), ((1, 2, 3), "1, 2, 3"), ((0, 1, half - 1), f"0, 1, {half - 1}")):
+    half_count = largest // 2 + 1
+    for values, listing in (
+        ((0, 1, 2), "0, 1, 2"),
+        ((1, 2, 3), "1, 2, 3"),
+        ((0, 1, half_count - 1), f"0, 1, {half_count - 1}"),
+    ):
         ref = saved(np.array([values, values], kind), tmp_path / "a.png")
-        with pytest.raises(InputError, match=f"the grey values {told} look like object indices") as caught:
+        with pytest.raises(InputError, match=f"the grey values {listing} look like object indices") as error:
             read_mask(ref)
-        assert f"{half} of {largest}" in caught.value.expected
-        assert "--labels" in caught.value.hint
-    soft = read_mask(saved(np.array([[0, 1, half]], kind), tmp_path / "b.png"))
+        assert f"{half_count} of {largest}" in error.value.expected
+        assert "--labels" in error.value.hint
+    soft = read_mask(saved(np.array([[0, 1, half_count]], kind), tmp_path / "b.png"))
     assert (soft.reading, soft.mask.tolist()) == ("soft>=0.5", [[False, False, True]])
-    many = saved(np.arange(90, dtype=kind).reshape(9, 10), tmp_path / "c.png")
+    many_values = saved(np.arange(90, dtype=kind).reshape(9, 10), tmp_path / "c.png")
     with pytest.raises(InputError, match=r"8, 9, \.\.\. \(90 in all\)"):
-        read_mask(many)
+        read_mask(many_values)
 
 
 def test_two_values_without_a_background_are_refused(tmp_path: Path, mask: np.ndarray) -> None:
     array = np.where(mask, 255, 1).astype(np.uint8)
     np.save(tmp_path / "a.npy", array)
     for ref in (saved(array, tmp_path / "a.png"), MaskRef(path=tmp_path / "a.npy")):
-        with pytest.raises(InputError, match="1 and 255 and no 0") as caught:
+        with pytest.raises(InputError, match="1 and 255 and no 0") as error:
             read_mask(ref)
-        assert "background" in caught.value.hint
+        assert "background" in error.value.hint
 
 
 def test_void_alone_is_no_mask(tmp_path: Path, mask: np.ndarray) -> None:
     void = palette(mask * 255, tmp_path / "a.png")
     grey = saved((mask * 255).astype(np.uint8), tmp_path / "b.png").path
     for ref in (MaskRef(path=void), MaskRef(path=grey, labels=True)):
-        with pytest.raises(InputError, match="void") as caught:
+        with pytest.raises(InputError, match="void") as error:
             read_mask(ref)
-        assert "black and white" in caught.value.hint
+        assert "black and white" in error.value.hint
     assert not read_mask(MaskRef(path=palette(mask * 0, tmp_path / "c.png"))).mask.any()
 
 
 def test_a_bool_array_holds_the_object_1_only(tmp_path: Path, mask: np.ndarray) -> None:
     np.save(tmp_path / "a.npy", mask)
     assert np.array_equal(read_mask(MaskRef(path=tmp_path / "a.npy", index=1)).mask, mask)
-    with pytest.raises(InputError, match="2 does not occur") as caught:
+    with pytest.raises(InputError, match="2 does not occur") as error:
         read_mask(MaskRef(path=tmp_path / "a.npy", index=2))
-    assert "present: 1" in caught.value.expected
+    assert "present: 1" in error.value.expected
 
 
 def test_a_palette_holds_objects(tmp_path: Path) -> None:
@@ -140,9 +150,9 @@ def test_a_palette_holds_objects(tmp_path: Path) -> None:
         assert np.array_equal(read_mask(MaskRef(path=path, index=index)).mask, indices == index)
     for absent in (3, 1000):
         assert not read_mask(MaskRef(path=path, index=absent, absent_ok=True)).mask.any()
-        with pytest.raises(InputError, match=f"{absent} does not occur") as caught:
+        with pytest.raises(InputError, match=f"{absent} does not occur") as error:
             read_mask(MaskRef(path=path, index=absent))
-        assert "1, 2, 7" in caught.value.expected
+        assert "1, 2, 7" in error.value.expected
     with pytest.raises(InputError, match="void"):
         read_mask(MaskRef(path=path, index=255))
     for wrong in (0, -1, True, 1.0):
@@ -157,9 +167,9 @@ def test_labels_read_grey_values_as_indices(tmp_path: Path) -> None:
         assert path is not None
         assert object_indices(path) is None
         assert object_indices(path, labels=True) == (1, 3)
-        loaded = read_mask(MaskRef(path=path, index=3, labels=True))
-        assert loaded.reading == "index"
-        assert np.array_equal(loaded.mask, values == 3)
+        mask_read = read_mask(MaskRef(path=path, index=3, labels=True))
+        assert mask_read.reading == "index"
+        assert np.array_equal(mask_read.mask, values == 3)
         assert np.array_equal(read_mask(MaskRef(path=path, labels=True)).mask, (values > 0) & (values < 255))
     deep = saved(values.astype(np.uint16) * 100, tmp_path / "b.png").path
     assert deep is not None
@@ -170,14 +180,14 @@ def test_alpha_is_the_mask_of_a_cut_out(tmp_path: Path, mask: np.ndarray) -> Non
     rng = np.random.default_rng(0)
     photo = rng.integers(0, 256, (*mask.shape, 3), dtype=np.uint8)
     alpha = (mask * 255).astype(np.uint8)
-    loaded = read_mask(saved(np.dstack((photo, alpha)), tmp_path / "a.png"))
-    assert loaded.reading == "alpha"
-    assert np.array_equal(loaded.mask, mask)
+    mask_read = read_mask(saved(np.dstack((photo, alpha)), tmp_path / "a.png"))
+    assert mask_read.reading == "alpha"
+    assert np.array_equal(mask_read.mask, mask)
     alpha[0, 0] = 127
     alpha[0, 1] = 128
-    loaded = read_mask(saved(np.dstack((photo, alpha)), tmp_path / "a.png"))
-    assert loaded.reading == "alpha>=0.5"
-    assert loaded.mask[0, :2].tolist() == [False, True]
+    mask_read = read_mask(saved(np.dstack((photo, alpha)), tmp_path / "a.png"))
+    assert mask_read.reading == "alpha>=0.5"
+    assert mask_read.mask[0, :2].tolist() == [False, True]
     with pytest.raises(InputError, match="transparent everywhere"):
         read_mask(saved(np.dstack((photo, np.zeros_like(alpha))), tmp_path / "b.png"))
 
@@ -187,9 +197,9 @@ def test_a_picture_in_colour_is_refused(tmp_path: Path, mask: np.ndarray) -> Non
     colours[mask] = (200, 30, 0)
     path = saved(colours, tmp_path / "a.png").path
     assert path is not None
-    with pytest.raises(InputError, match="colour") as caught:
+    with pytest.raises(InputError, match="colour") as error:
         read_mask(MaskRef(path=path))
-    assert "palette" in caught.value.hint
+    assert "palette" in error.value.hint
     with pytest.raises(InputError, match="colour"):
         object_indices(path, labels=True)
     Image.fromarray(colours).convert("CMYK").save(tmp_path / "b.tif")
@@ -208,12 +218,12 @@ def test_another_size_than_the_frame_is_refused_with_both(tmp_path: Path, mask: 
     ]
     for ref in refs:
         assert read_mask(ref, size=(11, 19)).mask.shape == (11, 19)
-        with pytest.raises(InputError, match=r"11 x 19.* 480 x 854") as caught:
+        with pytest.raises(InputError, match=r"11 x 19.* 480 x 854") as error:
             read_mask(ref, size=(480, 854))
-        assert "resized" in caught.value.hint
-        with pytest.raises(InputError) as caught:
+        assert "resized" in error.value.hint
+        with pytest.raises(InputError) as error:
             read_mask(ref, size=(19, 11))
-        assert "exchanged" in caught.value.hint
+        assert "exchanged" in error.value.hint
     with pytest.raises(InputError, match="11 x 19"):
         read_mask(MaskRef(segmentation=encode(mask), size=(5, 5)))
 
@@ -235,11 +245,11 @@ def test_a_mask_is_turned_like_its_frame(tmp_path: Path, mask: np.ndarray) -> No
 
 
 def test_inline_segmentations(mask: np.ndarray) -> None:
-    loaded = read_mask(MaskRef(segmentation=encode(mask)), size=(11, 19))
-    assert loaded.reading == "rle"
-    assert np.array_equal(loaded.mask, mask)
-    loaded = read_mask(MaskRef(segmentation=[[1, 1, 5, 1, 5, 5, 1, 5]]), size=(11, 19))
-    assert (loaded.reading, int(loaded.mask.sum())) == ("polygon", 16)
+    mask_read = read_mask(MaskRef(segmentation=encode(mask)), size=(11, 19))
+    assert mask_read.reading == "rle"
+    assert np.array_equal(mask_read.mask, mask)
+    mask_read = read_mask(MaskRef(segmentation=[[1, 1, 5, 1, 5, 5, 1, 5]]), size=(11, 19))
+    assert (mask_read.reading, int(mask_read.mask.sum())) == ("polygon", 16)
     for ref in (MaskRef(), MaskRef(segmentation="x"), MaskRef(segmentation=[[1, 1, 5, 1, 5, 5]])):
         with pytest.raises(InputError):
             read_mask(ref)
@@ -251,9 +261,9 @@ def test_files_that_are_no_masks(tmp_path: Path) -> None:
     (tmp_path / "cut.png").write_bytes(encode_mask(np.eye(200, dtype=bool))[:150])
     for name in ("zero.png", "text.png", "cut.png", "missing.png", "missing.npy", "."):
         path = tmp_path / name
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError) as error:
             read_mask(MaskRef(path=path))
-        assert caught.value.path == str(path)
+        assert error.value.path == str(path)
         with pytest.raises(InputError):
             object_indices(path, labels=True)
     with pytest.raises(TooLarge):

@@ -103,10 +103,10 @@ def test_reading_says_what_is_wrong(tmp_path: Path) -> None:
     cases = {"missing": "not exist", "empty": "empty", "loop": "circle", "file/x": "not a folder", "pipe": "pipe"}
     cases |= {".": "folder", "n" * 300: "too long", "a\0b": "no path"}
     for name, words in cases.items():
-        with pytest.raises(InputError, match=words) as caught:
+        with pytest.raises(InputError, match=words) as error:
             read_bytes(tmp_path / name)
-        assert caught.value.path == str(tmp_path / name)
-        assert "picture" not in caught.value.expected, "the file may be of any kind"
+        assert error.value.path == str(tmp_path / name)
+        assert "picture" not in error.value.expected, "the file may be of any kind"
     with pytest.raises(TooLarge, match="5 bytes"):
         read_bytes(tmp_path / "file", limits=Limits(max_bytes=4))
     assert read_bytes(tmp_path / "file", limits=Limits(max_bytes=5)) == b"12345"
@@ -121,9 +121,9 @@ def test_a_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "open", denied)
     for reader in (read_bytes, frame_size, object_indices):
-        with pytest.raises(InputError, match="may not be read") as caught:
+        with pytest.raises(InputError, match="may not be read") as error:
             reader(path)
-        assert caught.value.path == str(path)
+        assert error.value.path == str(path)
 
 
 def test_writing_makes_folders_and_leaves_no_draft(tmp_path: Path) -> None:
@@ -137,9 +137,9 @@ def test_writing_makes_folders_and_leaves_no_draft(tmp_path: Path) -> None:
 def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "x").write_bytes(b"x")
-    with pytest.raises(OutputError) as caught:
+    with pytest.raises(OutputError) as error:
         write_bytes(tmp_path / "folder", b"data")
-    assert caught.value.hint
+    assert error.value.hint
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(OutputError):

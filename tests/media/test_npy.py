@@ -27,11 +27,11 @@ def saved(array: np.ndarray, path: Path) -> MaskRef:
 @pytest.mark.parametrize("dtype", ["?", "u1", "<i8", ">i2", "<f4", ">f8", "<f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_masks_of_zeros_and_ones(tmp_path: Path, mask: np.ndarray, dtype: str, order: str) -> None:
-    loaded = read_mask(saved(np.array(mask, dtype=dtype, order=order), tmp_path / "a.npy"), size=(5, 6))
-    assert np.array_equal(loaded.mask, mask)
-    assert loaded.mask.dtype == np.bool_
-    assert loaded.mask.flags.c_contiguous
-    assert loaded.reading == ("soft>=0.5" if "f" in dtype else "npy")
+    mask_read = read_mask(saved(np.array(mask, dtype=dtype, order=order), tmp_path / "a.npy"), size=(5, 6))
+    assert np.array_equal(mask_read.mask, mask)
+    assert mask_read.mask.dtype == np.bool_
+    assert mask_read.mask.flags.c_contiguous
+    assert mask_read.reading == ("soft>=0.5" if "f" in dtype else "npy")
 
 
 def test_two_values_a_leading_axis_and_soft_masks(tmp_path: Path, mask: np.ndarray) -> None:
@@ -49,9 +49,9 @@ def test_object_indices(tmp_path: Path) -> None:
     assert object_indices(path, labels=True) == (1, 2, 255, 300)
     assert read_mask(MaskRef(path=path, index=1)).mask.tolist() == [[False, True, True], [False] * 3]
     assert np.array_equal(read_mask(MaskRef(path=path, labels=True)).mask, labels > 0)
-    with pytest.raises(InputError, match="more than two") as caught:
+    with pytest.raises(InputError, match="more than two") as error:
         read_mask(MaskRef(path=path))
-    assert "--labels" in caught.value.hint
+    assert "--labels" in error.value.hint
     eight = saved(labels.astype(np.uint8), tmp_path / "b.npy").path
     assert eight is not None
     assert object_indices(eight, labels=True) == (1, 2, 44)
@@ -76,9 +76,9 @@ def test_object_indices(tmp_path: Path) -> None:
 )
 def test_arrays_that_are_no_masks(tmp_path: Path, array: np.ndarray, words: str) -> None:
     ref = saved(array, tmp_path / "a.npy")
-    with pytest.raises(InputError, match=words) as caught:
+    with pytest.raises(InputError, match=words) as error:
         read_mask(ref)
-    assert caught.value.path == str(ref.path)
+    assert error.value.path == str(ref.path)
 
 
 def header(text: str, version: bytes = b"\x01\x00") -> bytes:
@@ -104,9 +104,9 @@ def header(text: str, version: bytes = b"\x01\x00") -> bytes:
 def test_headers_that_lie(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(content)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         read_mask(MaskRef(path=path))
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 def test_a_huge_shape_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ def test_a_rectangle_covers_its_pixels() -> None:
 
 
 def test_parts_are_united_and_cut_at_the_frame() -> None:
-    left, right = [-5, -5, 2, -5, 2, 20, -5, 20], [6.0, -5.0, 20.0, -5.0, 20.0, 20.0, 6.0, 20.0]
-    mask = rasterize([left, right, left], size=(4, 8))
+    left_polygon, right = [-5, -5, 2, -5, 2, 20, -5, 20], [6.0, -5.0, 20.0, -5.0, 20.0, 20.0, 6.0, 20.0]
+    mask = rasterize([left_polygon, right, left_polygon], size=(4, 8))
     assert mask.tolist() == [[True, True, False, False, False, False, True, True]] * 4
 
 

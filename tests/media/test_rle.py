@@ -43,10 +43,10 @@ def _padded(counts: str) -> str:
 
 def _spelled(mask: np.ndarray) -> list[dict[str, Any]]:
     """The same mask as other programs may write it."""
-    found = encode(mask)
+    rle = encode(mask)
     runs = Runs.of(mask).lengths.tolist()
     parted = [*runs[:-1], 1, 0, runs[-1] - 1] if runs[-1] > 1 else [*runs, 0]
-    return [found, {**found, "counts": _padded(found["counts"])}, {**found, "counts": parted}]
+    return [rle, {**rle, "counts": _padded(rle["counts"])}, {**rle, "counts": parted}]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])

@@ -41,9 +41,9 @@ def test_every_format(tmp_path: Path, name: str, tolerance: float) -> None:
 
 
 def test_the_content_counts_not_the_name(tmp_path: Path) -> None:
-    for name, form in (("a.raw", "FLAC"), ("b.wav", "OGG"), ("c.txt", "WAV")):
+    for name, file_format in (("a.raw", "FLAC"), ("b.wav", "OGG"), ("c.txt", "WAV")):
         path = tmp_path / name
-        soundfile.write(path, tone(), 16_000, format=form)
+        soundfile.write(path, tone(), 16_000, format=file_format)
         assert read_sound(path).samples.shape == (1, 16_000)
 
 
@@ -103,8 +103,8 @@ def test_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_recording_at_hand(data: Path) -> None:
-    found = [path for folder in ("audio", "images/stamps_gpl2") for path in sorted((data / folder).rglob("*"))]
-    paths = [path for path in found if path.suffix in SOUND_SUFFIXES]
+    files = [path for folder in ("audio", "images/stamps_gpl2") for path in sorted((data / folder).rglob("*"))]
+    paths = [path for path in files if path.suffix in SOUND_SUFFIXES]
     assert len(paths) > 500
     for path in paths:
         info = soundfile.info(path)

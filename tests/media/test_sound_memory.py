@@ -42,17 +42,17 @@ finally:  # of its worker, or of itself where that is more
 
 def in_a_process(path: Path) -> tuple[str, float]:
     """What became of a sound, and the peak of the process that read it, in MB."""
-    done = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, check=True, text=True)
-    read, peak = json.loads(done.stdout)
-    return read, peak
+    process = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, check=True, text=True)
+    shape, peak = json.loads(process.stdout)
+    return shape, peak
 
 
 @pytest.mark.parametrize(("code", "bits"), [(1, 8), (1, 16), (1, 24), (3, 32)])
 @pytest.mark.parametrize("channels", [1, 7])
 def test_a_sparse_wav(tmp_path: Path, code: int, bits: int, channels: int) -> None:
     path = sparse(tmp_path / "sparse.wav", code=code, bits=bits, channels=channels)
-    read, peak = in_a_process(path)
-    assert read == f"({channels}, {(path.stat().st_size - 44) // (channels * bits // 8)})"
+    shape, peak = in_a_process(path)
+    assert shape == f"({channels}, {(path.stat().st_size - 44) // (channels * bits // 8)})"
     assert peak < MOST_MB
 
 
@@ -60,8 +60,8 @@ def sparse(path: Path, *, code: int, bits: int, channels: int) -> Path:
     """A WAV file of zeros that takes hardly any room on the disk."""
     block = channels * bits // 8
     size = min(SAMPLES // channels * block, (256 << 20) - 64) // block * block
-    form = struct.pack("<HHIIHH", code, channels, 384_000, 384_000 * block, block, bits)
-    head = b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", size)
+    format_chunk = struct.pack("<HHIIHH", code, channels, 384_000, 384_000 * block, block, bits)
+    head = b"WAVEfmt " + struct.pack("<I", 16) + format_chunk + b"data" + struct.pack("<I", size)
     path.write_bytes(b"RIFF" + struct.pack("<I", len(head) + size) + head)
     with path.open("r+b") as file:
         file.truncate(8 + len(head) + size)
@@ -69,17 +69,17 @@ def sparse(path: Path, *, code: int, bits: int, channels: int) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kind", "refused"), [("gain", ""), ("time_mask+gaussian_noise", ""), ("low_pass", "at most 50,000,000 samples")]
+    ("kind", "refusal"), [("gain", ""), ("time_mask+gaussian_noise", ""), ("low_pass", "at most 50,000,000 samples")]
 )
-def test_a_sparse_wav_that_is_perturbed(tmp_path: Path, kind: str, refused: str) -> None:
+def test_a_sparse_wav_that_is_perturbed(tmp_path: Path, kind: str, refusal: str) -> None:
     path, out = sparse(tmp_path / "sparse.wav", code=1, bits=8, channels=1), tmp_path / "out"
     words = ["stress", "sound", str(path), "--out", str(out), "--kind", kind, "--workers", "1", "--quiet"]
-    done = subprocess.run([sys.executable, "-c", STRESS, *words], capture_output=True, check=False, text=True)
-    assert float(done.stderr.split()[-1]) < MOST_MB
-    if refused:
+    process = subprocess.run([sys.executable, "-c", STRESS, *words], capture_output=True, check=False, text=True)
+    assert float(process.stderr.split()[-1]) < MOST_MB
+    if refusal:
         (row,) = map(json.loads, (out / "errors.jsonl").read_text().splitlines())
         assert row["error"].startswith("a sound of 1 channels of 119,000,000 samples, of which the perturbation needs")
-        assert row["expected"].startswith(refused)
+        assert row["expected"].startswith(refusal)
     else:
         (row,) = map(json.loads, (out / "outputs.jsonl").read_text().splitlines())
         assert row["samples"] == SAMPLES
@@ -94,6 +94,6 @@ def test_a_small_flac_of_silence(tmp_path: Path, channels: int) -> None:
         for _ in range(SAMPLES // channels // len(block)):
             file.write(block)
     assert path.stat().st_size < 1 << 20
-    read, peak = in_a_process(path)
-    assert read == f"({channels}, {SAMPLES // channels // len(block) * len(block)})"
+    shape, peak = in_a_process(path)
+    assert shape == f"({channels}, {SAMPLES // channels // len(block) * len(block)})"
     assert peak < MOST_MB

@@ -22,16 +22,20 @@ def test_blocks_are_parts_of_the_whole(tmp_path, kind):
         import soundfile
 
         soundfile.write(path, samples.T, 8_000)
-    whole = read_sound(path).samples
+    whole_sound = read_sound(path).samples
     with SoundReader(path) as reader:
         assert (reader.shape, reader.rate_hz) == ((2, 70_001), 8_000)
         for start, stop in ((60_000, 80_000), (0, 10), (69_999, 70_001), (5, 5), (70_001, 70_010), (100, 66_000)):
-            assert np.array_equal(reader[..., start:stop], whole[:, start:stop])
+            assert np.array_equal(reader[..., start:stop], whole_sound[:, start:stop])
 
 
 def test_what_is_no_sound_or_is_cut_off_is_an_error(tmp_path):
-    whole = encode_wav(np.zeros((1, 400), np.float32), 8_000)
-    for name, content in (("cut.wav", whole[:-100]), ("empty.wav", whole[:44]), ("page.wav", b"<html>" * 20)):
+    content_of_whole = encode_wav(np.zeros((1, 400), np.float32), 8_000)
+    for name, content in (
+        ("cut.wav", content_of_whole[:-100]),
+        ("empty.wav", content_of_whole[:44]),
+        ("page.wav", b"<html>" * 20),
+    ):
         path = tmp_path / name
         path.write_bytes(content)
         with pytest.raises(InputError, match=r"truncated|no samples|no sound"):

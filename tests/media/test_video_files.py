@@ -57,15 +57,15 @@ def film(path: Path, ticks: Sequence[int], *, clock: Fraction = Fraction(1, 1000
     return path
 
 
-def taken(frames: Any) -> tuple[list[TimedFrame], InputError | None]:
+def frames_until_error(frames: Any) -> tuple[list[TimedFrame], InputError | None]:
     """The frames before an error, and the error."""
-    got = []
+    frames_read = []
     try:
-        for one in frames:
-            got.append(one)  # noqa: PERF402 - what came before the error is wanted
+        for frame in frames:
+            frames_read.append(frame)  # noqa: PERF402 - what came before the error is wanted
     except InputError as error:
-        return got, error
-    return got, None
+        return frames_read, error
+    return frames_read, None
 
 
 UNEVEN = (0, 40, 55, 300, 310, 700, 1250, 1300)
@@ -110,7 +110,9 @@ def test_a_time_of_a_rounded_clock_finds_its_frame(tmp_path: Path) -> None:
 
 
 def test_a_time_behind_the_end(tmp_path: Path) -> None:
-    frames, error = taken(read_frames(film(tmp_path / "a.mp4", range(0, 400, 40)), times_s=[0.1, 0.3, 5.0, 6.0]))
+    frames, error = frames_until_error(
+        read_frames(film(tmp_path / "a.mp4", range(0, 400, 40)), times_s=[0.1, 0.3, 5.0, 6.0])
+    )
     assert [number(frame) for _, frame in frames] == [2, 7]
     assert error is not None
     assert "5.000 s" in error.message
@@ -136,7 +138,7 @@ TURNS = {
 }
 
 
-def turned(path: Path, matrix: tuple[int, int, int, int]) -> Path:
+def turned_film(path: Path, matrix: tuple[int, int, int, int]) -> Path:
     """Write a display matrix over that of a film's track header."""
     data = bytearray(film(path, range(0, 200, 40)).read_bytes())
     place = data.index(b"tkhd") + 4 + 40
@@ -149,34 +151,34 @@ def turned(path: Path, matrix: tuple[int, int, int, int]) -> Path:
 @pytest.mark.parametrize("kind", TURNS)
 def test_turned_and_mirrored(tmp_path: Path, kind: str) -> None:
     matrix, turn = TURNS[kind]
-    path = turned(tmp_path / "a.mp4", matrix)
-    stored = grey(2)
+    path = turned_film(tmp_path / "a.mp4", matrix)
+    picture_stored = grey(2)
     frame = list(read_frames(path))[2].frame
     a, b, c, d = matrix
-    rows, columns = np.nonzero(stored[..., 0] > 200)
-    across, down = a * columns + c * rows, b * columns + d * rows
-    across, down = across % frame.shape[1], down % frame.shape[0]
-    assert np.abs(frame[down, across].astype(int) - (250, 40, 40)).mean() < 25
+    rows, columns = np.nonzero(picture_stored[..., 0] > 200)
+    across, rows_down = a * columns + c * rows, b * columns + d * rows
+    across, rows_down = across % frame.shape[1], rows_down % frame.shape[0]
+    assert np.abs(frame[rows_down, across].astype(int) - (250, 40, 40)).mean() < 25
     assert frame.shape[:2] == ((WIDTH, HEIGHT) if turn.quarters % 2 else (HEIGHT, WIDTH))
     info = probe(path)
     assert (info.height, info.width) == frame.shape[:2]
     assert info.turned == (turn != Rotation())
-    assert np.abs(frame.astype(int) - turn.applied(stored)).mean() < 6
+    assert np.abs(frame.astype(int) - turn.applied(picture_stored)).mean() < 6
 
 
 @pytest.mark.parametrize("kind", ["none", "clockwise", "half", "counter"])
 def test_turned_as_opencv_turns(tmp_path: Path, kind: str) -> None:
-    path = turned(tmp_path / "a.mp4", TURNS[kind][0])
+    path = turned_film(tmp_path / "a.mp4", TURNS[kind][0])
     capture = cv2.VideoCapture(str(path))
-    theirs = []
+    cv2_frames = []
     while True:
-        more, picture = capture.read()
-        if not more:
+        has_frame, picture = capture.read()
+        if not has_frame:
             break
-        theirs.append(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB))
-    ours = [frame for _, frame in read_frames(path)]
-    assert len(ours) == len(theirs) == 5
-    for our, their in zip(ours, theirs, strict=True):
+        cv2_frames.append(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB))
+    own_frames = [frame for _, frame in read_frames(path)]
+    assert len(own_frames) == len(cv2_frames) == 5
+    for our, their in zip(own_frames, cv2_frames, strict=True):
         assert our.shape == their.shape
         assert np.abs(our.astype(int) - their).mean() < 2
 
@@ -259,7 +261,7 @@ def test_a_transport_stream_starts_at_zero(tmp_path: Path) -> None:
     assert [time for time, _ in read_frames(path)] == [pytest.approx(index * 0.04) for index in range(10)]
 
 
-def cut(path: Path, share: float) -> Path:
+def cut_file(path: Path, share: float) -> Path:
     data = path.read_bytes()
     path.write_bytes(data[: round(share * len(data))])
     return path
@@ -271,8 +273,8 @@ def test_cut_off(tmp_path: Path, name: str) -> None:
     path = film(
         tmp_path / name, range(0, 20 * 80, 80), muxing=muxing, g="4", bf="0", codec="mpeg4", clock=Fraction(1, 1000)
     )
-    cut(path, 0.6)
-    frames, error = taken(read_frames(path))
+    cut_file(path, 0.6)
+    frames, error = frames_until_error(read_frames(path))
     assert 3 <= len(frames) < 20
     assert [number(frame) for _, frame in frames] == list(range(len(frames)))
     assert error is not None
@@ -280,26 +282,26 @@ def test_cut_off(tmp_path: Path, name: str) -> None:
     assert f"{len(frames)}" in error.message
     # The part that is there can be asked for without an error.
     assert number(next(read_frames(path, times_s=[0.1])).frame) == 1
-    late, fault = taken(read_frames(path, times_s=[0.0, 1.5]))
-    assert len(late) == 1
+    late_frames, fault = frames_until_error(read_frames(path, times_s=[0.0, 1.5]))
+    assert len(late_frames) == 1
     assert fault is not None
 
 
 def test_a_cut_film_without_an_index_is_refused(tmp_path: Path) -> None:
-    path = cut(film(tmp_path / "a.mp4", range(0, 400, 40)), 0.5)
-    with pytest.raises(InputError, match="no video that can be read") as caught:
+    path = cut_file(film(tmp_path / "a.mp4", range(0, 400, 40)), 0.5)
+    with pytest.raises(InputError, match="no video that can be read") as error:
         list(read_frames(path))
-    assert caught.value.path == str(path)
-    assert str(tmp_path) not in caught.value.message
+    assert error.value.path == str(path)
+    assert str(tmp_path) not in error.value.message
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"not a video\n" * 50, b"\x00\x00\x00\x18ftypmp42"])
 def test_no_video(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.mp4"
     path.write_bytes(content)
-    for read in (probe, read_soundtrack, lambda one: list(read_frames(one))):
+    for reader in (probe, read_soundtrack, lambda path_: list(read_frames(path_))):
         with pytest.raises(InputError):
-            read(path)
+            reader(path)
     with pytest.raises(InputError, match="does not exist"):
         probe(tmp_path / "none.mp4")
 
@@ -342,7 +344,7 @@ def test_damaged_files_end_in_an_input_error(tmp_path: Path) -> None:
         places = rng.integers(len(bad), size=int(rng.integers(1, 40)))
         bad[places] = rng.integers(256, size=len(places))
         path.write_bytes(bad.tobytes())
-        frames, _ = taken(read_frames(path, limits=Limits(max_pixels=1_000_000, max_frames=500)))
+        frames, _ = frames_until_error(read_frames(path, limits=Limits(max_pixels=1_000_000, max_frames=500)))
         assert all(frame.dtype == np.uint8 and frame.ndim == 3 for _, frame in frames)
         try:
             read_soundtrack(path, limits=Limits(max_samples=1_000_000))
@@ -358,10 +360,10 @@ def test_written_and_read_again(tmp_path: Path, size: tuple[int, int]) -> None:
     first = encode_video(frames, fps=10, samples=samples, rate_hz=16_000)
     path.write_bytes(first)
     assert (probe(path).height, probe(path).width) == tuple(side + side % 2 for side in size)
-    again = list(read_frames(path))
-    assert [time for time, _ in again] == [pytest.approx(index / 10) for index in range(12)]
-    for (_, frame), given in zip(again, frames, strict=True):
-        assert np.abs(frame[: size[0], : size[1]].astype(int) - given).mean() < 6
+    frames_read = list(read_frames(path))
+    assert [time for time, _ in frames_read] == [pytest.approx(index / 10) for index in range(12)]
+    for (_, frame), original in zip(frames_read, frames, strict=True):
+        assert np.abs(frame[: size[0], : size[1]].astype(int) - original).mean() < 6
     sound = read_soundtrack(path)
     assert sound is not None
     assert sound.samples.shape[0] == 2
@@ -401,17 +403,17 @@ def test_real_clips_as_pyav_decodes_them(data: Path, name: str) -> None:
     path = data / "av" / "permissive" / name
     with av.open(str(path)) as container:
         stream = container.streams.best("video")
-        theirs = [
+        av_frames = [
             (float(picture.pts * picture.time_base), picture.to_ndarray(format="rgb24") if index % 60 == 0 else None)
             for index, picture in enumerate(container.decode(stream))
         ]
-    ours = read_frames(path)
-    for (time, frame), (their_time, their_frame) in zip(ours, theirs, strict=True):
+    own_frames = read_frames(path)
+    for (time, frame), (their_time, their_frame) in zip(own_frames, av_frames, strict=True):
         assert time == pytest.approx(their_time, abs=1e-9)
         assert their_frame is None or np.array_equal(frame, their_frame)
     capture = cv2.VideoCapture(str(path))
     if name != "nasa_13013.mp4":  # of its two videos OpenCV takes the other
-        assert len(theirs) == int(capture.get(cv2.CAP_PROP_FRAME_COUNT)) or name.endswith("webm")
+        assert len(av_frames) == int(capture.get(cv2.CAP_PROP_FRAME_COUNT)) or name.endswith("webm")
         shape = (int(capture.get(cv2.CAP_PROP_FRAME_HEIGHT)), int(capture.get(cv2.CAP_PROP_FRAME_WIDTH)))
         assert shape == (probe(path).height, probe(path).width)
 
@@ -421,7 +423,7 @@ def test_key_frames_of_real_clips(data: Path) -> None:
     for name in CLIPS[:2]:
         path = data / "av" / "permissive" / name
         frames = list(read_frames(path, fps=1))
-        assert all(later.time_s > earlier.time_s for earlier, later in itertools.pairwise(frames))
+        assert all(later_frame.time_s > earlier.time_s for earlier, later_frame in itertools.pairwise(frames))
         assert all(abs(frame.time_s - index) < 0.05 for index, frame in enumerate(frames))
         sound = read_soundtrack(path)
         assert sound is not None

@@ -51,22 +51,22 @@ def test_round_trip(samples: np.ndarray) -> None:
 def test_what_the_standard_library_reads() -> None:
     with wave.open(io.BytesIO(encode_wav(stereo(), 44_100))) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate(), file.getnframes()) == (2, 2, 44_100, 500)
-        whole = np.frombuffer(file.readframes(500), "<i2").reshape(500, 2)
-    assert np.array_equal(whole.T, np.rint(stereo() * 32767).astype(int))
+        samples = np.frombuffer(file.readframes(500), "<i2").reshape(500, 2)
+    assert np.array_equal(samples.T, np.rint(stereo() * 32767).astype(int))
 
 
 @pytest.mark.extra_video
 @pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE"])
-@pytest.mark.parametrize("form", ["WAV", "WAVEX"])
-def test_as_libsndfile_reads(tmp_path: Path, subtype: str, form: str) -> None:
+@pytest.mark.parametrize("wav_format", ["WAV", "WAVEX"])
+def test_as_libsndfile_reads(tmp_path: Path, subtype: str, wav_format: str) -> None:
     soundfile = pytest.importorskip("soundfile", reason="the extra `video` is not installed")
     path = tmp_path / "a.wav"
-    soundfile.write(path, stereo().T, 22_050, subtype=subtype, format=form)
-    theirs, _ = soundfile.read(path, dtype="float32")
-    ours = decode_wav(path.read_bytes(), path=path)
-    assert ours is not None
-    assert ours.samples.shape == (2, 500)
-    assert np.abs(ours.samples - theirs.T).max() < 1e-7
+    soundfile.write(path, stereo().T, 22_050, subtype=subtype, format=wav_format)
+    sf_samples, _ = soundfile.read(path, dtype="float32")
+    sound = decode_wav(path.read_bytes(), path=path)
+    assert sound is not None
+    assert sound.samples.shape == (2, 500)
+    assert np.abs(sound.samples - sf_samples.T).max() < 1e-7
 
 
 def test_unusual_headers() -> None:
@@ -109,7 +109,7 @@ def test_over_full_scale_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (riff(1, 16, b"abcd", size=4000), "truncated: 0.000 of 0.250 s"),
         (riff(3, 32, np.array([np.nan], "<f4").tobytes()), "not finite"),
@@ -119,12 +119,12 @@ def test_over_full_scale_is_cut_off() -> None:
         (b"RIFF\x10\x00\x00\x00WAVEdata\x04\x00\x00\x00abcd", "format chunk"),
     ],
 )
-def test_damaged(tmp_path: Path, data: bytes, told: str) -> None:
+def test_damaged(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "a.wav"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=message) as error:
         read_sound(path)
-    assert caught.value.path == str(path)
+    assert error.value.path == str(path)
 
 
 @given(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=12), st.integers(12, 200))
@@ -165,9 +165,9 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(__import__("sys").modules, "soundfile", None)
     path = tmp_path / "a.flac"
     path.write_bytes(b"fLaC" + bytes(100))
-    with pytest.raises(UsageError, match="extra `sound`") as caught:
+    with pytest.raises(UsageError, match="extra `sound`") as error:
         sound_module.read_sound(path)
-    assert "pip install 'auscult[sound]'" in caught.value.hint
+    assert "pip install 'auscult[sound]'" in error.value.hint
     path.write_bytes(encode_wav(stereo(), 8_000))
     assert sound_module.read_sound(path).rate_hz == 8_000
 
