@@ -46,22 +46,22 @@ def test_vectors_are_those_of_the_model_itself(weights: Path) -> None:
     mean, std = (np.array(values, np.float32) for values in (clip.folder.mean, clip.folder.std))
     pixels = ((picture.astype(np.float32) / 255 - mean) / std).transpose(2, 0, 1)[None]
     with torch.inference_mode():
-        told = model(**tokens([text], return_tensors="pt"), pixel_values=torch.from_numpy(pixels))
-    np.testing.assert_allclose(clip.pictures([picture]), told.image_embeds.numpy(), atol=1e-6)
-    np.testing.assert_allclose(clip.sentences([text]), told.text_embeds.numpy(), atol=1e-6)
+        outputs = model(**tokens([text], return_tensors="pt"), pixel_values=torch.from_numpy(pixels))
+    np.testing.assert_allclose(clip.pictures([picture]), outputs.image_embeds.numpy(), atol=1e-6)
+    np.testing.assert_allclose(clip.sentences([text]), outputs.text_embeds.numpy(), atol=1e-6)
     cosine = float((clip.pictures([picture]) @ clip.sentences([text]).T)[0, 0])
-    assert cosine * clip.scale == pytest.approx(float(told.logits_per_image[0, 0]), abs=1e-4)
+    assert cosine * clip.scale == pytest.approx(float(outputs.logits_per_image[0, 0]), abs=1e-4)
 
 
 def test_a_batch_gives_what_one_by_one_gives(weights: Path) -> None:
     clip = load_clip(check_folder(weights))
     pictures, texts = _pictures(35), [f"thing number {place}" for place in range(35)]
-    together, words = clip.pictures(pictures), clip.sentences(texts)
-    assert together.shape == words.shape == (35, DIM)
-    np.testing.assert_allclose(together, np.concatenate([clip.pictures([one]) for one in pictures]), atol=1e-5)
-    np.testing.assert_allclose(words, np.concatenate([clip.sentences([one]) for one in texts]), atol=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
-    assert together.std(axis=0).max() > 1e-4  # pictures differ
+    vectors, words = clip.pictures(pictures), clip.sentences(texts)
+    assert vectors.shape == words.shape == (35, DIM)
+    np.testing.assert_allclose(vectors, np.concatenate([clip.pictures([picture]) for picture in pictures]), atol=1e-5)
+    np.testing.assert_allclose(words, np.concatenate([clip.sentences([text]) for text in texts]), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    assert vectors.std(axis=0).max() > 1e-4  # pictures differ
 
 
 def test_loading_twice_gives_the_same_bytes(weights: Path) -> None:
@@ -77,24 +77,24 @@ def test_words_beyond_what_the_model_reads_are_cut_off(weights: Path) -> None:
 
 def test_loading_prints_nothing(weights: Path, capfd: pytest.CaptureFixture[str]) -> None:
     load_clip(check_folder(weights))
-    said = capfd.readouterr()
-    assert (said.out, said.err) == ("", "")
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
 
 
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, "vocab.json", "merges.txt"])
 def test_a_missing_file_is_named(copy: Path, name: str) -> None:
     (copy / name).unlink()
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         check_folder(copy)
-    assert name in str(caught.value)
+    assert name in str(error.value)
 
 
 def test_pickled_weights_are_not_read(copy: Path) -> None:
     (copy / WEIGHTS).unlink()
     (copy / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as error:
         check_folder(copy)
-    assert "safetensors" in caught.value.hint
+    assert "safetensors" in error.value.hint
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"model_type": "bert"}, "not 'clip'"),
         ({"projection_dim": 10**9}, "projection_dim"),
@@ -122,9 +122,9 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_configuration_out_of_bounds_is_refused(copy: Path, change: dict[str, object], said: str) -> None:
+def test_a_configuration_out_of_bounds_is_refused(copy: Path, change: dict[str, object], message: str) -> None:
     _change(copy, change)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         load_clip(check_folder(copy))
 
 
@@ -153,19 +153,19 @@ def test_settings_of_old_files_are_read_from_their_second_table(copy: Path, weig
     _change(
         copy, {"text_config_dict": text, "text_config": {**text, "num_hidden_layers": 1}, "vision_config_dict": None}
     )
-    found, plain = (load_clip(check_folder(folder)) for folder in (copy, weights))
-    assert found.words == plain.words
-    assert found.sentences(["a dog"]).tobytes() == plain.sentences(["a dog"]).tobytes()
+    clip_found, plain = (load_clip(check_folder(folder)) for folder in (copy, weights))
+    assert clip_found.words == plain.words
+    assert clip_found.sentences(["a dog"]).tobytes() == plain.sentences(["a dog"]).tobytes()
 
 
-@pytest.mark.parametrize(("name", "said"), [("logit_scale", "logit_scale"), ("text_projection.weight", "no number")])
-def test_weights_that_are_no_numbers_give_no_scores(copy: Path, name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "message"), [("logit_scale", "logit_scale"), ("text_projection.weight", "no number")])
+def test_weights_that_are_no_numbers_give_no_scores(copy: Path, name: str, message: str) -> None:
     from safetensors.numpy import load_file, save_file
 
     tensors = load_file(copy / WEIGHTS)
     tensors[name] = np.full_like(tensors[name], np.nan)
     save_file(tensors, copy / WEIGHTS, metadata={"format": "pt"})
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         load_clip(check_folder(copy)).sentences(["a dog"])
 
 
@@ -182,8 +182,8 @@ def test_a_broken_configuration_is_refused(copy: Path, content: str) -> None:
 
 
 def test_damaged_weights_are_refused(copy: Path) -> None:
-    whole = (copy / WEIGHTS).read_bytes()
-    (copy / WEIGHTS).write_bytes(whole[: len(whole) // 2])
+    content = (copy / WEIGHTS).read_bytes()
+    (copy / WEIGHTS).write_bytes(content[: len(content) // 2])
     with pytest.raises(UsageError, match="cut off"):
         load_clip(check_folder(copy))
 
@@ -199,13 +199,13 @@ def test_weights_that_lack_a_part_are_refused_and_not_drawn_at_random(copy: Path
 
 
 def test_means_of_the_folder_are_used_and_checked(copy: Path) -> None:
-    prepared = copy / "preprocessor_config.json"
-    prepared.write_text(json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}))
+    settings_file = copy / "preprocessor_config.json"
+    settings_file.write_text(json.dumps({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}))
     assert check_folder(copy).mean == (0.5, 0.5, 0.5)
     for wrong in ([0.5, 0.5], "0.5", [0.5, 0.5, -1], [0.5, True, 0.5]):
-        prepared.write_text(json.dumps({"image_mean": wrong}))
+        settings_file.write_text(json.dumps({"image_mean": wrong}))
         with pytest.raises(UsageError, match="image_mean"):
             check_folder(copy)
-    prepared.write_text(json.dumps({"image_std": [0, 0.5, 0.5]}))
+    settings_file.write_text(json.dumps({"image_std": [0, 0.5, 0.5]}))
     with pytest.raises(UsageError, match="image_std"):
         check_folder(copy)

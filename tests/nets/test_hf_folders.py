@@ -42,8 +42,8 @@ EACH = pytest.mark.parametrize("name", list(FAMILIES))
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    home = tmp_path_factory.mktemp("hf")
-    return {name: write(home / name) for name, (_, write) in FAMILIES.items()}
+    root = tmp_path_factory.mktemp("hf")
+    return {name: write(root / name) for name, (_, write) in FAMILIES.items()}
 
 
 @pytest.fixture
@@ -61,10 +61,10 @@ def _edit(folder: Path, change: dict[str, Any], *, file: str = CONFIG) -> None:
     path.write_text(json.dumps(table | change))
 
 
-def _refused(folder: Path, family: Family) -> UsageError:
-    with pytest.raises(UsageError) as caught:
+def _refusal_of(folder: Path, family: Family) -> UsageError:
+    with pytest.raises(UsageError) as error:
         load(check_folder(folder, family))
-    return caught.value
+    return error.value
 
 
 @EACH
@@ -73,13 +73,13 @@ def test_a_folder_is_loaded_as_the_library_loads_it(folders: dict[str, Path], na
     import transformers
 
     family = FAMILIES[name][0]
-    loaded = load(check_folder(folders[name], family))
-    told = getattr(transformers, family.model).from_pretrained(folders[name])
-    assert not loaded.model.training
-    ours, theirs = loaded.model.state_dict(), told.state_dict()
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[key].cpu(), theirs[key]) for key in ours)
-    assert _described(loaded.model.config) == _described(told.config)
+    loaded_net = load(check_folder(folders[name], family))
+    reference = getattr(transformers, family.model).from_pretrained(folders[name])
+    assert not loaded_net.model.training
+    own_state, reference_state = loaded_net.model.state_dict(), reference.state_dict()
+    assert own_state.keys() == reference_state.keys()
+    assert all(torch.equal(own_state[key].cpu(), reference_state[key]) for key in own_state)
+    assert _described(loaded_net.model.config) == _described(reference.config)
 
 
 @EACH
@@ -88,10 +88,10 @@ def test_settings_of_the_released_sizes_are_within_bounds(name: str) -> None:
 
     family = FAMILIES[name][0]
     kind = getattr(transformers, family.model).config_class
-    told = kind()
-    table = json.loads(told.to_json_string(use_diff=False))
+    reference_config = kind()
+    table = json.loads(reference_config.to_json_string(use_diff=False))
     built = build_settings(own_settings(table, family), kind, family.parts)
-    assert _described(built) == _described(told)
+    assert _described(built) == _described(reference_config)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_names_that_old_releases_have_are_read(copied: Callable[[str], Path], na
 
 @EACH
 def test_nothing_is_fetched(folders: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: Any) -> None:
+    def raise_error(*_: Any) -> None:
         raise AssertionError("a connection was opened")
 
-    monkeypatch.setattr(socket.socket, "connect", refused)
-    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    monkeypatch.setattr(socket.socket, "connect", raise_error)
+    monkeypatch.setattr(socket, "getaddrinfo", raise_error)
     load(check_folder(folders[name], FAMILIES[name][0]))
 
 
@@ -124,18 +124,18 @@ def _described(config: Any) -> Any:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: plain(one) for key, one in value.items() if key not in left}
-        return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+            return {key: plain(item) for key, item in value.items() if key not in ignored_keys}
+        return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
-    left = {"_name_or_path", "dtype", "transformers_version", "architectures"}
+    ignored_keys = {"_name_or_path", "dtype", "transformers_version", "architectures"}
     return plain(config.to_dict())
 
 
 @EACH
 def test_loading_prints_nothing(folders: dict[str, Path], name: str, capfd: pytest.CaptureFixture[str]) -> None:
     load(check_folder(folders[name], FAMILIES[name][0]))
-    said = capfd.readouterr()
-    assert (said.out, said.err) == ("", "")
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
 
 
 @EACH
@@ -148,7 +148,7 @@ def test_pickled_weights_are_never_opened(copied: Callable[[str], Path], tmp_pat
 
     (folder / WEIGHTS).unlink()
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap()))
-    assert "safetensors" in _refused(folder, FAMILIES[name][0]).hint
+    assert "safetensors" in _refusal_of(folder, FAMILIES[name][0]).hint
     assert not trap.exists()
 
 
@@ -156,21 +156,21 @@ def test_pickled_weights_are_never_opened(copied: Callable[[str], Path], tmp_pat
 def test_a_missing_file_is_named(copied: Callable[[str], Path], name: str) -> None:
     folder = copied(name)
     for missing in (CONFIG, WEIGHTS):
-        kept = (folder / missing).read_bytes()
+        content = (folder / missing).read_bytes()
         (folder / missing).unlink()
-        assert missing in str(_refused(folder, FAMILIES[name][0]))
-        (folder / missing).write_bytes(kept)
+        assert missing in str(_refusal_of(folder, FAMILIES[name][0]))
+        (folder / missing).write_bytes(content)
     if FAMILIES[name][0].reader:
         for file in ("tokenizer.json", "vocab.json", "vocab.txt"):
             (folder / file).unlink(missing_ok=True)
-        assert "tokenizer" in _refused(folder, FAMILIES[name][0]).message
+        assert "tokenizer" in _refusal_of(folder, FAMILIES[name][0]).message
 
 
 @EACH
 def test_another_model_s_settings_are_refused(copied: Callable[[str], Path], name: str) -> None:
     folder = copied(name)
     _edit(folder, {"model_type": "llama"})
-    error = _refused(folder, FAMILIES[name][0])
+    error = _refusal_of(folder, FAMILIES[name][0])
     assert "'llama'" in error.message
     assert str(folder) in str(error)
 
@@ -181,7 +181,7 @@ def test_weights_cut_off_are_refused(copied: Callable[[str], Path], name: str, s
     folder = copied(name)
     data = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(data[: max(4, int(share * len(data)))])
-    assert "cut off" in str(_refused(folder, FAMILIES[name][0]))
+    assert "cut off" in str(_refusal_of(folder, FAMILIES[name][0]))
 
 
 @EACH
@@ -191,12 +191,12 @@ def test_code_in_a_folder_is_never_run(copied: Callable[[str], Path], tmp_path: 
     (folder / "evil.py").write_text(f"open({str(trap)!r}, 'w').close()\nclass Evil: pass\n")
     classes = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoProcessor", "AutoImageProcessor")
     _edit(folder, {"auto_map": dict.fromkeys(classes, "evil.Evil")}, file=file)
-    assert "auto_map" in _refused(folder, FAMILIES[name][0]).message
+    assert "auto_map" in _refusal_of(folder, FAMILIES[name][0]).message
     assert not trap.exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "said"),
+    ("name", "change", "message"),
     [
         ("clipseg", {"vision_config": {"image_size": 10**6}}, "image_size"),
         ("clipseg", {"vision_config": {"image_size": 2048, "patch_size": 1}}, "weights"),
@@ -222,12 +222,12 @@ def test_code_in_a_folder_is_never_run(copied: Callable[[str], Path], tmp_path: 
     ],
 )
 def test_settings_out_of_bounds_are_refused(
-    copied: Callable[[str], Path], name: str, change: dict[str, Any], said: str
+    copied: Callable[[str], Path], name: str, change: dict[str, Any], message: str
 ) -> None:
     folder = copied(name)
     _edit(folder, change)
-    error = _refused(folder, FAMILIES[name][0])
-    assert said in error.message
+    error = _refusal_of(folder, FAMILIES[name][0])
+    assert message in error.message
 
 
 def test_kernels_and_types_of_a_stranger_are_left_out(copied: Callable[[str], Path]) -> None:
@@ -241,7 +241,7 @@ def test_kernels_and_types_of_a_stranger_are_left_out(copied: Callable[[str], Pa
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "said"),
+    ("file", "content", "message"),
     [
         (CONFIG, b"{", "broken JSON"),
         (CONFIG, b"[1]", "no object"),
@@ -273,10 +273,10 @@ def test_kernels_and_types_of_a_stranger_are_left_out(copied: Callable[[str], Pa
         "adapter",
     ],
 )
-def test_damaged_files_are_refused(copied: Callable[[str], Path], file: str, content: bytes, said: str) -> None:
+def test_damaged_files_are_refused(copied: Callable[[str], Path], file: str, content: bytes, message: str) -> None:
     folder = copied("clipseg")
     (folder / file).write_bytes(content)
-    assert said in str(_refused(folder, hf_segmenters.CLIPSEG))
+    assert message in str(_refusal_of(folder, hf_segmenters.CLIPSEG))
 
 
 def test_missing_weights_are_named(copied: Callable[[str], Path]) -> None:
@@ -284,15 +284,15 @@ def test_missing_weights_are_named(copied: Callable[[str], Path]) -> None:
 
     folder = copied("clipseg")
     weights = load_file(folder / WEIGHTS)
-    gone = sorted(weights)[0]
-    del weights[gone]
+    removed_name = sorted(weights)[0]
+    del weights[removed_name]
     weights["padding"] = next(iter(weights.values())).new_zeros(10_000)
     save_file(weights, folder / WEIGHTS, {"format": "pt"})
-    assert gone in _refused(folder, hf_segmenters.CLIPSEG).message
+    assert removed_name in _refusal_of(folder, hf_segmenters.CLIPSEG).message
 
 
 def test_weights_are_counted_by_the_header(folders: dict[str, Path]) -> None:
     from safetensors.torch import load_file
 
     path = folders["sam2"] / WEIGHTS
-    assert count_weights(path) == sum(one.numel() for one in load_file(path).values())
+    assert count_weights(path) == sum(weight.numel() for weight in load_file(path).values())

@@ -57,18 +57,18 @@ def test_clipseg_gives_the_library_s_answer(clipseg: Path) -> None:
 
     # Of the model's own size: resampling of others differs by a grey level here and there, see test_hf_pictures.
     frames = tiny_hf.clip_of(10, size=(tiny_hf.SIDE, tiny_hf.SIDE))  # more than a batch
-    found = load_clipseg(clipseg).heat(frames, TEXT)
+    heat = load_clipseg(clipseg).heat(frames, TEXT)
     model = transformers.CLIPSegForImageSegmentation.from_pretrained(clipseg)
     processor = transformers.CLIPSegProcessor(
         transformers.ViTImageProcessorPil.from_pretrained(clipseg), transformers.CLIPTokenizer.from_pretrained(clipseg)
     )
     inputs = processor(text=[TEXT] * 10, images=list(frames), return_tensors="pt", padding=True)
     with torch.inference_mode():
-        told = torch.sigmoid(model(**inputs).logits).numpy()
-    assert found.dtype == np.float32
-    assert found.std() > 0.05
-    np.testing.assert_allclose(found, told, atol=1e-3)
-    assert np.abs(found - load_clipseg(clipseg).heat(frames, "a dog")).mean() > 1e-3
+        expected = torch.sigmoid(model(**inputs).logits).numpy()
+    assert heat.dtype == np.float32
+    assert heat.std() > 0.05
+    np.testing.assert_allclose(heat, expected, atol=1e-3)
+    assert np.abs(heat - load_clipseg(clipseg).heat(frames, "a dog")).mean() > 1e-3
 
 
 def test_clipseg_s_map_is_enlarged_to_the_frame(clipseg: Path) -> None:
@@ -77,16 +77,16 @@ def test_clipseg_s_map_is_enlarged_to_the_frame(clipseg: Path) -> None:
 
     frames = tiny_hf.clip_of(2)
     net = load_clipseg(clipseg)
-    found = net.heat(frames, TEXT)
+    heat = net.heat(frames, TEXT)
     tokens = transformers.CLIPTokenizer.from_pretrained(clipseg)([TEXT] * 2, return_tensors="pt")
     model = transformers.CLIPSegForImageSegmentation.from_pretrained(clipseg)
     with torch.inference_mode():
         soft = torch.sigmoid(model(pixel_values=net.prepared(frames), **tokens).logits)[:, None]
-    told = torch.nn.functional.interpolate(soft, size=frames.shape[1:3], mode="bilinear", align_corners=False)
-    assert found.shape == (2, 48, 70)
-    assert found.min() >= 0
-    assert found.max() <= 1
-    np.testing.assert_allclose(found, told[:, 0].numpy(), atol=1e-3)
+    expected = torch.nn.functional.interpolate(soft, size=frames.shape[1:3], mode="bilinear", align_corners=False)
+    assert heat.shape == (2, 48, 70)
+    assert heat.min() >= 0
+    assert heat.max() <= 1
+    np.testing.assert_allclose(heat, expected[:, 0].numpy(), atol=1e-3)
 
 
 def test_grounding_gives_the_library_s_best_box(grounding: Path) -> None:
@@ -94,21 +94,21 @@ def test_grounding_gives_the_library_s_best_box(grounding: Path) -> None:
     import transformers
 
     frames = tiny_hf.clip_of(6)
-    found = load_grounding(grounding).boxes(frames, TEXT)
+    boxes = load_grounding(grounding).boxes(frames, TEXT)
     model = transformers.GroundingDinoForObjectDetection.from_pretrained(grounding)
     processor = transformers.GroundingDinoProcessor(
         transformers.GroundingDinoImageProcessorPil.from_pretrained(grounding),
         transformers.BertTokenizer.from_pretrained(grounding),
     )
-    for frame, box in zip(frames, found, strict=True):
+    for frame, box in zip(frames, boxes, strict=True):
         inputs = processor(images=frame, text="the red car.", return_tensors="pt")
         with torch.inference_mode():
             out = model(**inputs)
-        told = processor.post_process_grounded_object_detection(
+        expected = processor.post_process_grounded_object_detection(
             out, threshold=0.1, text_threshold=0.25, target_sizes=[frame.shape[:2]]
         )[0]
-        assert box == pytest.approx(told["boxes"][int(told["scores"].argmax())].tolist(), abs=0.05)
-    assert len({box for box in found if box}) > 1
+        assert box == pytest.approx(expected["boxes"][int(expected["scores"].argmax())].tolist(), abs=0.05)
+    assert len({box for box in boxes if box}) > 1
 
 
 def test_no_box_over_the_threshold_is_no_box(grounding: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,19 +122,19 @@ def test_sam2_gives_the_library_s_mask_of_a_box(sam2: Path) -> None:
 
     frames = tiny_hf.clip_of(3)
     boxes = [(10.0, 8.0, 40.0, 30.5), None, (-2.0, 0.0, 30.0, 47.0)]
-    found = load_sam2(sam2).masks(frames, boxes)
-    assert (found.shape, found.dtype) == ((3, 48, 70), np.bool_)
-    assert not found[1].any()
+    masks = load_sam2(sam2).masks(frames, boxes)
+    assert (masks.shape, masks.dtype) == ((3, 48, 70), np.bool_)
+    assert not masks[1].any()
     model = transformers.Sam2Model.from_pretrained(sam2).eval()
-    prepared = Preparation(size=(tiny_hf.SIDE, tiny_hf.SIDE))
+    preparation = Preparation(size=(tiny_hf.SIDE, tiny_hf.SIDE))
     for place in (0, 2):
         # As Sam2Processor scales boxes and Sam2ImageProcessor.post_process_masks enlarges masks.
         scaled = torch.tensor([[boxes[place]]]) * torch.tensor([64 / 70, 64 / 48, 64 / 70, 64 / 48])
         with torch.inference_mode():
-            out = model(pixel_values=prepared(frames[place : place + 1]), input_boxes=scaled, multimask_output=False)
+            out = model(pixel_values=preparation(frames[place : place + 1]), input_boxes=scaled, multimask_output=False)
         large = torch.nn.functional.interpolate(out.pred_masks[0], (48, 70), mode="bilinear", align_corners=False)
-        assert (found[place] == (large > 0)[0, 0].numpy()).all()
-        assert 0 < found[place].mean() < 1
+        assert (masks[place] == (large > 0)[0, 0].numpy()).all()
+        assert 0 < masks[place].mean() < 1
 
 
 def test_sam2_reads_the_folder_of_a_video_model(video: Path) -> None:
@@ -151,8 +151,8 @@ def test_sam2_video_follows_as_the_library_does_with_the_whole_clip_in_memory(vi
     first = _first(frames)
     found = load_sam2_video(video).follow(frames, first)
     model = transformers.Sam2VideoModel.from_pretrained(video).eval()
-    prepared = Preparation(size=(tiny_hf.SIDE, tiny_hf.SIDE))(frames)
-    session = Sam2VideoInferenceSession(video=prepared, video_height=48, video_width=70, dtype=torch.float32)
+    pixels = Preparation(size=(tiny_hf.SIDE, tiny_hf.SIDE))(frames)
+    session = Sam2VideoInferenceSession(video=pixels, video_height=48, video_width=70, dtype=torch.float32)
     processor = transformers.models.sam2_video.processing_sam2_video.Sam2VideoProcessor
     wanting = type("Wanting", (), {"target_size": tiny_hf.SIDE})()  # all of a processor that the method looks at
     processor.process_new_mask_for_video_frame(wanting, session, 0, [1], first)
@@ -168,26 +168,26 @@ def test_sam2_video_follows_as_the_library_does_with_the_whole_clip_in_memory(vi
 
 
 def test_sam2_video_forgets_what_it_looks_back_at_no_more(video: Path) -> None:
-    kept: list[int] = []
+    frame_counts: list[int] = []
     model = load_sam2_video(video)
     forget = type(model)._forget
 
     class Watched(type(model)):  # type: ignore[misc]
         def _forget(self, session: Any, place: int) -> None:
             forget(self, session, place)
-            kept.append(len(session.output_dict_per_obj[0]["non_cond_frame_outputs"]))
+            frame_counts.append(len(session.output_dict_per_obj[0]["non_cond_frame_outputs"]))
 
     frames = tiny_hf.clip_of(12)
     Watched(model._net, model._prepared).follow(frames, _first(frames))
-    assert max(kept) == kept[-1] == 4
+    assert max(frame_counts) == frame_counts[-1] == 4
 
 
 @pytest.mark.parametrize("first", ["empty", "full"])
 def test_sam2_video_takes_any_first_mask(video: Path, first: str) -> None:
     frames = tiny_hf.clip_of(3)
     mask = np.full(frames.shape[1:3], first == "full")
-    found = load_sam2_video(video).follow(frames, mask)
-    assert (found[0] == mask).all()
+    masks = load_sam2_video(video).follow(frames, mask)
+    assert (masks[0] == mask).all()
     assert (load_sam2_video(video).follow(frames[:1], mask) == mask).all()
 
 
@@ -201,12 +201,12 @@ def test_sam3_gives_the_library_s_best_instance(sam3: Path) -> None:
     tokens = transformers.CLIPTokenizer.from_pretrained(sam3)(
         [TEXT], return_tensors="pt", padding="max_length", max_length=32
     )
-    prepared = Preparation(size=(112, 112), mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+    preparation = Preparation(size=(112, 112), mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
     assert (found.shape, found.dtype) == ((3, 48, 70), np.bool_)
     assert 0 < found.mean() < 1
     for place in range(3):
         with torch.inference_mode():
-            out = model(pixel_values=prepared(frames[place : place + 1]), **tokens)
+            out = model(pixel_values=preparation(frames[place : place + 1]), **tokens)
         # As Sam3ImageProcessor.post_process_instance_segmentation, which needs torchvision to be imported.
         scores = (out.pred_logits.sigmoid() * out.presence_logits.sigmoid())[0]
         masks = out.pred_masks.sigmoid()[0][scores > 0.5]
@@ -222,18 +222,18 @@ def test_sam3_reads_the_folder_of_a_video_model(sam3: Path, tmp_path: Path) -> N
 
     from safetensors.torch import load_file, save_file
 
-    whole = Path(shutil.copytree(sam3, tmp_path / "whole"))
-    config = json.loads((whole / "config.json").read_text())
-    (whole / "config.json").write_text(json.dumps({"model_type": "sam3_video", "detector_config": config}))
-    weights = load_file(whole / "model.safetensors")
+    full_folder = Path(shutil.copytree(sam3, tmp_path / "whole"))
+    config = json.loads((full_folder / "config.json").read_text())
+    (full_folder / "config.json").write_text(json.dumps({"model_type": "sam3_video", "detector_config": config}))
+    weights = load_file(full_folder / "model.safetensors")
     other = {"tracker_model.no_memory_embedding": next(iter(weights.values())).clone()}
     save_file(
-        {**{f"detector_model.{name}": one for name, one in weights.items()}, **other},
-        whole / "model.safetensors",
+        {**{f"detector_model.{name}": weight for name, weight in weights.items()}, **other},
+        full_folder / "model.safetensors",
         {"format": "pt"},
     )
     frames = tiny_hf.clip_of(2)
-    assert (load_sam3(whole).masks(frames, TEXT) == load_sam3(sam3).masks(frames, TEXT)).all()
+    assert (load_sam3(full_folder).masks(frames, TEXT) == load_sam3(sam3).masks(frames, TEXT)).all()
 
 
 def test_sam3_says_nothing_where_nothing_scores(sam3: Path, monkeypatch: pytest.MonkeyPatch) -> None:

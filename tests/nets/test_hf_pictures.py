@@ -28,12 +28,16 @@ def test_a_square_is_prepared_as_the_library_does(size: tuple[int, int], resampl
     frames = tiny_hf.clip_of(2, size=size)
     settings: dict[str, Any] = {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4], "resample": resample}
     library = transformers.ViTImageProcessorPil(size={"height": 352, "width": 352}, **settings)
-    told = library(list(frames), return_tensors="pt")["pixel_values"].numpy()
-    ours = Preparation(size=(352, 352), mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), cubic=resample == 3)(frames).numpy()
-    assert ours.shape == told.shape
-    assert ours.dtype == np.float32
-    assert np.abs(ours - told).max() < (1.5 if resample == 2 else 2.5) * _STEP  # cubic weights are rounded differently
-    assert (np.abs(ours - told) > 0.5 * _STEP).mean() < 0.01
+    expected = library(list(frames), return_tensors="pt")["pixel_values"].numpy()
+    pixels = Preparation(size=(352, 352), mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4), cubic=resample == 3)(
+        frames
+    ).numpy()
+    assert pixels.shape == expected.shape
+    assert pixels.dtype == np.float32
+    assert (
+        np.abs(pixels - expected).max() < (1.5 if resample == 2 else 2.5) * _STEP
+    )  # cubic weights are rounded differently
+    assert (np.abs(pixels - expected) > 0.5 * _STEP).mean() < 0.01
 
 
 @pytest.mark.parametrize("size", [(48, 70), (70, 48), (64, 64), (40, 200), (300, 100), (256, 300)])
@@ -42,20 +46,20 @@ def test_a_shape_is_kept_as_the_library_does(size: tuple[int, int]) -> None:
 
     frames = tiny_hf.clip_of(1, size=size)
     library = transformers.GroundingDinoImageProcessorPil(size={"shortest_edge": 256, "longest_edge": 400})
-    told = library(list(frames), return_tensors="pt")["pixel_values"].numpy()
-    ours = Preparation(edges=(256, 400))(frames).numpy()
-    assert ours.shape == told.shape
-    assert np.abs(ours - told).max() < 1.5 / 255 / 0.224
+    expected = library(list(frames), return_tensors="pt")["pixel_values"].numpy()
+    pixels = Preparation(edges=(256, 400))(frames).numpy()
+    assert pixels.shape == expected.shape
+    assert np.abs(pixels - expected).max() < 1.5 / 255 / 0.224
 
 
 def test_settings_are_read_from_either_file(tmp_path: Path) -> None:
     usual = Preparation(size=(352, 352))
     assert read_preparation(tmp_path, side=None, usual=usual) == usual
-    said = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "size": 224, "resample": 3}
+    settings_ = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "size": 224, "resample": 3}
     expected = Preparation(size=(224, 224), mean=(0.5,) * 3, std=(0.5,) * 3, cubic=True)
-    (tmp_path / "processor_config.json").write_text(json.dumps({"image_processor": said}))
+    (tmp_path / "processor_config.json").write_text(json.dumps({"image_processor": settings_}))
     assert read_preparation(tmp_path, side=None, usual=usual) == expected
-    (tmp_path / PREPARED).write_text(json.dumps({**said, "rescale_factor": 1 / 255, "do_pad": False}))
+    (tmp_path / PREPARED).write_text(json.dumps({**settings_, "rescale_factor": 1 / 255, "do_pad": False}))
     assert read_preparation(tmp_path, side=None, usual=usual) == expected
     assert read_preparation(tmp_path, side=64, usual=usual).size == (64, 64)
     (tmp_path / PREPARED).write_text(json.dumps({"size": {"shortest_edge": 256}, "max_size": 512}))

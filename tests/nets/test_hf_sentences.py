@@ -29,21 +29,21 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory: pytest.TempPathFactory, encoder: Path) -> Path:
-    home = tmp_path_factory.mktemp("checkers")
-    checkpoint = tiny_captions.write_checkpoint(home / "checker.ckpt", encoder)
-    convert_fluency(checkpoint, encoder, home / "checker")
-    return home / "checker"
+    root = tmp_path_factory.mktemp("checkers")
+    checkpoint = tiny_captions.write_checkpoint(root / "checker.ckpt", encoder)
+    convert_fluency(checkpoint, encoder, root / "checker")
+    return root / "checker"
 
 
-def _states(folder: Path, text: str, most: int) -> Any:
+def _states(folder: Path, text: str, max_length: int) -> Any:
     """The last layer for one text, by the library alone."""
     import torch
     import transformers
 
     tokens = transformers.BertTokenizer.from_pretrained(str(folder))
-    given = tokens([text], truncation=True, max_length=most, return_tensors="pt")
+    inputs = tokens([text], truncation=True, max_length=max_length, return_tensors="pt")
     with torch.no_grad():
-        return transformers.BertModel.from_pretrained(str(folder)).eval()(**given).last_hidden_state[0].numpy()
+        return transformers.BertModel.from_pretrained(str(folder)).eval()(**inputs).last_hidden_state[0].numpy()
 
 
 def test_a_vector_is_the_mean_over_the_words_of_a_text_whatever_stands_beside_it(encoder: Path) -> None:
@@ -71,8 +71,8 @@ def test_the_fluency_model_gives_the_last_output_of_its_checkpoint(encoder: Path
     import torch
 
     states = torch.load(checker.parent / "checker.ckpt", weights_only=True)["state_dict"]
-    found = load_fluency(checker)(TEXTS)
-    for text, value in zip(TEXTS, found, strict=True):
+    values = load_fluency(checker)(TEXTS)
+    for text, value in zip(TEXTS, values, strict=True):
         plain = text.replace(",", "").replace("!", "").lower()
         logits = states["clf.weight"].numpy() @ _states(checker, plain, 40)[0] + states["clf.bias"].numpy()
         assert value == pytest.approx(1 / (1 + np.exp(-logits[-1])), abs=1e-4)

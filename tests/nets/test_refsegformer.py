@@ -40,7 +40,7 @@ def network(design: Design = SMALL) -> RefSegformer:
     return RefSegformer(design, vision=SmallVision(design), text=SmallText(design, words=20))
 
 
-def asked() -> tuple[Tensor, Tensor]:
+def example_inputs() -> tuple[Tensor, Tensor]:
     torch.manual_seed(1)
     return torch.rand(2, 3, 64, 64), torch.randint(2, 20, (2, 6))
 
@@ -63,15 +63,15 @@ def asked() -> tuple[Tensor, Tensor]:
 def test_every_parameter_of_every_option_learns(options: dict[str, Any]) -> None:
     design = replace(SMALL, **options)
     net = network(design)
-    pictures, ids = asked()
-    found = net(pictures, ids, KNOWN)
+    pictures, ids = example_inputs()
+    answer = net(pictures, ids, KNOWN)
     coarse = [16, 8, 4, 2] if design.decoder == "fpn" else [16]
-    assert [tuple(mask.shape) for mask in found.masks] == [(2, 2, side, side) for side in coarse]
+    assert [tuple(mask.shape) for mask in answer.masks] == [(2, 2, side, side) for side in coarse]
     exists = torch.tensor([True, False])
-    existence = None if found.existence is None else existence_loss(found.existence, exists)
-    total_loss(segmentation_loss(found.masks, exists[:, None, None].expand(-1, 64, 64)), existence).backward()
+    existence = None if answer.existence is None else existence_loss(answer.existence, exists)
+    total_loss(segmentation_loss(answer.masks, exists[:, None, None].expand(-1, 64, 64)), existence).backward()
     assert not [name for name, value in net.named_parameters() if value.grad is None]
-    assert (found.existence is None) == (design.existence == "none")
+    assert (answer.existence is None) == (design.existence == "none")
 
 
 def test_the_losses_by_hand() -> None:
@@ -107,55 +107,55 @@ def test_an_object_is_chosen_among_those_of_its_picture_alone() -> None:
     picture = torch.tensor([[2.0, 2.0], [0.0, 0.0]])
     masks = torch.stack([torch.zeros(4, 2, 2), picture.expand(4, 2, 2)], dim=1)
     objects = torch.tensor([[[1, 1], [0, 0]], [[0, 0], [1, 1]], [[1, 0], [1, 0]]]).bool()
-    of, chosen = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2, -1])
+    picture_index, object_index = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2, -1])
     right, wrong, alone = math.log(1 + math.exp(-2)), math.log(1 + math.exp(2)), 0.0
-    found = choosing_loss([masks, masks], objects, of, chosen=chosen, each=2)
-    assert float(found) == pytest.approx((right + wrong + alone) / 3, abs=1e-6)
-    assert float(choosing_loss([masks], objects, of, chosen=torch.full((4,), -1), each=2)) == 0
+    loss = choosing_loss([masks, masks], objects, picture_index, chosen=object_index, each=2)
+    assert float(loss) == pytest.approx((right + wrong + alone) / 3, abs=1e-6)
+    assert float(choosing_loss([masks], objects, picture_index, chosen=torch.full((4,), -1), each=2)) == 0
 
 
 def test_sentences_of_one_picture_are_answered_as_each_by_itself() -> None:
     net = network().eval()
-    pictures, ids = asked()
-    ids, known = torch.cat([ids, ids.flip(0)]), torch.cat([KNOWN, KNOWN.flip(0)])
+    pictures, ids = example_inputs()
+    ids, known_words = torch.cat([ids, ids.flip(0)]), torch.cat([KNOWN, KNOWN.flip(0)])
     with torch.no_grad():
-        together = net(pictures, ids, known)
-        each = net(pictures[[0, 0, 1, 1]], ids, known)
-    assert torch.allclose(together.masks[0], each.masks[0], atol=1e-5)
-    assert together.existence is not None
-    assert each.existence is not None
-    assert torch.allclose(together.existence, each.existence, atol=1e-5)
+        joint_answer = net(pictures, ids, known_words)
+        single_answer = net(pictures[[0, 0, 1, 1]], ids, known_words)
+    assert torch.allclose(joint_answer.masks[0], single_answer.masks[0], atol=1e-5)
+    assert joint_answer.existence is not None
+    assert single_answer.existence is not None
+    assert torch.allclose(joint_answer.existence, single_answer.existence, atol=1e-5)
 
 
 @pytest.mark.parametrize("fusion", ["vltf", "pwan"])
 def test_padding_changes_nothing(fusion: Any) -> None:
     net = network(replace(SMALL, fusion=fusion)).eval()
-    pictures, ids = asked()
+    pictures, ids = example_inputs()
     other = torch.where(KNOWN, ids, 7)
     with torch.no_grad():
-        one, two = net(pictures, ids, KNOWN), net(pictures, other, KNOWN)
+        answer, padded_answer = net(pictures, ids, KNOWN), net(pictures, other, KNOWN)
     assert not torch.equal(ids, other)
-    assert float((one.masks[0] - two.masks[0]).abs().max()) < 1e-5
-    assert float((one.existence - two.existence).abs().max()) < 1e-5
+    assert float((answer.masks[0] - padded_answer.masks[0]).abs().max()) < 1e-5
+    assert float((answer.existence - padded_answer.existence).abs().max()) < 1e-5
 
 
 def test_a_pretrained_encoder_is_undisturbed_at_first_and_then_sees_the_sentence() -> None:
     net = network().eval()
-    pictures, ids = asked()
-    shown: list[Tensor] = []
-    net.vision.stages[2].register_forward_hook(lambda _module, given, _out: shown.append(given[0]))
+    pictures, ids = example_inputs()
+    features: list[Tensor] = []
+    net.vision.stages[2].register_forward_hook(lambda _module, inputs, _out: features.append(inputs[0]))
     with torch.no_grad():
         for gain in (0.0, 1.0):
             net.fusions["2"].sigma.weight.fill_(gain)
             for sentence in (ids, ids.flip(1)):
                 net(pictures, sentence, KNOWN)
-    assert torch.equal(shown[0], shown[1])
-    assert not torch.allclose(shown[2], shown[3])
+    assert torch.equal(features[0], features[1])
+    assert not torch.allclose(features[2], features[3])
 
 
 def test_blank_tokens_hear_no_sentence() -> None:
     net = network().eval()
-    pictures, ids = asked()
+    pictures, ids = example_inputs()
     with torch.no_grad():
         maps = net.stem(pictures)
         tokens = [net.fusions["2"](maps[-1], net.text(words, KNOWN), KNOWN).tokens for words in (ids, ids.flip(1))]
@@ -165,14 +165,14 @@ def test_blank_tokens_hear_no_sentence() -> None:
 
 def test_attention_is_the_librarys() -> None:
     torch.manual_seed(2)
-    ours, theirs = Attention(16, heads=2), nn.MultiheadAttention(16, 2, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight])
-    theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias])
-    theirs.out_proj.load_state_dict(ours.out.state_dict())
+    attention, reference = Attention(16, heads=2), nn.MultiheadAttention(16, 2, batch_first=True)
+    reference.in_proj_weight.data = torch.cat([attention.query.weight, attention.key.weight, attention.value.weight])
+    reference.in_proj_bias.data = torch.cat([attention.query.bias, attention.key.bias, attention.value.bias])
+    reference.out_proj.load_state_dict(attention.out.state_dict())
     query, source = torch.randn(2, 5, 16), torch.randn(2, 6, 16)
-    found, weights = ours(query, source, KNOWN)
-    expected, expected_weights = theirs(query, source, source, key_padding_mask=~KNOWN)
-    assert float((found - expected).detach().abs().max()) < 1e-5
+    output, weights = attention(query, source, KNOWN)
+    expected, expected_weights = reference(query, source, source, key_padding_mask=~KNOWN)
+    assert float((output - expected).detach().abs().max()) < 1e-5
     assert float((weights - expected_weights).detach().abs().max()) < 1e-6
 
 
@@ -182,19 +182,19 @@ def test_deformable_attention_reads_where_it_points() -> None:
     layer = DeformableLayer(256)
     layer.offsets.bias.data.zero_()
     layer.weights.bias.data = torch.tensor([0.0, -1e4, -1e4])[None, :, None].expand(8, 3, 4).reshape(-1).clone()
-    heard: list[Tensor] = []
-    layer.out.register_forward_hook(lambda _module, given, _out: heard.append(given[0]))
+    inputs_seen: list[Tensor] = []
+    layer.out.register_forward_hook(lambda _module, inputs, _out: inputs_seen.append(inputs[0]))
     sizes = [(4, 4), (2, 2), (1, 1)]
-    given = torch.randn(1, 21, 256)
+    features = torch.randn(1, 21, 256)
     places = (torch.tensor([[x, y] for y in range(4) for x in range(4)]).float() + 0.5) / 4
     with torch.no_grad():
-        layer(given, torch.zeros(21, 256), places=torch.cat([places, torch.full((5, 2), 0.5)]), sizes=sizes)
-        expected = layer.value(given)[:, :16]
-    assert float((heard[0][:, :16] - expected).abs().max()) < 1e-4
+        layer(features, torch.zeros(21, 256), places=torch.cat([places, torch.full((5, 2), 0.5)]), sizes=sizes)
+        expected = layer.value(features)[:, :16]
+    assert float((inputs_seen[0][:, :16] - expected).abs().max()) < 1e-4
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"side": 100}, "multiple of 32"),
         ({"widths": (8, 16, 20, 32)}, "whole heads"),
@@ -204,6 +204,6 @@ def test_deformable_attention_reads_where_it_points() -> None:
         ({"vision": "mobile"}, "MobileNetV2's"),
     ],
 )
-def test_a_design_that_cannot_be_built_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_design_that_cannot_be_built_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         replace(SMALL, **options)

@@ -46,14 +46,14 @@ def test_stages_of_swin_are_the_librarys(swin: Path, bert: Path, pictures: Tenso
     import transformers
 
     stages = begin(TINY, vision=str(swin), text=str(bert)).net.vision.eval()
-    whole = transformers.SwinModel.from_pretrained(str(swin)).eval()
-    mean, std = (torch.tensor(one)[:, None, None] for one in IMAGENET)
+    reference = transformers.SwinModel.from_pretrained(str(swin)).eval()
+    mean, std = (torch.tensor(values)[:, None, None] for values in IMAGENET)
     with torch.no_grad():
-        expected = whole((pictures - mean) / std).last_hidden_state
-        found = pictures
+        expected = reference((pictures - mean) / std).last_hidden_state
+        features = pictures
         for stage in (1, 2, 3, 4):
-            found = stages(found, stage)
-        normed = whole.layernorm(found.flatten(2).transpose(1, 2))
+            features = stages(features, stage)
+        normed = reference.layernorm(features.flatten(2).transpose(1, 2))
     assert float((normed - expected).abs().max()) < 1e-5
 
 
@@ -63,12 +63,12 @@ def test_what_is_saved_answers_the_same_when_loaded(tmp_path: Path, swin: Path, 
         model = begin(design, vision=str(swin), text=str(bert), words=("car", "dog", "red"))
         model.net.eval()
         save(model, tmp_path / design.text)
-        again = read_model(tmp_path / design.text)
-        assert again.net.design == model.net.design
+        loaded_model = read_model(tmp_path / design.text)
+        assert loaded_model.net.design == model.net.design
         with torch.no_grad():
-            one, two = (which.net(pictures, *which.read(SENTENCES)) for which in (model, again))
-        assert float((one.masks[0] - two.masks[0]).abs().max()) < 1e-6
-        assert float((one.existence - two.existence).abs().max()) < 1e-6
+            answer, loaded_answer = (model_.net(pictures, *model_.read(SENTENCES)) for model_ in (model, loaded_model))
+        assert float((answer.masks[0] - loaded_answer.masks[0]).abs().max()) < 1e-6
+        assert float((answer.existence - loaded_answer.existence).abs().max()) < 1e-6
 
 
 def small() -> dict[str, Any]:
@@ -80,9 +80,9 @@ def test_folders_that_cannot_be_used_are_refused_by_name(tmp_path: Path, swin: P
         begin(TINY, vision=str(bert), text=str(bert))
     with pytest.raises(UsageError, match="no weights of Swin are named"):
         begin(TINY, text=str(bert))
-    with pytest.raises(UsageError, match="no folder 'nobody/none'") as caught:
+    with pytest.raises(UsageError, match="no folder 'nobody/none'") as error:
         folder_of("nobody/none")
-    assert "hf download" in caught.value.hint
+    assert "hf download" in error.value.hint
     (tmp_path / DESIGN).write_text(json.dumps({"side": 100}))
     with pytest.raises(UsageError, match="multiple of 32"):
         read_model(tmp_path)
@@ -91,11 +91,11 @@ def test_folders_that_cannot_be_used_are_refused_by_name(tmp_path: Path, swin: P
 def test_a_hub_name_is_found_in_the_cache(tmp_path: Path, swin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub.constants
 
-    home = tmp_path / "models--some--swin"
-    (home / "refs").mkdir(parents=True)
-    (home / "refs" / "main").write_text("0" * 40)
-    (home / "snapshots").mkdir()
-    (home / "snapshots" / ("0" * 40)).symlink_to(swin)
+    root = tmp_path / "models--some--swin"
+    (root / "refs").mkdir(parents=True)
+    (root / "refs" / "main").write_text("0" * 40)
+    (root / "snapshots").mkdir()
+    (root / "snapshots" / ("0" * 40)).symlink_to(swin)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     assert (folder_of("some/swin") / "model.safetensors").is_file()
 
@@ -127,7 +127,7 @@ def test_the_papers_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "tokens", "fused", "here", "printed"),
+    ("side", "tokens", "fused", "own_count", "printed_count"),
     [
         (480, 20, (2, 3, 4), 119.31, None),
         (512, 20, (2, 3, 4), 131.85, 132.86),
@@ -137,15 +137,15 @@ def test_the_papers_size() -> None:
     ],
 )
 def test_multiply_adds_as_documented(
-    side: int, tokens: int, fused: tuple[int, ...], here: float, printed: float | None
+    side: int, tokens: int, fused: tuple[int, ...], own_count: float, printed_count: float | None
 ) -> None:
     """Table 5 trains at 480 x 480 with 20 tokens and does not say where it counts; there its numbers are not met."""
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        given = torch.empty(1, 3, side, side), torch.zeros(1, tokens, dtype=torch.int64), torch.ones(1, tokens).bool()
+        inputs = torch.empty(1, 3, side, side), torch.zeros(1, tokens, dtype=torch.int64), torch.ones(1, tokens).bool()
     with FlopCounterMode(display=False) as counter:
-        paper(fused=fused)(*given)
-    found = counter.get_total_flops() / 2e9  # two operations a multiply-add
-    assert found == pytest.approx(here, rel=0.001)
-    assert printed is None or found == pytest.approx(printed, rel=0.01)
+        paper(fused=fused)(*inputs)
+    operations = counter.get_total_flops() / 2e9  # two operations a multiply-add
+    assert operations == pytest.approx(own_count, rel=0.001)
+    assert printed_count is None or operations == pytest.approx(printed_count, rel=0.01)

@@ -53,6 +53,6 @@ def test_all_that_is_compared_has_bounds() -> None:
 def test_agrees_where_the_same_is_drawn(name: str, both: Both) -> None:
     assert len(both.clips) == CLIPS
     for level in LEVELS:
-        found = TYPES[name](both, level)
+        differences = TYPES[name](both, level)
         for key, (low, high) in BOUNDS[name].items():
-            assert low <= found[key] <= high, f"{key} at level {level}"
+            assert low <= differences[key] <= high, f"{key} at level {level}"

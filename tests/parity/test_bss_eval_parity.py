@@ -24,29 +24,29 @@ SONG_S = 6
 
 def load(folder: Path, name: str) -> tuple[list[Any], list[Any]]:
     """Estimates and stems, (channels, samples) float64 each; of two speakers, estimates are made from the mixture."""
-    room, _, which = name.partition("/")
+    room, _, variant = name.partition("/")
 
-    def read(*paths: Path) -> list[Any]:
+    def read_all(*paths: Path) -> list[Any]:
         return [read_sound(path).samples.astype(np.float64) for path in paths]
 
     base = folder / "audio" / "separation" / room
     if room == "mir_eval":
-        kinds = [read(*sorted((base / f"{kind}{which}").iterdir())) for kind in ("est", "ref")]
+        kinds = [read_all(*sorted((base / f"{kind}{variant}").iterdir())) for kind in ("est", "ref")]
         return kinds[0], kinds[1]
     if room == "two_speakers_16k":
-        mixture, *stems = read(*(base / f"{kind}_{which}.flac" for kind in ("mixture", "source1", "source2")))
+        mixture, *stems = read_all(*(base / f"{kind}_{variant}.flac" for kind in ("mixture", "source1", "source2")))
         rough = 0.01 * np.random.default_rng(0).standard_normal(mixture.shape)
         return [mixture + rough + share * stem for share, stem in zip((0.3, 0.6), stems, strict=True)], stems
     kinds = [
-        read(*(base / which / f"{part}_{kind}.mp3" for part in ("vocals", "accompaniment")))
+        read_all(*(base / variant / f"{part}_{kind}.mp3" for part in ("vocals", "accompaniment")))
         for kind in ("estimate", "true")
     ]
-    cut = [[one[:, : SONG_S * 44_100] for one in kind] for kind in kinds]
-    return cut[0], cut[1]
+    sounds = [[sound[:, : SONG_S * 44_100] for sound in kind] for kind in kinds]
+    return sounds[0], sounds[1]
 
 
-def table(found: Any, names: tuple[str, ...]) -> Any:
-    return np.array([[ratios[name].value for ratios in found.ratios] for name in names])
+def table(result: Any, names: tuple[str, ...]) -> Any:
+    return np.array([[ratios[name].value for ratios in result.ratios] for name in names])
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def table(found: Any, names: tuple[str, ...]) -> Any:
 def test_sources_of_version_3(data: Path, name: str, order: Any) -> None:
     from mir_eval.separation import bss_eval_sources
 
-    estimates, stems = ([one.mean(axis=0) for one in kind] for kind in load(data, name))
-    found = bss_sources(estimates, stems, order=order)
-    *wanted, chosen = bss_eval_sources(np.array(stems), np.array(estimates), order == "best")
-    assert found.order == tuple(chosen)
-    assert table(found, SOURCES) == pytest.approx(np.array(wanted), abs=1e-6)
+    estimates, stems = ([sound.mean(axis=0) for sound in kind] for kind in load(data, name))
+    result = bss_sources(estimates, stems, order=order)
+    *expected, order_expected = bss_eval_sources(np.array(stems), np.array(estimates), order == "best")
+    assert result.order == tuple(order_expected)
+    assert table(result, SOURCES) == pytest.approx(np.array(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [*SHORT, *SONGS])
@@ -68,11 +68,11 @@ def test_images_of_version_3(data: Path, name: str) -> None:
     from mir_eval.separation import bss_eval_images
 
     estimates, stems = load(data, name)
-    found = table(bss_images(estimates, stems), IMAGES)
-    given = (np.array(kind).transpose(0, 2, 1) for kind in (stems, estimates))
+    ratios = table(bss_images(estimates, stems), IMAGES)
+    arrays = (np.array(kind).transpose(0, 2, 1) for kind in (stems, estimates))
     # Of decoded MP3 the equations are singular to rounding: scaling the sounds by 0.3 changes mir_eval itself by 4e-6.
     allowed = 2e-5 if name in SONGS else 1e-6
-    assert found == pytest.approx(np.array(bss_eval_images(*given, False)[:4]), abs=allowed)
+    assert ratios == pytest.approx(np.array(bss_eval_images(*arrays, False)[:4]), abs=allowed)
 
 
 @pytest.mark.parametrize("name", [*SHORT, SONGS[0]])
@@ -89,10 +89,10 @@ def test_windows_of_version_4(data: Path, name: str) -> None:
     inner.loader.exec_module(metrics)
     estimates, stems = load(data, name)
     window = 2000 if name.startswith("mir_eval") else 16_000
-    found = bss_images(estimates, stems, window=window)
-    given = (np.array(kind).transpose(0, 2, 1) for kind in (stems, estimates))
-    wanted = np.array(metrics.bss_eval(*given, window=window, hop=window)[:4])
-    ours = np.array([[ratios[key].values for ratios in found.ratios] for key in IMAGES])
+    result = bss_images(estimates, stems, window=window)
+    arrays = (np.array(kind).transpose(0, 2, 1) for kind in (stems, estimates))
+    expected = np.array(metrics.bss_eval(*arrays, window=window, hop=window)[:4])
+    values = np.array([[ratios[key].values for ratios in result.ratios] for key in IMAGES])
     # Filters that nearly cancel are rounding in both: scaling the sounds changes museval's own windows by as much.
     allowed = {"mir_eval/02": 2e-5, "mir_eval/03": 3e-5, SONGS[0]: 5e-3}.get(name, 1e-6)
-    assert ours == pytest.approx(wanted, abs=allowed)
+    assert values == pytest.approx(expected, abs=allowed)

@@ -30,14 +30,18 @@ def pairs(data: Path) -> tuple[list[str], list[list[str]]]:
     by_picture = defaultdict(list)
     for row in json.loads((data / "images" / "coco" / "captions.json").read_text(encoding="utf-8")):
         by_picture[row["image_id"]].append(row["caption"])
-    told = [(said, at) for _, said in sorted(by_picture.items()) for at in (0, 1)]
-    return [said[at] for said, at in told], [said[:at] + said[at + 1 :] for said, at in told]
+    caption_places = [(captions, index) for _, captions in sorted(by_picture.items()) for index in (0, 1)]
+    return [captions[index] for captions, index in caption_places], [
+        captions[:index] + captions[index + 1 :] for captions, index in caption_places
+    ]
 
 
 @pytest.fixture(scope="module")
 def split(pairs: tuple[list[str], list[list[str]]]) -> tuple[list[str], list[list[str]]]:
     """The same as words with spaces between them."""
-    return [" ".join(tokens(one)) for one in pairs[0]], [[" ".join(tokens(one)) for one in true] for true in pairs[1]]
+    return [" ".join(tokens(caption)) for caption in pairs[0]], [
+        [" ".join(tokens(caption)) for caption in true] for true in pairs[1]
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -53,26 +57,26 @@ def aac() -> Any:
     return SimpleNamespace(cider=cider, rouge=rouge, fense=scored, checker=BERTFlatClassifier)
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_meteor_of_2007_is_nltks(pairs: Any, split: Any, known: bool) -> None:
+@pytest.mark.parametrize("has_synonyms", [False, True])
+def test_meteor_of_2007_is_nltks(pairs: Any, split: Any, has_synonyms: bool) -> None:
     from nltk.stem.snowball import SnowballStemmer
     from nltk.translate.meteor_score import meteor_score
 
     def synonyms(word: str) -> set[str]:
-        return set().union(*(words for words in ALIKE if known and word in words))
+        return set().union(*(words for words in ALIKE if has_synonyms and word in words))
 
     def synsets(word: str) -> list[Any]:
-        lemmas = [SimpleNamespace(name=lambda one=one: one) for one in synonyms(word)]
+        lemmas = [SimpleNamespace(name=lambda synonym=synonym: synonym) for synonym in synonyms(word)]
         return [SimpleNamespace(lemmas=lambda: lemmas)]
 
     stemmer, wordnet = SnowballStemmer("english"), SimpleNamespace(synsets=synsets)
-    theirs = [
-        meteor_score([one.split() for one in true], given.split(), stemmer=stemmer, wordnet=wordnet)
-        for given, true in zip(*split, strict=True)
+    expected = [
+        meteor_score([caption.split() for caption in true], candidate.split(), stemmer=stemmer, wordnet=wordnet)
+        for candidate, true in zip(*split, strict=True)
     ]
-    ours = meteor(*pairs, version="2007", synonyms=synonyms if known else None)
-    assert len(theirs) >= 100
-    assert ours.samples[:, 0] == pytest.approx(theirs, abs=1e-12)
+    score = meteor(*pairs, version="2007", synonyms=synonyms if has_synonyms else None)
+    assert len(expected) >= 100
+    assert score.samples[:, 0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_words_are_nltks_without_marks(pairs: Any) -> None:
@@ -84,10 +88,10 @@ def test_words_are_nltks_without_marks(pairs: Any) -> None:
 
 
 def test_cider_and_rouge_are_those_of_aac_metrics(pairs: Any, split: Any, aac: Any) -> None:
-    _, theirs = aac.cider(*split)
-    assert 10 * cider_d(*pairs).samples[:, 0] == pytest.approx(theirs["cider_d"].numpy(), abs=1e-9)
-    _, theirs = aac.rouge(*split)
-    assert rouge_l(*pairs).samples[:, 0] == pytest.approx(theirs["rouge_l"].numpy(), abs=1e-6)
+    _, expected = aac.cider(*split)
+    assert 10 * cider_d(*pairs).samples[:, 0] == pytest.approx(expected["cider_d"].numpy(), abs=1e-9)
+    _, expected = aac.rouge(*split)
+    assert rouge_l(*pairs).samples[:, 0] == pytest.approx(expected["rouge_l"].numpy(), abs=1e-6)
 
 
 def test_fense_is_that_of_aac_metrics_where_networks_are_the_same(pairs: Any, aac: Any, tmp_path: Path) -> None:
@@ -104,21 +108,21 @@ def test_fense_is_that_of_aac_metrics_where_networks_are_the_same(pairs: Any, aa
     states = torch.load(checkpoint, weights_only=True)["state_dict"]
     checker.load_state_dict({name: tensor for name, tensor in states.items() if "position_ids" not in name})
     words = transformers.BertTokenizer.from_pretrained(str(encoder), model_max_length=40)
-    captions = [one[:30] for one in pairs[0]]  # it pads to 64 words, and the tiny network reads 40
-    references = [[one[:30] for one in true] for true in pairs[1]]
-    _, theirs = aac.fense(
+    captions = [caption[:30] for caption in pairs[0]]  # it pads to 64 words, and the tiny network reads 40
+    references = [[caption[:30] for caption in true] for true in pairs[1]]
+    _, expected = aac.fense(
         captions, references, sbert_model=SentenceTransformer(str(encoder), device="cpu"), device="cpu",
         echecker=checker, echecker_tokenizer=_short(words), return_probs=True,
     )  # fmt: skip
     networks = {"sentences": load_sentences(encoder), "fluency": load_fluency(tmp_path / "checker")}
-    ours = fense(captions, references, variant="AVI-Bench", **networks)
-    assert ours.samples[:, 1] == pytest.approx(theirs["sbert_sim"].numpy(), abs=1e-5)
-    assert ours.samples[:, 2] == pytest.approx(theirs["fluency_error.error_prob"].numpy(), abs=1e-4)
-    assert ours.samples[:, 0] == pytest.approx(theirs["fense"].numpy(), abs=1e-5)
-    flagged = np.asarray(theirs["fer"])
+    score = fense(captions, references, variant="AVI-Bench", **networks)
+    assert score.samples[:, 1] == pytest.approx(expected["sbert_sim"].numpy(), abs=1e-5)
+    assert score.samples[:, 2] == pytest.approx(expected["fluency_error.error_prob"].numpy(), abs=1e-4)
+    assert score.samples[:, 0] == pytest.approx(expected["fense"].numpy(), abs=1e-5)
+    flagged = np.asarray(expected["fer"])
     assert 0 < flagged.mean() < 1  # so that the flag is seen both ways
 
 
 def _short(words: Any) -> Any:
     """A tokenizer that pads to the 40 words that the tiny network reads, whatever is asked for."""
-    return lambda texts, **asked: words(texts, **{**asked, "max_length": 40})
+    return lambda texts, **options: words(texts, **{**options, "max_length": 40})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bench.peers import PYTHON, Peers
-from vision_parity import FIXED, LEVELS, OTHERWISE, PHOTOGRAPHS, RANDOM, Picture, measured, photographs
+from vision_parity import FIXED, LEVELS, OTHERWISE, PHOTOGRAPHS, RANDOM, Picture, measure, photographs
 
 pytestmark = pytest.mark.peer
 
@@ -33,8 +33,8 @@ MOST_SPECTRUM_DB = 1.5
 def peers() -> Iterator[Peers]:
     if not PYTHON.exists():
         pytest.skip("the environment .venvs/perturb is not there")
-    with Peers() as started:
-        yield started
+    with Peers() as peers_started:
+        yield peers_started
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +46,22 @@ def shown(data: Path) -> list[Picture]:
 def test_what_is_deterministic_agrees_pixel_by_pixel(name: str, peers: Peers, shown: list[Picture]) -> None:
     """Within 2 grey levels in every channel, on 99 % of the pixels of the worst photograph."""
     for level in LEVELS:
-        assert measured(peers, name, level=level, shown=shown)["within"] >= PIXELS, f"level {level}"
+        assert measure(peers, name, level=level, shown=shown)["within"] >= PIXELS, f"level {level}"
 
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_what_is_random_agrees_in_distribution(name: str, peers: Peers, shown: list[Picture]) -> None:
     for level in LEVELS:
-        found = measured(peers, name, level=level, shown=shown)
-        assert abs(found["psnr"]) <= PSNR_DB, f"level {level}"
-        assert found["histogram"] <= HISTOGRAM.get(name, OTHER_HISTOGRAM), f"level {level}"
-        assert found["spectrum"] <= SPECTRUM_DB, f"level {level}"
+        differences = measure(peers, name, level=level, shown=shown)
+        assert abs(differences["psnr"]) <= PSNR_DB, f"level {level}"
+        assert differences["histogram"] <= HISTOGRAM.get(name, OTHER_HISTOGRAM), f"level {level}"
+        assert differences["spectrum"] <= SPECTRUM_DB, f"level {level}"
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_chosen_otherwise_is_as_far_as_was_measured(name: str, peers: Peers, shown: list[Picture]) -> None:
     low, high = BOUNDS[name]
     for level in LEVELS:
-        found = measured(peers, name, level=level, shown=shown)
-        assert low <= found["psnr"] <= high, f"level {level}"
-        assert found["spectrum"] <= MOST_SPECTRUM_DB, f"level {level}"
+        differences = measure(peers, name, level=level, shown=shown)
+        assert low <= differences["psnr"] <= high, f"level {level}"
+        assert differences["spectrum"] <= MOST_SPECTRUM_DB, f"level {level}"

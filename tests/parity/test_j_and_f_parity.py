@@ -60,9 +60,9 @@ def test_davis2017_equals_vos_benchmark_on_each_object_of_real_predictions(data,
     predicted, truth = sequence(data, name, "pred_osvos")
     result = j_and_f(predicted, truth, protocol="davis2017")
     expected = vos_benchmark(predicted[1:-1], truth[1:-1])
-    assert [one.index for one in result.objects] == sorted(expected)
-    for one in result.objects:
-        assert (one.j, one.f) == pytest.approx(expected[one.index], abs=1e-6)
+    assert [object_score.index for object_score in result.objects] == sorted(expected)
+    for object_score in result.objects:
+        assert (object_score.j, object_score.f) == pytest.approx(expected[object_score.index], abs=1e-6)
 
 
 @pytest.mark.peer
@@ -73,8 +73,8 @@ def test_davis2017_equals_vos_benchmark_on_three_objects(data):
     result = j_and_f(predicted, truth, protocol="davis2017")
     expected = vos_benchmark(predicted[1:-1], truth[1:-1])
     assert len(result.objects) == 3
-    for one in result.objects:
-        assert (one.j, one.f) == pytest.approx(expected[one.index], abs=1e-6)
+    for object_score in result.objects:
+        assert (object_score.j, object_score.f) == pytest.approx(expected[object_score.index], abs=1e-6)
     assert aggregate([result]).j == pytest.approx(np.mean([j for j, _ in expected.values()]), abs=1e-6)
 
 
@@ -92,9 +92,9 @@ def test_the_variant_equals_vos_benchmark_on_any_clip(clip):
     if isinstance(result, Undefined):
         assert not expected
         return
-    assert {one.index for one in result.objects} == set(expected)
-    for one in result.objects:
-        assert (one.j, one.f) == pytest.approx(expected[one.index], abs=1e-6)
+    assert {object_score.index for object_score in result.objects} == set(expected)
+    for object_score in result.objects:
+        assert (object_score.j, object_score.f) == pytest.approx(expected[object_score.index], abs=1e-6)
 
 
 def test_iou_equals_the_printed_one_of_the_real_predictions(data):
@@ -119,11 +119,11 @@ def slow_f(prediction, truth):
         longer = np.pad(mask, ((0, 1), (0, 1)), mode="edge")
         inner = longer[:-1, :-1]
         edges.append((inner != longer[:-1, 1:]) | (inner != longer[1:, :-1]) | (inner != longer[1:, 1:]))
-    near = [cv2.dilate(edge.astype(np.uint8), disk) > 0 for edge in edges]
+    grown_edges = [cv2.dilate(edge.astype(np.uint8), disk) > 0 for edge in edges]
     if not edges[0].any() or not edges[1].any():
         return float(edges[0].any() == edges[1].any())
-    precision = (edges[0] & near[1]).sum() / edges[0].sum()
-    recall = (edges[1] & near[0]).sum() / edges[1].sum()
+    precision = (edges[0] & grown_edges[1]).sum() / edges[0].sum()
+    recall = (edges[1] & grown_edges[0]).sum() / edges[1].sum()
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -173,7 +173,7 @@ def test_j_and_f_is_faster_than_vos_benchmark():
     rows, columns = np.indices((480, 854))
     truth = ((rows - 240) / 130) ** 2 + ((columns - 400) / 200) ** 2 < 1
     prediction = np.roll(truth, 6, axis=1)
-    ours, theirs = [], []
+    own_seconds, peer_seconds = [], []
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     for _ in range(7):
@@ -181,10 +181,10 @@ def test_j_and_f_is_faster_than_vos_benchmark():
         j_and_f(prediction, truth)
         middle = time.perf_counter()
         vos_benchmark(prediction[None].astype(np.uint8), truth[None].astype(np.uint8))
-        ours.append(middle - start)
-        theirs.append(time.perf_counter() - middle)
+        own_seconds.append(middle - start)
+        peer_seconds.append(time.perf_counter() - middle)
     cv2.setNumThreads(threads)
-    assert median(theirs) > 2 * median(ours)
+    assert median(peer_seconds) > 2 * median(own_seconds)
 
 
 @pytest.mark.peer
@@ -193,12 +193,12 @@ def test_j_and_f_is_faster_than_vos_benchmark():
 def test_spearman_equals_scipy(pairs):
     from scipy.stats import spearmanr
 
-    one, other = zip(*pairs, strict=True)
-    result = spearman(one, other)
+    first, other = zip(*pairs, strict=True)
+    result = spearman(first, other)
     if isinstance(result, Undefined):
-        assert len(set(one)) == 1 or len(set(other)) == 1
+        assert len(set(first)) == 1 or len(set(other)) == 1
         return
-    assert result.value == pytest.approx(spearmanr(one, other).statistic, abs=1e-9)
+    assert result.value == pytest.approx(spearmanr(first, other).statistic, abs=1e-9)
 
 
 @pytest.mark.peer

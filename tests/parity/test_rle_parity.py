@@ -28,10 +28,10 @@ def test_random_masks(share: float) -> None:
         for _ in range(15):
             height, width = rng.integers(1, 30, 2)
             mask = np.kron(rng.random((height, width)) < share, np.ones((block, block), bool))
-            theirs = coco.encode(np.asfortranarray(mask.astype(np.uint8)))
-            ours = encode(mask)
-            assert ours == {"size": list(theirs["size"]), "counts": theirs["counts"].decode()}
-            assert np.array_equal(decode(ours), mask)
+            expected = coco.encode(np.asfortranarray(mask.astype(np.uint8)))
+            rle = encode(mask)
+            assert rle == {"size": list(expected["size"]), "counts": expected["counts"].decode()}
+            assert np.array_equal(decode(rle), mask)
 
 
 def test_random_polygons() -> None:
@@ -44,8 +44,8 @@ def test_random_polygons() -> None:
         if turn % 5 == 0:
             points[1] = points[0]
         polygon = points.ravel().tolist()
-        theirs = reference(coco.frPyObjects([polygon], height, width))[..., 0]
-        assert np.array_equal(rasterize([polygon], size=(height, width)), theirs)
+        expected = reference(coco.frPyObjects([polygon], height, width))[..., 0]
+        assert np.array_equal(rasterize([polygon], size=(height, width)), expected)
 
 
 def test_all_coco_instances(data: Path) -> None:
@@ -56,9 +56,9 @@ def test_all_coco_instances(data: Path) -> None:
         truth = reference(annotation["rle"])
         assert np.array_equal(decode(annotation["rle"]), truth)
         assert encode(truth) == annotation["rle"]
-        drawn = annotation["segmentation"]
+        segmentation = annotation["segmentation"]
         size = sizes[annotation["image_id"]]
-        mask = rasterize(drawn, size=size) if isinstance(drawn, list) else decode(drawn)
+        mask = rasterize(segmentation, size=size) if isinstance(segmentation, list) else decode(segmentation)
         assert np.array_equal(mask, truth), annotation["id"]
 
 

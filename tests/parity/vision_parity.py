@@ -64,12 +64,12 @@ def run() -> Table:
         return Table(
             "perturbations of pictures and imagecorruptions on real photographs", [], [], "AUSCULT_DATA is not set"
         )
-    shown = photographs(Path(data), PHOTOGRAPHS)
+    pictures = photographs(Path(data), PHOTOGRAPHS)
     rows = []
     with Peers() as peers:
         for name in (*FIXED, *RANDOM, *OTHERWISE):
-            cells = [measured(peers, name, level=level, shown=shown) for level in LEVELS]
-            rows.append([name, *(told(name, cell) for cell in cells)])
+            cells = [measure(peers, name, level=level, shown=pictures) for level in LEVELS]
+            rows.append([name, *(cell_text(name, cell) for cell in cells)])
     reasons = "; ".join(f"{name}: {reason}" for name, reason in OTHERWISE.items())
     return Table(
         title=TITLE,
@@ -83,19 +83,19 @@ def run() -> Table:
     )
 
 
-def measured(peers: Peers, name: str, *, level: int, shown: Sequence[Picture]) -> Mapping[str, float]:
+def measure(peers: Peers, name: str, *, level: int, shown: Sequence[Picture]) -> Mapping[str, float]:
     """How far ours and theirs are apart at one level, over photographs."""
     if name in FIXED:
         return {"within": min(_within(peers, name, level=level, image=image) for image in shown)}
     height, width = PIECE.get(name, WHOLE)
-    found = [
-        _apart(peers, name, level=level, image=np.ascontiguousarray(image[:height, :width]), first=1000 * at)
-        for at, image in enumerate(shown)
+    rows_of_pictures = [
+        _differences(peers, name, level=level, image=np.ascontiguousarray(image[:height, :width]), first=1000 * index)
+        for index, image in enumerate(shown)
     ]
-    return {key: fmean(one[key] for one in found) for key in found[0]}
+    return {key: fmean(row[key] for row in rows_of_pictures) for key in rows_of_pictures[0]}
 
 
-def told(name: str, cell: Mapping[str, float]) -> str:
+def cell_text(name: str, cell: Mapping[str, float]) -> str:
     """A cell of the table."""
     if name in FIXED:
         return f"{100 * cell['within']:.2f} %"
@@ -105,28 +105,30 @@ def told(name: str, cell: Mapping[str, float]) -> str:
 def photographs(data: Path, count: int) -> list[Picture]:
     """Pieces out of photographs of COCO, evenly chosen by name."""
     paths = sorted((data / "images" / "coco").rglob("*.jpg"))
-    chosen = paths[:: max(1, len(paths) // count)][:count]
-    read = [np.asarray(cv2.imread(str(path), cv2.IMREAD_COLOR_RGB), dtype=np.uint8) for path in chosen]
-    return [np.ascontiguousarray(image[60 : 60 + WHOLE[0], 60 : 60 + WHOLE[1]]) for image in read]
+    chosen_paths = paths[:: max(1, len(paths) // count)][:count]
+    pictures = [np.asarray(cv2.imread(str(path), cv2.IMREAD_COLOR_RGB), dtype=np.uint8) for path in chosen_paths]
+    return [np.ascontiguousarray(image[60 : 60 + WHOLE[0], 60 : 60 + WHOLE[1]]) for image in pictures]
 
 
 def _within(peers: Peers, name: str, *, level: int, image: Picture) -> float:
     """The share of pixels all of whose values are near."""
-    theirs = peers.made("vision", name, severity=level, given=peers.put("photograph", image)).astype(np.uint8)
-    ours = vision.apply(name, image, severity=level, seed=0)
-    return float((np.abs(ours.astype(np.int16) - theirs.astype(np.int16)) <= WITHIN).all(axis=-1).mean())
+    peer_output = peers.made("vision", name, severity=level, given=peers.put("photograph", image)).astype(np.uint8)
+    own_output = vision.apply(name, image, severity=level, seed=0)
+    return float((np.abs(own_output.astype(np.int16) - peer_output.astype(np.int16)) <= WITHIN).all(axis=-1).mean())
 
 
-def _apart(peers: Peers, name: str, *, level: int, image: Picture, first: int) -> dict[str, float]:
+def _differences(peers: Peers, name: str, *, level: int, image: Picture, first: int) -> dict[str, float]:
     """Differences of what is drawn from seed ``first`` on: the PSNR is that of the mean square error of all draws."""
-    given = peers.put("photograph", image)
+    path = peers.put("photograph", image)
     seeds = range(first, first + DRAWS[name])
-    theirs = [peers.made("vision", name, severity=level, given=given, seed=seed).astype(np.uint8) for seed in seeds]
-    ours = [vision.apply(name, image, severity=level, seed=seed) for seed in seeds]
+    peer_outputs = [
+        peers.made("vision", name, severity=level, given=path, seed=seed).astype(np.uint8) for seed in seeds
+    ]
+    own_outputs = [vision.apply(name, image, severity=level, seed=seed) for seed in seeds]
     return {
-        "psnr": psnr(image, ours) - psnr(image, theirs),
-        "histogram": float(np.abs(_histogram(ours) - _histogram(theirs)).sum() / 2),
-        "spectrum": float(np.abs(_spectrum(ours) - _spectrum(theirs)).mean()),
+        "psnr": psnr(image, own_outputs) - psnr(image, peer_outputs),
+        "histogram": float(np.abs(_histogram(own_outputs) - _histogram(peer_outputs)).sum() / 2),
+        "spectrum": float(np.abs(_spectrum(own_outputs) - _spectrum(peer_outputs)).mean()),
     }
 
 
@@ -137,7 +139,7 @@ def psnr(clean: Picture, others: Sequence[Picture]) -> float:
 
 
 def _histogram(pictures: Sequence[Picture]) -> NDArray[np.float64]:
-    grey = np.concatenate([cv2.cvtColor(one, cv2.COLOR_RGB2GRAY).reshape(-1) for one in pictures])
+    grey = np.concatenate([cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).reshape(-1) for picture in pictures])
     counts = np.bincount(grey // (256 // BINS), minlength=BINS)
     return np.asarray(counts / counts.sum(), dtype=np.float64)
 
@@ -151,13 +153,13 @@ def _rings(height: int, width: int) -> NDArray[np.int64]:
 
 def _spectrum(pictures: Sequence[Picture]) -> NDArray[np.float64]:
     """Power in rings of equal frequency, dB, mean over pictures."""
-    found = []
+    means = []
     for picture in pictures:
         grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float64)
         power = np.abs(np.fft.fft2(grey - grey.mean())) ** 2
         ring = _rings(*grey.shape)
-        found.append(np.bincount(ring, power.reshape(-1), RINGS) / np.bincount(ring, minlength=RINGS))
-    return np.asarray(10 * np.log10(np.mean(found, axis=0) + 1.0))
+        means.append(np.bincount(ring, power.reshape(-1), RINGS) / np.bincount(ring, minlength=RINGS))
+    return np.asarray(10 * np.log10(np.mean(means, axis=0) + 1.0))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def tokenizer():
     from auscult.nets.mq_auditor.prompt import build_tokenizer
 
     torch.set_num_threads(1)
-    answers = [response(one, "reject", iou=0.1) for one in DEFECTS]
+    answers = [response(defect, "reject", iou=0.1) for defect in DEFECTS]
     return build_tokenizer([ANSWER, *answers, *ACTION_WORDS.values()], 420)
 
 
@@ -54,18 +54,20 @@ def _network(tokenizer, **settings):
     return MqAuditor(tiny_config(len(tokenizer), **settings)).eval()
 
 
-def _shown(count=3, clip=None):
+def _pairs(count=3, clip=None):
     frame = np.random.default_rng(5).integers(0, 255, (24, 36, 3), np.uint8)
     masks = np.zeros((count, 24, 36), np.bool_)
-    for at, mask in enumerate(masks):
-        mask[2 : 8 + at, 3:20] = True
-    return [(Case(id=f"{at}", frame=frame, query=Query("The dog"), clip=clip), mask) for at, mask in enumerate(masks)]
+    for index, mask in enumerate(masks):
+        mask[2 : 8 + index, 3:20] = True
+    return [
+        (Case(id=f"{index}", frame=frame, query=Query("The dog"), clip=clip), mask) for index, mask in enumerate(masks)
+    ]
 
 
-def _batch(net, tokenizer, shown, answers=None, **more):
+def _batch(net, tokenizer, pairs, answers=None, **options):
     from auscult.nets.mq_auditor.inputs import Reader
 
-    return Reader(net.config, tokenizer).batch(shown, answers, **more)
+    return Reader(net.config, tokenizer).batch(pairs, answers, **options)
 
 
 def test_the_defaults_are_the_papers_tokens():
@@ -80,21 +82,21 @@ def test_the_defaults_are_the_papers_tokens():
 
 def test_adapters_stand_on_all_seven_projections_and_encoders_are_left(tokenizer):
     net = _network(tokenizer)
-    learned = {name for name, one in net.named_parameters() if one.requires_grad}
-    known = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
+    learned = {name for name, parameter in net.named_parameters() if parameter.requires_grad}
+    projections = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
     adapted = [part for name in learned if "lora_A" in name for part in name.split(".") if part.endswith("_proj")]
-    assert sorted(adapted) == sorted([*known, *known])  # of each of two layers
+    assert sorted(adapted) == sorted([*projections, *projections])  # of each of two layers
     assert not any(name.startswith(("vision.", "sound.")) or ".base_layer." in name for name in learned)
     net.learn("captions")
-    assert all("_bridge." in name for name, one in net.named_parameters() if one.requires_grad)
+    assert all("_bridge." in name for name, parameter in net.named_parameters() if parameter.requires_grad)
 
 
 @pytest.mark.parametrize("iou", ["text", "token"])
 @pytest.mark.parametrize("use", ["both", "mask", "masked", "overlay"])
 def test_losses_fall_where_a_mask_is_learned(tokenizer, use, iou):
     net = _network(tokenizer, mask_use=use, iou=iou, lora_rank=0)
-    batch = _batch(net, tokenizer, _shown(2, FakeClip()), [ANSWER, ANSWER])
-    learned = torch.optim.Adam([one for one in net.parameters() if one.requires_grad], 3e-3)
+    batch = _batch(net, tokenizer, _pairs(2, FakeClip()), [ANSWER, ANSWER])
+    learned = torch.optim.Adam([parameter for parameter in net.parameters() if parameter.requires_grad], 3e-3)
     first = None
     for _ in range(6):
         losses = net(batch)
@@ -112,8 +114,8 @@ def test_a_constrained_reply_always_holds_a_verdict(tokenizer, iou, kind):
     from auscult.nets.mq_auditor.network import Decoding
 
     net = _network(tokenizer, iou=iou).to(kind)
-    how = Decoding(most_tokens=4, samples=2, temperature=2.0)
-    for replies in net.generate(_batch(net, tokenizer, _shown(2, FakeClip())), tokenizer, how):
+    decoding = Decoding(most_tokens=4, samples=2, temperature=2.0)
+    for replies in net.generate(_batch(net, tokenizer, _pairs(2, FakeClip())), tokenizer, decoding):
         for reply in map(read_reply, replies):
             assert reply.defect in DEFECTS
             assert reply.action in ACTIONS
@@ -123,35 +125,35 @@ def test_a_constrained_reply_has_the_form_of_an_answer(tokenizer):
     from auscult.nets.mq_auditor.network import Decoding
 
     net = _network(tokenizer)
-    ((reply,),) = net.generate(_batch(net, tokenizer, _shown(1)), tokenizer, Decoding(most_tokens=3))
-    said = read_reply(reply)
-    wanted = response(said.defect, said.action, iou=said.iou)
-    assert reply.removesuffix(tokenizer.eos_token).endswith(wanted[wanted.index("<iou>") :])
+    ((reply,),) = net.generate(_batch(net, tokenizer, _pairs(1)), tokenizer, Decoding(most_tokens=3))
+    answer = read_reply(reply)
+    expected = response(answer.defect, answer.action, iou=answer.iou)
+    assert reply.removesuffix(tokenizer.eos_token).endswith(expected[expected.index("<iou>") :])
 
 
 def test_masks_of_a_clip_get_the_replies_that_they_get_alone(tokenizer):
     from auscult.nets.mq_auditor.network import Decoding
 
     net = _network(tokenizer)
-    shown, how = _shown(3, FakeClip()), Decoding(most_tokens=3)
-    together = net.generate(_batch(net, tokenizer, shown), tokenizer, how)
-    assert together == [net.generate(_batch(net, tokenizer, [one]), tokenizer, how)[0] for one in shown]
+    pairs, decoding = _pairs(3, FakeClip()), Decoding(most_tokens=3)
+    joint_replies = net.generate(_batch(net, tokenizer, pairs), tokenizer, decoding)
+    assert joint_replies == [net.generate(_batch(net, tokenizer, [pair]), tokenizer, decoding)[0] for pair in pairs]
 
 
 def test_a_clip_is_opened_once_for_its_masks_and_not_again_where_it_is_known(tokenizer):
     net, clip = _network(tokenizer), FakeClip()
-    batch = _batch(net, tokenizer, _shown(3, clip))
+    batch = _batch(net, tokenizer, _pairs(3, clip))
     assert clip.decoded == [0, 1, 2]
     assert batch.clips[0].sound.shape == (3, 16_000)
-    (known,) = net.encode(batch.clips)
-    assert known.pictures.shape == (3 * 4, 32)
-    _batch(net, tokenizer, _shown(2, clip), known={"clip": known})
+    (encoded,) = net.encode(batch.clips)
+    assert encoded.pictures.shape == (3 * 4, 32)
+    _batch(net, tokenizer, _pairs(2, clip), known={"clip": encoded})
     assert clip.decoded == [0, 1, 2]
 
 
 def test_a_clip_of_one_frame_without_sound_is_judged(tokenizer):
     net = _network(tokenizer)
-    batch = _batch(net, tokenizer, _shown(1, FakeClip(frames=1, seconds=0)), [ANSWER])
+    batch = _batch(net, tokenizer, _pairs(1, FakeClip(frames=1, seconds=0)), [ANSWER])
     assert batch.clips[0].sound.shape == (0, 16_000)
     assert torch.isfinite(net(batch)["loss"])
 
@@ -185,10 +187,10 @@ def test_other_encoders_of_sound_take_its_place(sound):
 
     encoder = SoundEncoder(sound).eval()
     for kind in (torch.float32, torch.bfloat16):
-        found = encoder.to(kind)(torch.randn(2, 16_000 if sound["kind"] == "ast" else 48_000) * 0.1)
-        assert found.shape[0] == 2
-        assert found.shape[2] == encoder.width
-        assert torch.isfinite(found).all()
+        features = encoder.to(kind)(torch.randn(2, 16_000 if sound["kind"] == "ast" else 48_000) * 0.1)
+        assert features.shape[0] == 2
+        assert features.shape[2] == encoder.width
+        assert torch.isfinite(features).all()
 
 
 def test_the_spectrogram_is_kaldis():
@@ -199,10 +201,10 @@ def test_the_spectrogram_is_kaldis():
     samples = np.random.default_rng(0).normal(0, 0.1, 16_000).astype(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        read = ASTFeatureExtractor(do_normalize=False, max_length=98)
-    known = read(samples, sampling_rate=16_000, return_tensors="np")["input_values"][0]
+        extractor = ASTFeatureExtractor(do_normalize=False, max_length=98)
+    values = extractor(samples, sampling_rate=16_000, return_tensors="np")["input_values"][0]
     np.testing.assert_allclose(
-        log_mel(torch.from_numpy(samples / np.float32(2**15))[None], bend=1.0)[0].numpy(), known, atol=2e-2
+        log_mel(torch.from_numpy(samples / np.float32(2**15))[None], bend=1.0)[0].numpy(), values, atol=2e-2
     )
 
 
@@ -240,5 +242,5 @@ def test_positions_are_sorted_into_buckets_as_in_wavlm():
     from auscult.nets.mq_auditor.network import buckets
 
     wavlm = WavLMAttention(32, 2, num_buckets=320, max_distance=800)
-    way = torch.arange(900)[None] - torch.arange(900)[:, None]
-    assert torch.equal(buckets(900, 320, 800), wavlm._relative_positions_bucket(way))
+    offsets = torch.arange(900)[None] - torch.arange(900)[:, None]
+    assert torch.equal(buckets(900, 320, 800), wavlm._relative_positions_bucket(offsets))

@@ -23,9 +23,9 @@ def made():
     return MqAuditor(tiny_config(len(tokenizer))).eval(), tokenizer
 
 
-def _same(one, other):
+def _same_weights(net, other):
     state = other.state_dict()
-    return all(torch.equal(value, state[name]) for name, value in one.state_dict().items())
+    return all(torch.equal(value, state[name]) for name, value in net.state_dict().items())
 
 
 def test_a_network_is_loaded_as_it_was_saved_whole_and_in_parts(made, tmp_path, monkeypatch):
@@ -34,8 +34,8 @@ def test_a_network_is_loaded_as_it_was_saved_whole_and_in_parts(made, tmp_path, 
     monkeypatch.setattr(weights, "_SHARD", "100KB")
     weights.save(*made, tmp_path)
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
-    loaded, tokenizer = weights.load(tmp_path)
-    assert _same(made[0], loaded)
+    net, tokenizer = weights.load(tmp_path)
+    assert _same_weights(made[0], net)
     assert len(tokenizer) == len(made[1])
 
 
@@ -61,7 +61,7 @@ def test_what_was_learned_stands_beside_the_parts_under_it(made, tmp_path):
     with pytest.raises(UsageError, match="'language' is missing"):
         weights.check_files(tmp_path)
     _parts(made[0], tmp_path)
-    assert _same(made[0], weights.load(tmp_path)[0])
+    assert _same_weights(made[0], weights.load(tmp_path)[0])
 
 
 _SMALL = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -72,20 +72,20 @@ def _released_encoder(kind):
     import transformers
 
     if kind == "ast":
-        whole = transformers.ASTForAudioClassification(transformers.ASTConfig(**_SMALL, max_length=98))
-        return whole, whole.audio_spectrogram_transformer
+        full_model = transformers.ASTForAudioClassification(transformers.ASTConfig(**_SMALL, max_length=98))
+        return full_model, full_model.audio_spectrogram_transformer
     if kind == "pe_audio":
         audio = {**_SMALL, "num_key_value_heads": 2, "head_dim": 16,
                  "dac_config": {"encoder_hidden_size": 4, "downsampling_ratios": [4, 8, 8, 8], "hidden_size": 16,
                                 "codebook_dim": 8}}  # fmt: skip
         text = {"model_type": "modernbert", **_SMALL, "vocab_size": 20, "pad_token_id": 0}
-        whole = transformers.PeAudioModel(transformers.PeAudioConfig(text_config=text, audio_config=audio))
-        return whole, whole.audio_encoder
+        full_model = transformers.PeAudioModel(transformers.PeAudioConfig(text_config=text, audio_config=audio))
+        return full_model, full_model.audio_encoder
     clap = {"hidden_size": 128, "patch_embeds_hidden_size": 16, "depths": [1] * 4, "num_attention_heads": [1, 1, 2, 2]}
     fused = {"enable_fusion": True, "fusion_type": "aff_2d"} if kind == "fused" else {}
     config = transformers.ClapConfig(text_config={**_SMALL, "vocab_size": 20}, audio_config={**clap, **fused})
-    whole = transformers.ClapModel(config)
-    return whole, whole.audio_model
+    full_model = transformers.ClapModel(config)
+    return full_model, full_model.audio_model
 
 
 @pytest.mark.parametrize("kind", ["ast", "clap", "fused", "pe_audio"])
@@ -96,22 +96,22 @@ def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
 
     config = made[0].config
     folders = {name: tmp_path / name for name in ("language", "vision", "sound")}
-    whole, heard = _released_encoder(kind)
+    full_model, sound_model = _released_encoder(kind)
     language = LlamaForCausalLM(LlamaConfig(**{**config.language, "vocab_size": len(made[1]) - 4}))
     language.save_pretrained(folders["language"])
     made[1].save_pretrained(folders["language"])
     CLIPVisionModel(CLIPVisionConfig(**config.vision)).save_pretrained(folders["vision"])
-    whole.save_pretrained(folders["sound"])
+    full_model.save_pretrained(folders["sound"])
     net, _ = weights.assemble(config, **folders)
     assert net.config.sound["kind"] == ("clap" if kind == "fused" else kind)
     state = net.sound.net.state_dict()
-    assert all(torch.equal(value, state[name]) for name, value in heard.state_dict().items())
-    known = language.model.layers[1].mlp.up_proj.weight
-    assert torch.equal(net.language.model.layers[1].mlp.up_proj.base_layer.weight, known)
-    assert not any(one.requires_grad for one in net.sound.parameters())
+    assert all(torch.equal(value, state[name]) for name, value in sound_model.state_dict().items())
+    weight = language.model.layers[1].mlp.up_proj.weight
+    assert torch.equal(net.language.model.layers[1].mlp.up_proj.base_layer.weight, weight)
+    assert not any(parameter.requires_grad for parameter in net.sound.parameters())
     with torch.no_grad():
-        found = net.eval().sound(torch.randn(2, net.config.sound_rate_hz) * 0.1)
-    assert found.shape[2] == net.sound.width
+        features = net.eval().sound(torch.randn(2, net.config.sound_rate_hz) * 0.1)
+    assert features.shape[2] == net.sound.width
 
 
 def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_path):
@@ -127,13 +127,20 @@ def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_pat
 
 def _as_released(name):
     """One of our names as a release's file has it."""
-    for ours, theirs in (("video_bridge.", "vl_projector.visual_"), ("sound_bridge.", "al_projector.audio_")):
-        if name.startswith(ours):
-            rest = name.removeprefix(ours).replace("norm.", "ln.", 1) if ".norm." in name else name.removeprefix(ours)
-            rest = rest.replace("project.", "proj.").replace("qformer.layernorm.", "qformer.embeddings.LayerNorm.")
-            rest = rest.replace("attention.attention.", "attention.self.").replace("_query.", ".")
-            rest = "query_tokens" if rest == "queries" else rest.replace("qformer.", "Qformer.bert.")
-            return f"base_model.model.model.{theirs}{rest}"
+    for own_prefix, released_prefix in (
+        ("video_bridge.", "vl_projector.visual_"),
+        ("sound_bridge.", "al_projector.audio_"),
+    ):
+        if name.startswith(own_prefix):
+            tail = (
+                name.removeprefix(own_prefix).replace("norm.", "ln.", 1)
+                if ".norm." in name
+                else name.removeprefix(own_prefix)
+            )
+            tail = tail.replace("project.", "proj.").replace("qformer.layernorm.", "qformer.embeddings.LayerNorm.")
+            tail = tail.replace("attention.attention.", "attention.self.").replace("_query.", ".")
+            tail = "query_tokens" if tail == "queries" else tail.replace("qformer.", "Qformer.bert.")
+            return f"base_model.model.model.{released_prefix}{tail}"
     return f"base_model.model.{name.removeprefix('language.')}"
 
 

@@ -58,50 +58,52 @@ def case(seconds: float, key: str, **prompts: Any) -> SoundCase:
 ALL = {"text": "dog barking", "spans": (Span("+", 0.2, 0.6),), "frames": np.full((2, 20, 30, 3), 90, np.uint8)}
 
 
-def made(design: SajDesign) -> tuple[Saj, Any]:
+def small_net(design: SajDesign) -> tuple[Saj, Any]:
     torch.manual_seed(0)
     net, reader = begin(design, texts=["dog barking", "rain"])
     return net.eval(), reader
 
 
-def told(net: Saj, reader: Any, *shown: tuple[SoundCase, Samples], **more: Any) -> dict[str, Any]:
+def scores_of(net: Saj, reader: Any, *pairs: tuple[SoundCase, Samples], **options: Any) -> dict[str, Any]:
     with torch.inference_mode():
-        return net(reader.batch(shown, **more))
+        return net(reader.batch(pairs, **options))
 
 
 @pytest.mark.parametrize("joined", ["time", "channels"])
 def test_every_prompt_counts_and_an_absent_one_does_not(joined: Any) -> None:
-    net, reader = made(replace(TINY, joined=joined))
-    asked = case(0.9, "a", **ALL)
+    net, reader = small_net(replace(TINY, joined=joined))
+    sound_case = case(0.9, "a", **ALL)
     output = 0.5 * noise(0.9, "b")
-    found = [
-        float(told(net, reader, (asked, output), prompts=[set(kept)])["overall"])
+    values = [
+        float(scores_of(net, reader, (sound_case, output), prompts=[set(combination)])["overall"])
         for count in range(4)
-        for kept in itertools.combinations(PROMPTS, count)
+        for combination in itertools.combinations(PROMPTS, count)
     ]
-    assert len({round(value, 6) for value in found}) == 8
-    bare = float(told(net, reader, (case(0.9, "a"), output))["overall"])
-    assert bare == pytest.approx(found[0], abs=1e-6)  # what was asked and not shown is as what was never asked
-    other = replace(asked, text="rain", frames=255 - ALL["frames"], spans=(Span("-", 0.0, 0.9),))
+    assert len({round(value, 6) for value in values}) == 8
+    bare = float(scores_of(net, reader, (case(0.9, "a"), output))["overall"])
+    assert bare == pytest.approx(values[0], abs=1e-6)  # what was asked and not shown is as what was never asked
+    other = replace(sound_case, text="rain", frames=255 - ALL["frames"], spans=(Span("-", 0.0, 0.9),))
     for name in PROMPTS:
-        one, two = (told(net, reader, (shown, output), prompts=[{name}])["overall"] for shown in (asked, other))
-        assert abs(float(one - two)) > 1e-6
+        first_score, second_score = (
+            scores_of(net, reader, (case_, output), prompts=[{name}])["overall"] for case_ in (sound_case, other)
+        )
+        assert abs(float(first_score - second_score)) > 1e-6
 
 
 @pytest.mark.parametrize("kind", ["mel", "ast", pytest.param("pe_audio", marks=pytest.mark.slow),
                                   pytest.param("clap", marks=pytest.mark.slow)])  # fmt: skip
 def test_a_batch_of_several_lengths_gives_what_each_gives_alone(kind: str) -> None:
-    net, reader = made(replace(TINY, audio=SOUNDS[kind]))
+    net, reader = small_net(replace(TINY, audio=SOUNDS[kind]))
     long, short = case(1.3, "long", **ALL), case(0.5, "short", text="rain")
-    shown = [(long, noise(1.3, "b")), (short, noise(0.5, "c")), (long, long.mixture)]
-    together = told(net, reader, *shown)
-    assert set(together) == {*AXES, "alignment"}
-    for at, one in enumerate(shown):
-        alone = told(net, reader, one)
-        assert max(float((together[name][at] - alone[name][0]).abs()) for name in alone) < 1e-3
-    assert float(together["overall"][0]) != float(together["overall"][2])
+    pairs = [(long, noise(1.3, "b")), (short, noise(0.5, "c")), (long, long.mixture)]
+    joint_scores = scores_of(net, reader, *pairs)
+    assert set(joint_scores) == {*AXES, "alignment"}
+    for index, pair in enumerate(pairs):
+        alone = scores_of(net, reader, pair)
+        assert max(float((joint_scores[name][index] - alone[name][0]).abs()) for name in alone) < 1e-3
+    assert float(joint_scores["overall"][0]) != float(joint_scores["overall"][2])
     for axis in AXES[4:]:  # difficulty is of mixture and prompt alone
-        assert float(together[axis][0]) == pytest.approx(float(together[axis][2]), abs=1e-6)
+        assert float(joint_scores[axis][0]) == pytest.approx(float(joint_scores[axis][2]), abs=1e-6)
 
 
 @pytest.mark.parametrize("axis", AXES)
@@ -115,14 +117,16 @@ def test_an_axis_that_is_switched_off_has_no_weights(axis: str) -> None:
 def test_the_published_form_has_its_sizes_and_its_order() -> None:
     with torch.device("meta"):
         net = Saj(released_design())
-    count = {name: sum(one.numel() for one in part.parameters()) for name, part in net.named_children()}
+    count = {name: sum(parameter.numel() for parameter in part.parameters()) for name, part in net.named_children()}
     encoder, fusion = net.audio.net.net, net.fusion.transformer
     assert [len(part.layers) for part in (encoder, fusion)] == [28, 6]
     # a layer of width w: four projections, three of SwiGLU to 8/3 w in steps of 64, two norms and two of heads
-    assert sum(one.numel() for one in encoder.layers.parameters()) == 28 * (
+    assert sum(parameter.numel() for parameter in encoder.layers.parameters()) == 28 * (
         4 * 1792**2 + 3 * 1792 * 4800 + 2 * 1792 + 2 * 128
     )
-    assert sum(one.numel() for one in fusion.layers.parameters()) == 6 * (4 * 192**2 + 3 * 192 * 512 + 2 * 192 + 2 * 64)
+    assert sum(parameter.numel() for parameter in fusion.layers.parameters()) == 6 * (
+        4 * 192**2 + 3 * 192 * 512 + 2 * 192 + 2 * 64
+    )
     assert net.head.weight.shape == (4, 192)
     assert net.head.bias is None
     assert net.fusion.sounds.weight.shape == (256, 3584)
@@ -134,23 +138,23 @@ def test_the_published_form_has_its_sizes_and_its_order() -> None:
 
 def test_the_published_form_scales_its_scores_as_stored(tmp_path: Path) -> None:
     small = replace(released_design(), audio=SOUNDS["mel"], text=TINY.text, text_layer=-1, width=16, heads=2, layers=1)
-    net, reader = made(small)
-    shown = (case(0.7, "a", text="rain"), noise(0.7, "b"))
-    raw = told(net, reader, shown)
+    net, reader = small_net(small)
+    pair = (case(0.7, "a", text="rain"), noise(0.7, "b"))
+    raw = scores_of(net, reader, pair)
     net.mean.copy_(torch.tensor([3.0, 2.0, 1.0, 0.0]))
     net.std.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
     save(net, reader, tmp_path)
-    scaled = told(*load(tmp_path), shown)
-    for at, axis in enumerate(RELEASED_ORDER):
-        assert float(scaled[axis]) == pytest.approx(float(raw[axis]) * (at + 1) + 3 - at, abs=1e-5)
+    scaled = scores_of(*load(tmp_path), pair)
+    for index, axis in enumerate(RELEASED_ORDER):
+        assert float(scaled[axis]) == pytest.approx(float(raw[axis]) * (index + 1) + 3 - index, abs=1e-5)
 
 
 def test_a_folder_is_loaded_as_it_was_saved_and_refused_where_it_is_wrong(tmp_path: Path) -> None:
-    net, reader = made(TINY)
+    net, reader = small_net(TINY)
     save(net, reader, tmp_path)
-    shown = (case(0.7, "a", **ALL), noise(0.7, "b"))
-    one, two = told(net, reader, shown), told(*load(tmp_path), shown)
-    assert all(float(one[name]) == float(two[name]) for name in one)
+    pair = (case(0.7, "a", **ALL), noise(0.7, "b"))
+    scores, loaded_scores = scores_of(net, reader, pair), scores_of(*load(tmp_path), pair)
+    assert all(float(scores[name]) == float(loaded_scores[name]) for name in scores)
     design = json.loads((tmp_path / "design.json").read_text())
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"width": 4096}, "describes"),
@@ -160,9 +164,9 @@ def test_a_folder_is_loaded_as_it_was_saved_and_refused_where_it_is_wrong(tmp_pa
         ({"vision": {**design["vision"], "hidden_size": 10**9}}, "hidden_size"),
         ({"text": {"model_type": "gpt2"}}, "gpt2"),
     ]
-    for change, said in wrong:
+    for change, message in wrong:
         (tmp_path / "design.json").write_text(json.dumps({**design, **change}))
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             read_design(tmp_path)
     (tmp_path / "design.json").write_text(json.dumps(design))
     (tmp_path / "model.safetensors").write_bytes((tmp_path / "model.safetensors").read_bytes()[:-100])
@@ -187,10 +191,10 @@ def test_encoders_are_read_from_folders(tmp_path: Path) -> None:
     tokenizer.save_pretrained(tmp_path / "text")
     net, reader = begin(replace(TINY, text=None, vision=None), **{name: str(tmp_path / name) for name in
                                                                   ("audio", "text", "vision")})  # fmt: skip
-    for ours, theirs in ((net.text, text), (net.vision, vision), (net.audio.net.net, audio)):
-        state = theirs.state_dict()
+    for ours, source in ((net.text, text), (net.vision, vision), (net.audio.net.net, audio)):
+        state = source.state_dict()
         assert all(torch.equal(value, state[name]) for name, value in ours.state_dict().items())
     assert asdict(net.design)["audio"]["kind"] == "ast"
-    assert set(told(net.eval(), reader, (case(0.6, "a", **ALL), noise(0.6, "b")))) == {*AXES, "alignment"}
+    assert set(scores_of(net.eval(), reader, (case(0.6, "a", **ALL), noise(0.6, "b")))) == {*AXES, "alignment"}
     with pytest.raises(UsageError, match="no folder"):
         begin(TINY, audio=str(tmp_path / "nowhere"))
