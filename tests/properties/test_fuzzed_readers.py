@@ -21,5 +21,5 @@ EACH = -(-(INPUTS - sum(LONG.values())) // (len(TARGETS) - len(LONG)))
 @pytest.mark.parametrize("target", TARGETS)
 def test_mutated_files_are_read_or_refused(target: str) -> None:
     command = [sys.executable, str(SCRIPT), "--here", "--target", target, "--inputs", str(LONG.get(target, EACH))]
-    done = subprocess.run(command, capture_output=True, check=False, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr

@@ -29,7 +29,7 @@ PIECES = st.lists(st.sampled_from([*'{}[]",:.eE+-0123456789 \t\n\\u/', "true", "
 @example([1.7976931348623157e308, 5e-324, 0.1, 1e23, 9007199254740993.0], True)
 def test_what_was_written_comes_back(value: Any, escaped: bool) -> None:
     text = json.dumps(value, ensure_ascii=escaped).encode("utf-8", "replace").replace(b"Infinity", b"1e999")
-    assert _shown(load(text)) == _shown(_bounded(json.loads(text)))
+    assert _typed(load(text)) == _typed(_bounded(json.loads(text)))
 
 
 @given(PIECES)
@@ -43,10 +43,10 @@ def test_text_is_refused_or_read_as_the_standard_library_does(pieces: list[str])
     except ValueError:
         expected = ValueError
     try:
-        found = load(text)
+        loaded_value = load(text)
     except ValueError:
-        found = ValueError
-    assert _shown(found) == _shown(expected)
+        loaded_value = ValueError
+    assert _typed(loaded_value) == _typed(expected)
 
 
 def _refuse(name: str) -> None:
@@ -62,6 +62,6 @@ def _bounded(value: Any) -> Any:
     return {key: _bounded(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
-def _shown(value: Any) -> str:
+def _typed(value: Any) -> str:
     """The value with its types: 1 is not 1.0, nor 0.0 -0.0."""
     return repr(value)

@@ -98,43 +98,43 @@ def iou(first: Mask, second: Mask) -> float:
 @given(objects, hard_or_medium, seeds)
 @pytest.mark.parametrize("kind", ["cutout", "erode"])
 def test_what_is_left_is_a_proper_subset(kind: str, mask: Mask, difficulty: Difficulty, seed: int) -> None:
-    made = attempt(kind, MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
-    if made is not None:
-        assert not (made.output & ~mask).any()
-        assert 0 < made.output.sum() < mask.sum()
-        assert WINDOWS[difficulty][0] <= iou(made.output, mask) <= WINDOWS[difficulty][1]
+    result = attempt(kind, MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
+    if result is not None:
+        assert not (result.output & ~mask).any()
+        assert 0 < result.output.sum() < mask.sum()
+        assert WINDOWS[difficulty][0] <= iou(result.output, mask) <= WINDOWS[difficulty][1]
 
 
 @common
 @given(objects, hard_or_medium, seeds)
 def test_dilate_is_a_proper_superset_near_the_object(mask: Mask, difficulty: Difficulty, seed: int) -> None:
-    made = attempt("dilate", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
-    if made is not None:
-        assert not (mask & ~made.output).any()
-        assert WINDOWS[difficulty][0] <= iou(made.output, mask) <= WINDOWS[difficulty][1]
-        near = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-        assert near[made.output].max() <= made.params["width_px"] <= 0.4 * np.sqrt(mask.sum()) + 2.0
+    result = attempt("dilate", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
+    if result is not None:
+        assert not (mask & ~result.output).any()
+        assert WINDOWS[difficulty][0] <= iou(result.output, mask) <= WINDOWS[difficulty][1]
+        distance = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+        assert distance[result.output].max() <= result.params["width_px"] <= 0.4 * np.sqrt(mask.sum()) + 2.0
 
 
 @common
 @given(objects, hard_or_medium, seeds)
 def test_erode_takes_from_the_outline_inwards(mask: Mask, difficulty: Difficulty, seed: int) -> None:
-    made = attempt("erode", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
-    if made is not None:
+    result = attempt("erode", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
+    if result is not None:
         deep = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-        assert deep[mask & ~made.output].max() <= made.params["width_px"]
+        assert deep[mask & ~result.output].max() <= result.params["width_px"]
 
 
 @common
 @given(targets, seeds)
 def test_merge_adds_something_disjoint(target: MaskTarget, seed: int) -> None:
-    made = attempt("merge", target, seed=seed)
-    if made is not None:
-        assert not (target.mask & ~made.output).any()
-        added = made.output & ~target.mask
-        assert added.sum() >= 16
-        assert any(np.array_equal(added, other & ~target.mask) for other in target.others)
-        value = iou(made.output, target.mask)
+    result = attempt("merge", target, seed=seed)
+    if result is not None:
+        assert not (target.mask & ~result.output).any()
+        difference = result.output & ~target.mask
+        assert difference.sum() >= 16
+        assert any(np.array_equal(difference, other & ~target.mask) for other in target.others)
+        value = iou(result.output, target.mask)
         expected = (
             ("hard", "minor_revision")
             if value >= 0.9
@@ -142,26 +142,26 @@ def test_merge_adds_something_disjoint(target: MaskTarget, seed: int) -> None:
             if value >= 0.75
             else ("easy", "reject")
         )
-        assert (made.truth.iou, made.truth.difficulty, made.truth.action) == (value, *expected)
+        assert (result.truth.iou, result.truth.difficulty, result.truth.action) == (value, *expected)
 
 
 @common
 @given(targets, seeds)
 def test_full_neg_shares_nothing(target: MaskTarget, seed: int) -> None:
-    made = attempt("full_neg", target, seed=seed)
-    if made is not None:
-        assert made.output.any()
-        assert not (made.output & target.mask).any()
-        assert (made.truth.iou, made.truth.action) == (0.0, "reject")
+    result = attempt("full_neg", target, seed=seed)
+    if result is not None:
+        assert result.output.any()
+        assert not (result.output & target.mask).any()
+        assert (result.truth.iou, result.truth.action) == (0.0, "reject")
 
 
 @common
 @given(objects)
 def test_perfect_is_the_mask(mask: Mask) -> None:
-    made = attempt("perfect", MaskTarget(mask=mask))
-    assert made is not None
-    assert np.array_equal(made.output, mask)
-    assert (made.truth.iou, made.truth.action) == (1.0, "accept")
+    result = attempt("perfect", MaskTarget(mask=mask))
+    assert result is not None
+    assert np.array_equal(result.output, mask)
+    assert (result.truth.iou, result.truth.action) == (1.0, "accept")
 
 
 @settings(deadline=None, max_examples=30)
@@ -205,7 +205,7 @@ def test_cutouts_of_solid_objects_leave_the_outline_whole(mask: Mask, difficulty
     """A round object that is 16 pixels wide somewhere has room for holes, so no cut reaches its rim."""
     depth = cv2.distanceTransform(np.pad(mask, 1).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     assume(depth.max() >= 8)
-    made = attempt("cutout", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
-    assert made is not None
+    result = attempt("cutout", MaskTarget(mask=mask), difficulty=difficulty, seed=seed)
+    assert result is not None
     inner = cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    assert not (mask & ~made.output & (inner == 0)).any()
+    assert not (mask & ~result.output & (inner == 0)).any()

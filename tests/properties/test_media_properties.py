@@ -61,26 +61,26 @@ WHOLE = {
 
 
 @st.composite
-def damage(draw: st.DrawFn, whole: bytes) -> bytes:
+def damage(draw: st.DrawFn, content_given: bytes) -> bytes:
     """A file that was cut, overwritten in a few places, or had bytes put in; headers are hit more often."""
-    content = bytearray(whole)
-    place = st.one_of(st.integers(0, min(len(whole), 90) - 1), st.integers(0, len(whole) - 1))
+    content = bytearray(content_given)
+    place = st.one_of(st.integers(0, min(len(content_given), 90) - 1), st.integers(0, len(content_given) - 1))
     for _ in range(draw(st.integers(1, 6))):
         content[draw(place)] = draw(st.one_of(st.sampled_from([0, 1, 127, 128, 255]), st.integers(0, 255)))
     extra = draw(st.one_of(st.just(b""), st.binary(max_size=6)))
-    where = draw(place)
-    content[where:where] = extra
+    position = draw(place)
+    content[position:position] = extra
     return bytes(content[: draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))])
 
 
-def checked(path: Path, read: Callable[[], Any]) -> Any:
-    refused: InputError | None = None
+def checked(path: Path, reader: Callable[[], Any]) -> Any:
+    error_found: InputError | None = None
     try:
-        return read()
+        return reader()
     except InputError as error:
-        refused = error
-    assert refused.message
-    assert refused.path == str(path)
+        error_found = error
+    assert error_found.message
+    assert error_found.path == str(path)
     return None
 
 
@@ -99,11 +99,11 @@ def test_damaged_files(name: str, strategy: st.DataObject) -> None:
             assert frame.shape == (*frame_size(path, limits=LIMITS), 3)
         for labels in (False, True):
             ref = MaskRef(path=path, labels=labels)
-            loaded = checked(path, lambda ref=ref: read_mask(ref, limits=LIMITS))
-            if loaded is not None:
-                assert loaded.mask.dtype == np.bool_
-                assert loaded.mask.ndim == 2
-                assert 0 < loaded.mask.size <= LIMITS.max_pixels
+            mask_read = checked(path, lambda ref=ref: read_mask(ref, limits=LIMITS))
+            if mask_read is not None:
+                assert mask_read.mask.dtype == np.bool_
+                assert mask_read.mask.ndim == 2
+                assert 0 < mask_read.mask.size <= LIMITS.max_pixels
         indices = checked(path, lambda: object_indices(path, labels=True, limits=LIMITS))
         assert indices is None or list(indices) == sorted(set(indices) - {0})
 
@@ -126,15 +126,15 @@ def test_a_mask_survives_rle_and_png(mask: np.ndarray) -> None:
 @settings(deadline=None, max_examples=60)
 @given(mask=MASKS, strategy=st.data())
 def test_damaged_rle_text(mask: np.ndarray, strategy: st.DataObject) -> None:
-    whole = encode(mask)
-    text = strategy.draw(damage(whole["counts"].encode()))
+    rle = encode(mask)
+    text = strategy.draw(damage(rle["counts"].encode()))
     for counts in (text, text.decode("latin-1")):
         try:
-            back = decode({"size": whole["size"], "counts": counts})
+            mask_again = decode({"size": rle["size"], "counts": counts})
         except InputError:
             continue
-        assert back.shape == mask.shape
-        assert back.dtype == np.bool_
+        assert mask_again.shape == mask.shape
+        assert mask_again.dtype == np.bool_
 
 
 JSON = st.recursive(
@@ -156,11 +156,11 @@ JSON = st.recursive(
 )
 def test_any_json_as_a_segmentation(segmentation: Any) -> None:
     try:
-        loaded = read_mask(MaskRef(segmentation=segmentation), size=(4, 5), limits=LIMITS)
+        mask_read = read_mask(MaskRef(segmentation=segmentation), size=(4, 5), limits=LIMITS)
     except InputError:
         return
-    assert loaded.mask.shape == (4, 5)
-    assert loaded.mask.dtype == np.bool_
+    assert mask_read.mask.shape == (4, 5)
+    assert mask_read.mask.dtype == np.bool_
 
 
 @settings(deadline=None, max_examples=60)
@@ -170,10 +170,10 @@ def test_any_json_as_a_segmentation(segmentation: Any) -> None:
 )
 def test_a_polygon_moves_with_its_corners(corners: list[tuple[int, int]], shift: tuple[int, int]) -> None:
     big = 200
-    here = rasterize([[float(v + 50) for corner in corners for v in corner]], size=(big, big))
+    original_place = rasterize([[float(v + 50) for corner in corners for v in corner]], size=(big, big))
     x, y = shift
-    there = rasterize([[float(v) for cx, cy in corners for v in (cx + 50 + x, cy + 50 + y)]], size=(big, big))
-    assert np.array_equal(there[y:, x:], here[: big - y, : big - x])
+    moved_place = rasterize([[float(v) for cx, cy in corners for v in (cx + 50 + x, cy + 50 + y)]], size=(big, big))
+    assert np.array_equal(moved_place[y:, x:], original_place[: big - y, : big - x])
 
 
 @settings(deadline=None, max_examples=60)

@@ -60,9 +60,9 @@ def manifest() -> dict[str, Any]:
 @given(verdicts, rows)
 def test_a_verdict_survives_the_file(verdict: Verdict, extra: dict[str, Any]) -> None:
     row = verdict_to_json(verdict, **{f"x_{key}": value for key, value in extra.items()})
-    read = json.loads(json.dumps(row, allow_nan=False))
-    assert verdict_from_json(read) == verdict
-    assert {key: value for key, value in read.items() if key.startswith("x_")} == {
+    row_read = json.loads(json.dumps(row, allow_nan=False))
+    assert verdict_from_json(row_read) == verdict
+    assert {key: value for key, value in row_read.items() if key.startswith("x_")} == {
         f"x_{key}": value for key, value in extra.items()
     }
 
@@ -85,19 +85,19 @@ def test_rows_come_back_in_order_over_several_runs(first: list[dict[str, Any]], 
 def test_a_tear_at_any_byte_of_the_last_line_costs_that_line_at_most(
     whole: list[dict[str, Any]], last: dict[str, Any], following: dict[str, Any]
 ) -> None:
-    kept = b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in whole)
+    lines_before = b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in whole)
     line = json.dumps({"id": "é\u2028", **last}, ensure_ascii=False).encode("utf-8", "replace")
     with TemporaryDirectory() as name:
         folder = Path(name)
         open_run(folder, manifest()).close()
-        for cut in range(len(line) + 1):
-            (folder / "verdicts.jsonl").write_bytes(kept + line[:cut])
+        for length in range(len(line) + 1):
+            (folder / "verdicts.jsonl").write_bytes(lines_before + line[:length])
             before = list(read_lines(folder / "verdicts.jsonl"))
             heal(folder / "verdicts.jsonl")
             healed = (folder / "verdicts.jsonl").read_bytes()
-            assert healed == (kept if cut < len(line) else kept + line + b"\n")
+            assert healed == (lines_before if length < len(line) else lines_before + line + b"\n")
             assert list(read_lines(folder / "verdicts.jsonl")) == before
-        (folder / "verdicts.jsonl").write_bytes(kept + line[:-1])
+        (folder / "verdicts.jsonl").write_bytes(lines_before + line[:-1])
         with open_run(folder, manifest()) as run:
             run.append("verdicts.jsonl", following)
             assert run.lines("verdicts.jsonl")[-1] == following

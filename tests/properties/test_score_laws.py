@@ -33,8 +33,8 @@ def test_j_and_f_do_not_care_which_mask_is_the_prediction(pair):
     first, second = pair
     assert iou(first, second).value == iou(second, first).value
     assert boundary_f(first, second).value == boundary_f(second, first).value
-    forth, back = boundary_f(first, second), boundary_f(second, first)
-    assert (forth.precision, forth.recall) == (back.recall, back.precision)
+    forth, reverse = boundary_f(first, second), boundary_f(second, first)
+    assert (forth.precision, forth.recall) == (reverse.recall, reverse.precision)
 
 
 @given(PAIRS)
@@ -61,8 +61,8 @@ def test_a_wider_tolerance_never_lowers_f(pair, one, other):
 @given(PAIRS, st.tuples(*[st.integers(0, 5)] * 4))
 @LAW
 def test_iou_does_not_care_where_in_the_frame_the_masks_are(pair, room):
-    top, bottom, left, right = room
-    padded = [np.pad(mask, ((top, bottom), (left, right))) for mask in pair]
+    top, bottom, left_px, right = room
+    padded = [np.pad(mask, ((top, bottom), (left_px, right))) for mask in pair]
     assert iou(*padded).value == iou(*pair).value
 
 
@@ -86,17 +86,21 @@ def test_j_and_f_is_the_mean_of_j_and_f_and_of_its_objects_and_frames(clip):
     for protocol in ("davis2016", "davis2017"):
         result = j_and_f(*clip, protocol=protocol)
         assert result.value == (result.j + result.f) / 2
-        assert result.j == pytest.approx(np.mean([np.mean(one.j_per_frame) for one in result.objects]))
-        assert result.f == pytest.approx(np.mean([np.mean(one.f_per_frame) for one in result.objects]))
+        assert result.j == pytest.approx(
+            np.mean([np.mean(object_score.j_per_frame) for object_score in result.objects])
+        )
+        assert result.f == pytest.approx(
+            np.mean([np.mean(object_score.f_per_frame) for object_score in result.objects])
+        )
 
 
 @given(CLIPS)
 @LAW
 def test_a_clip_scores_as_its_frames_alone(clip):
-    whole = j_and_f(*clip).objects[0]
+    clip_score = j_and_f(*clip).objects[0]
     alone = [j_and_f(prediction, truth) for prediction, truth in zip(*clip, strict=True)]
-    assert whole.j_per_frame == tuple(one.j for one in alone)
-    assert whole.f_per_frame == tuple(one.f for one in alone)
+    assert clip_score.j_per_frame == tuple(score.j for score in alone)
+    assert clip_score.f_per_frame == tuple(score.f for score in alone)
 
 
 @given(CLIPS, st.integers(0, 5))
@@ -147,13 +151,13 @@ def test_rmse_bounds_the_mean_error_and_videos_of_equal_length_never_raise_it(pa
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=25))
 @LAW
 def test_spearman_is_symmetric_and_blind_to_rising_scales(pairs):
-    one, other = (np.array(column, float) for column in zip(*pairs, strict=True))
-    assume(len(set(one)) > 1 and len(set(other)) > 1)
-    value = spearman(one, other).value
+    first, other = (np.array(column, float) for column in zip(*pairs, strict=True))
+    assume(len(set(first)) > 1 and len(set(other)) > 1)
+    value = spearman(first, other).value
     assert -1.0 <= value <= 1.0
-    assert spearman(other, one).value == pytest.approx(value)
-    assert spearman(np.exp(one), 3 * other - 7).value == pytest.approx(value)
-    assert spearman(-one, other).value == pytest.approx(-value)
+    assert spearman(other, first).value == pytest.approx(value)
+    assert spearman(np.exp(first), 3 * other - 7).value == pytest.approx(value)
+    assert spearman(-first, other).value == pytest.approx(-value)
 
 
 @given(LABELLED, st.randoms(use_true_random=False))

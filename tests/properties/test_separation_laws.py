@@ -25,14 +25,14 @@ def stems(draw: st.DrawFn) -> tuple[int, list[Any]]:
     rate_hz = draw(st.sampled_from([8_000, 16_000, 44_100]))
     shape = (draw(st.integers(1, 2)), round(rate_hz * draw(st.floats(0.05, 0.4))))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    made = []
+    sounds = []
     for _ in range(draw(st.integers(2, 4))):
         sound = rng.standard_normal(shape) * draw(st.sampled_from([0.0, 0.1, 1.0]))
         sound += np.sin(np.arange(shape[1]) * draw(st.floats(0.01, 3.0)))
         sound *= np.interp(np.arange(shape[1]), np.linspace(0, shape[1], 9), rng.random(9) > 0.3)
         sound += draw(st.sampled_from([0.0, 0.0, 0.2]))
-        made.append((sound * 10.0 ** draw(st.floats(-4.0, 0.0))).astype(np.float32))
-    return rate_hz, made
+        sounds.append((sound * 10.0 ** draw(st.floats(-4.0, 0.0))).astype(np.float32))
+    return rate_hz, sounds
 
 
 def test_other_kinds_are_found_by_the_same_laws() -> None:
@@ -60,18 +60,18 @@ def test_draws_follow_from_seed_and_key_and_not_from_strength(name: str) -> None
     for sound in sounds:
         sound.setflags(write=False)
 
-    def made(severity: float, key: str) -> Any:
+    def perturbed(severity: float, key: str) -> Any:
         return separation.perturb(name, sounds, rate_hz=16_000, severity=severity, seed=5, key=key)
 
-    first, again = made(3.0, "a"), made(3.0, "a")
-    assert first.output.tobytes() == again.output.tobytes()
+    first, second = perturbed(3.0, "a"), perturbed(3.0, "a")
+    assert first.output.tobytes() == second.output.tobytes()
     assert first.output.flags.writeable
     assert not any(np.shares_memory(first.output, sound) for sound in sounds)
-    assert not np.shares_memory(made(0.0, "a").output, sounds[0])
-    drawn = [{**made(severity, "a").params, "strength": 0} for severity in (1.0, 3.0, 5.0)]
-    assert drawn[0] == drawn[1] == drawn[2]
-    if set(drawn[0]) != {"strength"}:
-        assert len({made(4.0, key).output.tobytes() for key in "abcdefgh"}) > 1, "what is drawn makes a difference"
+    assert not np.shares_memory(perturbed(0.0, "a").output, sounds[0])
+    params = [{**perturbed(severity, "a").params, "strength": 0} for severity in (1.0, 3.0, 5.0)]
+    assert params[0] == params[1] == params[2]
+    if set(params[0]) != {"strength"}:
+        assert len({perturbed(4.0, key).output.tobytes() for key in "abcdefgh"}) > 1, "what is drawn makes a difference"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,22 +84,24 @@ def test_laws(name: str, given_stems: tuple[int, list[Any]], seed: int, data: st
     before = -math.inf
     strengths = sorted(data.draw(st.lists(st.floats(0.01, 5.0), min_size=2, max_size=4)))
     for strength in (0.0, *strengths, 5.0):
-        made = separation.perturb(name, sounds, severity=strength, seed=seed, **options)
-        if isinstance(made, Undefined):
-            assert not sounds[target].any() or not any(one.any() for at, one in enumerate(sounds) if at != target)
+        result = separation.perturb(name, sounds, severity=strength, seed=seed, **options)
+        if isinstance(result, Undefined):
+            assert not sounds[target].any() or not any(
+                sound.any() for index, sound in enumerate(sounds) if index != target
+            )
             return
         if strength == 0.0:
-            assert made.output.tobytes() == sounds[target].tobytes()
-            assert made.truth == separation.SeparationTruth()
-        params = json.loads(json.dumps(dict(made.params), allow_nan=False))
-        assert separation.render(name, sounds, params, **options).tobytes() == made.output.tobytes()
-        reached = getattr(made.truth, degree)
-        assert reached is None or reached >= before - 1e-6 * max(1.0, abs(before)), (strength, before, reached)
-        before = before if reached is None else reached
-        error = np.sum((made.output.astype(np.float64) - sounds[target]) ** 2) / np.sum(sounds[target] ** 2.0)
-        said = 0.0 if made.truth.snr_db is None else 10.0 ** (-made.truth.snr_db / 10.0)
-        assert math.isclose(error, said, rel_tol=1e-3, abs_tol=1e-9)
-        assert set(made.truth.sources) <= set(range(len(sounds))) - {target}
+            assert result.output.tobytes() == sounds[target].tobytes()
+            assert result.truth == separation.SeparationTruth()
+        params = json.loads(json.dumps(dict(result.params), allow_nan=False))
+        assert separation.render(name, sounds, params, **options).tobytes() == result.output.tobytes()
+        reached_db = getattr(result.truth, degree)
+        assert reached_db is None or reached_db >= before - 1e-6 * max(1.0, abs(before)), (strength, before, reached_db)
+        before = before if reached_db is None else reached_db
+        error = np.sum((result.output.astype(np.float64) - sounds[target]) ** 2) / np.sum(sounds[target] ** 2.0)
+        expected_error = 0.0 if result.truth.snr_db is None else 10.0 ** (-result.truth.snr_db / 10.0)
+        assert math.isclose(error, expected_error, rel_tol=1e-3, abs_tol=1e-9)
+        assert set(result.truth.sources) <= set(range(len(sounds))) - {target}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -107,10 +109,10 @@ def test_the_strongest_harms_any_of_them(name: str) -> None:
     rng = np.random.default_rng(3)
     fading = np.exp(-np.arange(8_000) / 2_000.0)
     sounds = [(np.convolve(rng.normal(size=8_000), np.ones(4), "same") * fading).astype(np.float32) for _ in range(2)]
-    made = separation.perturb(name, sounds, rate_hz=16_000, severity=5)
-    assert not isinstance(made, Undefined)
-    assert made.truth.snr_db is not None
-    assert made.truth.snr_db < 15.0
+    result = separation.perturb(name, sounds, rate_hz=16_000, severity=5)
+    assert not isinstance(result, Undefined)
+    assert result.truth.snr_db is not None
+    assert result.truth.snr_db < 15.0
 
 
 @pytest.mark.parametrize(
@@ -132,10 +134,10 @@ def test_what_a_severity_promises_is_measured_in_the_output(
     rng = np.random.default_rng(1)
     other = rng.standard_normal(32_000)
     for envelope in (np.ones(32_000), np.exp(-((np.arange(32_000) / 4_000.0 - 3.0) ** 2))):
-        sounds = [(one * envelope).astype(np.float32) for one in (rng.standard_normal(32_000), other)]
-        made = separation.perturb(name, sounds, rate_hz=16_000, severity="medium", seed=5)
-        assert not isinstance(made, Undefined)
-        error = made.output.astype(np.float64) - sounds[0]
+        sounds = [(sound * envelope).astype(np.float32) for sound in (rng.standard_normal(32_000), other)]
+        result = separation.perturb(name, sounds, rate_hz=16_000, severity="medium", seed=5)
+        assert not isinstance(result, Undefined)
+        error = result.output.astype(np.float64) - sounds[0]
         share = float(error @ error) / float(np.sum(sounds[0].astype(np.float64) ** 2))
         assert (share if degree == "lost_share" else 10 * np.log10(share)) == pytest.approx(declared, abs=off)
-        assert getattr(made.truth, degree) == pytest.approx(declared, abs=off)
+        assert getattr(result.truth, degree) == pytest.approx(declared, abs=off)

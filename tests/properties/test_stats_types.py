@@ -28,20 +28,20 @@ def rng() -> np.random.Generator:
     return generator(1, "types")
 
 
-def named(values: Sequence[Any]) -> dict[int, Any]:
+def by_item(values: Sequence[Any]) -> dict[int, Any]:
     return dict(enumerate(values))
 
 
 def scores(x: Sequence[Any], y: Sequence[Any]) -> stats.Scores:
-    return stats.Scores(clean=named(x), levels={"low": named(y), "high": named(x[::-1])})
+    return stats.Scores(clean=by_item(x), levels={"low": by_item(y), "high": by_item(x[::-1])})
 
 
-def of(x: Sequence[Any]) -> dict[str, Any]:
+def x_and_y(x: Sequence[Any]) -> dict[str, Any]:
     """The clusters of as many items, and how they are drawn."""
     return {"clusters": dict(enumerate(ONE[: len(x)])), "rng": rng(), "replicates": 30}
 
 
-def listed(x: Sequence[Any]) -> dict[str, Any]:
+def as_list(x: Sequence[Any]) -> dict[str, Any]:
     return {"clusters": OTHER[: len(x)], "rng": rng(), "replicates": 30}
 
 
@@ -51,18 +51,18 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "associations_by": lambda x, y: stats.associations_by({"a": x, "b": y}, against="b", clusters=ONE[: len(x)]),
     "auc": stats.auc,
     "auc_of_draws": lambda x, y: stats.auc_of_draws(x, y)(np.ones(len(x))),
-    "auc_interval": lambda x, y: stats.auc_interval(x, y, **listed(x)),
+    "auc_interval": lambda x, y: stats.auc_interval(x, y, **as_list(x)),
     "bootstrap_interval": lambda x, y: stats.bootstrap_interval(
         lambda v: sum(map(float, v)) / len(v), [x, y], rng=rng()
     ),
-    "breaking_point": lambda x, y: stats.breaking_point(scores(x, y), **of(x)),
-    "change_difference": lambda x, y: stats.change_difference(scores(x, y), scores(y, x), **of(x)),
-    "change_interval": lambda x, y: stats.change_interval(scores(x, y), **of(x)),
-    "change_intervals": lambda x, y: stats.change_intervals({"a": scores(x, y)}, **of(x)),
+    "breaking_point": lambda x, y: stats.breaking_point(scores(x, y), **x_and_y(x)),
+    "change_difference": lambda x, y: stats.change_difference(scores(x, y), scores(y, x), **x_and_y(x)),
+    "change_interval": lambda x, y: stats.change_interval(scores(x, y), **x_and_y(x)),
+    "change_intervals": lambda x, y: stats.change_intervals({"a": scores(x, y)}, **x_and_y(x)),
     "cluster_upper_bound": lambda x, _: cluster_upper_bound([*x, x[0]], [*x, x[0]]),
-    "common": lambda x, y: stats.common([named(x), named(y)]).values.tolist(),
+    "common": lambda x, y: stats.common([by_item(x), by_item(y)]).values.tolist(),
     "confusion": lambda x, y: stats.confusion([str(bool(v)) for v in x], [str(bool(v)) for v in y], ["True", "False"]),
-    "correlation": lambda x, y: stats.correlation({"a": named(x), "b": named(y)}).values.tolist(),
+    "correlation": lambda x, y: stats.correlation({"a": by_item(x), "b": by_item(y)}).values.tolist(),
     "coverage": lambda x, y: stats.coverage(np.zeros(len(x)), x, y),
     "cross_fitted": lambda x, y: stats.cross_fitted(
         np.column_stack([x, y]), [bool(v) for v in y], clusters=ONE[: len(x)], rng=rng()
@@ -71,26 +71,26 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "f_beta": lambda x, y: stats.f_beta(x[0], y[0], x[1]),
     "fewest_clusters": lambda x, _: fewest_clusters([1, *x], 0.05),
     "holm": lambda x, _: stats.holm(x),
-    "joined": lambda x, y: stats.common([stats.joined({"a": named(x), "b": named(y)})]).values.tolist(),
+    "joined": lambda x, y: stats.common([stats.joined({"a": by_item(x), "b": by_item(y)})]).values.tolist(),
     "looks_for": lambda x, _: stats.looks_for(x),
     "mcnemar": stats.mcnemar,
     "mean_change": lambda x, y: stats.mean_change(scores(x, y)),
     "mean_ranks": lambda x, _: stats.mean_ranks(x),
-    "mean_of_ratios": lambda x, y: mean_of_ratios([(named(x), named(y))], **of(x)),
-    "mean_ratio": lambda x, _: mean_ratio(named(x), **of(x)),
-    "rank_by_change": lambda x, y: stats.rank_by_change({"a": scores(x, y), "b": scores(y, x)}, **of(x)),
-    "rank_by_score": lambda x, y: stats.rank_by_score({"a": named(x), "b": named(y)}, **of(x)),
-    "ratio_change": lambda x, y: ratio_change([[(named(x), named(y))], [(named(y), named(x))]], **of(x)),
+    "mean_of_ratios": lambda x, y: mean_of_ratios([(by_item(x), by_item(y))], **x_and_y(x)),
+    "mean_ratio": lambda x, _: mean_ratio(by_item(x), **x_and_y(x)),
+    "rank_by_change": lambda x, y: stats.rank_by_change({"a": scores(x, y), "b": scores(y, x)}, **x_and_y(x)),
+    "rank_by_score": lambda x, y: stats.rank_by_score({"a": by_item(x), "b": by_item(y)}, **x_and_y(x)),
+    "ratio_change": lambda x, y: ratio_change([[(by_item(x), by_item(y))], [(by_item(y), by_item(x))]], **x_and_y(x)),
     "right_difference": lambda x, y: stats.right_difference(x, y, clusters=OTHER[: len(x)]),
     "rmse": stats.rmse,
-    "rmse_difference": lambda x, y: stats.rmse_difference(x, y, y, **listed(x)),
+    "rmse_difference": lambda x, y: stats.rmse_difference(x, y, y, **as_list(x)),
     "rmse_video": lambda x, y: stats.rmse_video(x, y, videos=ONE[: len(x)]),
     "sample_changes": lambda x, y: list(stats.sample_changes(scores(x, y)).values()),
-    "share_below": lambda x, _: stats.share_below(x, **listed(x)),
+    "share_below": lambda x, _: stats.share_below(x, **as_list(x)),
     "sign_flips": lambda x, _: stats.sign_flips(x),
     "spearman": stats.spearman,
     "spearman_of_draws": lambda x, y: stats.spearman_of_draws(x, y)(np.ones(len(x))),
-    "spearman_interval": lambda x, y: stats.spearman_interval(x, y, **listed(x)),
+    "spearman_interval": lambda x, y: stats.spearman_interval(x, y, **as_list(x)),
     "theil_sen": lambda x, _: theil_sen(x, np.arange(len(x))),
     "upper_bound": lambda x, _: upper_bound(x[0], x[0] + 1),
 }
@@ -132,8 +132,8 @@ def test_the_type_of_a_number_does_not_matter(name: str, pairs: list[tuple[int, 
 
 def test_more_than_62_items_that_differ_have_a_p_value_in_every_type() -> None:
     for kind in (*TYPES.values(), int):
-        found = stats.mcnemar([kind(1)] * 70 + [kind(0)] * 30, [kind(0)] * 70 + [kind(1)] * 30)
-        assert found.value == pytest.approx(7.85e-5, rel=0.01)
+        result = stats.mcnemar([kind(1)] * 70 + [kind(0)] * 30, [kind(0)] * 70 + [kind(1)] * 30)
+        assert result.value == pytest.approx(7.85e-5, rel=0.01)
 
 
 LARGE = (np.int8, np.uint8, np.int64, np.float32, np.float64)

@@ -33,10 +33,10 @@ def make(pause_s: float) -> Callable[[int], dict[str, object]]:
 def main(folder: Path, count: int, workers: int, pause_s: float = 0.0) -> None:
     manifest = build("record", given={"count": count}, defaulted={"workers": workers}, seeds={}, inputs={})
     with open_run(folder, manifest) as run:
-        done = {row["id"] for row in run.lines("verdicts.jsonl")}
+        done_ids = {row["id"] for row in run.lines("verdicts.jsonl")}
         failed = {row["id"] for row in run.lines("errors.jsonl")}
         print("open", flush=True)
-        tasks = (Task(f"n{number}", number) for number in range(count) if f"n{number}" not in done)
+        tasks = (Task(f"n{number}", number) for number in range(count) if f"n{number}" not in done_ids)
         for result in run_tasks(partial(make, pause_s), tasks, workers=workers):
             if isinstance(result.outcome, Failed):
                 if result.key not in failed:

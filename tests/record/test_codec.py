@@ -55,9 +55,9 @@ def test_a_value_comes_back_as_it_was() -> None:
 
 
 def test_numpy_and_read_only_mappings_become_plain_and_floats_are_rounded() -> None:
-    found = to_json({"a": np.float32(0.5), "b": MappingProxyType({"c": np.arange(2)}), "d": (1 / 3,)}, decimals=6)
-    assert found == {"a": 0.5, "b": {"c": [0, 1]}, "d": [0.333333]}
-    assert json.dumps(found)
+    row = to_json({"a": np.float32(0.5), "b": MappingProxyType({"c": np.arange(2)}), "d": (1 / 3,)}, decimals=6)
+    assert row == {"a": 0.5, "b": {"c": [0, 1]}, "d": [0.333333]}
+    assert json.dumps(row)
     assert np.array_equal(from_json(Weights, to_json(Weights(centre=np.eye(2)))).centre, np.eye(2))
     with pytest.raises(OutputError, match="complex"):
         to_json({"a": 1j})
@@ -90,12 +90,12 @@ def test_numpy_and_read_only_mappings_become_plain_and_floats_are_rounded() -> N
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_what_was_expected(changes: dict[str, Any], message: str, expected: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         from_json(Row, {"id": "a", **changes}, path="f.jsonl", line=7, error=InputError, hint="correct the line")
-    assert caught.value.message.startswith(message)
-    assert len(caught.value.message) < 120
-    assert caught.value.expected.startswith(expected)
-    assert (caught.value.path, caught.value.line, caught.value.hint) == ("f.jsonl", 7, "correct the line")
+    assert error.value.message.startswith(message)
+    assert len(error.value.message) < 120
+    assert error.value.expected.startswith(expected)
+    assert (error.value.path, error.value.line, error.value.hint) == ("f.jsonl", 7, "correct the line")
 
 
 @pytest.mark.parametrize("value", [None, [], "a", 3, {}])
@@ -113,9 +113,9 @@ def test_an_array_is_lists_of_numbers_of_one_length(value: object) -> None:
 def test_unknown_keys_are_passed_over_or_refused_with_the_nearest() -> None:
     row = {"id": "a", "spans": [{"start": 1, "ends": 2}]}
     assert from_json(Row, row).spans == (Span(start=1),)
-    with pytest.raises(RecordError, match="unknown key 'ends'") as caught:
+    with pytest.raises(RecordError, match="unknown key 'ends'") as error:
         from_json(Row, row, exact=True)
-    assert caught.value.hint == "did you mean end?"
+    assert error.value.hint == "did you mean end?"
     assert from_json(Row, to_json(Row(id="a", spans=(Span(start=1),))), exact=True).spans == (Span(start=1),)
 
 
@@ -151,9 +151,9 @@ def test_a_named_tuple_is_told_as_the_list_that_it_is() -> None:
         ([[-1, 1, "a"]], "a whole number from 0 up at 'edits[0][0]'"),
         ([[0, 1, 2]], "text at 'edits[0][2]'"),
     ):
-        with pytest.raises(RecordError) as caught:
+        with pytest.raises(RecordError) as error:
             from_json(Edited, {"edits": edits})
-        assert caught.value.expected == expected
+        assert error.value.expected == expected
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"{", b"\xff", b"", b"1 2", b"\xef\xbb\xbf{}"])
@@ -170,9 +170,9 @@ def test_text_is_written_as_it_is_and_half_a_surrogate_pair_as_an_escape() -> No
 
 
 def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path) -> None:
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as error:
         read_file(Row, tmp_path / "none.json", what="the row", expected="a row", most_bytes=9, error=RecordError)
-    assert (caught.value.message, caught.value.path) == (
+    assert (error.value.message, error.value.path) == (
         "the row cannot be read: No such file or directory",
         str(tmp_path / "none.json"),
     )

@@ -11,8 +11,8 @@ from auscult.record.folder import open_run
 from auscult.record.manifest import build
 
 
-def manifest(**given: object) -> dict[str, object]:
-    return build("audit", given=given, defaulted={}, seeds={}, inputs={})
+def manifest(**options: object) -> dict[str, object]:
+    return build("audit", given=options, defaulted={}, seeds={}, inputs={})
 
 
 def test_a_run_that_made_nothing_leaves_the_folder_free(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def rows(folder: Path, name: str) -> list[str]:
 
 def children_of_session(leader: int) -> list[int]:
     """Living processes of the session that ``start`` gave the command."""
-    found = []
+    children = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
@@ -67,8 +67,8 @@ def children_of_session(leader: int) -> list[int]:
             except (FileNotFoundError, ProcessLookupError):
                 continue
             if int(session) == leader and state != "Z":
-                found.append(int(entry.name))
-    return found
+                children.append(int(entry.name))
+    return children
 
 
 def nobody_left(leader: int) -> bool:
@@ -133,9 +133,9 @@ def test_ctrl_c_leaves_a_resumable_folder_and_nobody(tmp_path: Path, undisturbed
     process = start(folder, 0.02)
     until_lines(folder / "verdicts.jsonl", 10)
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     code, errors = finish(process)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - start_s < 20
     assert (code, errors) == (130, "")
     assert nobody_left(process.pid)
     before = len(rows(folder, "verdicts.jsonl"))
@@ -179,8 +179,8 @@ def test_a_full_disk_says_so_keeps_what_there_is_and_can_be_resumed(tmp_path: Pa
     assert "verdicts.jsonl cannot be written; what it holds already is kept" in limited.stderr
     assert str(folder) in limited.stderr
     assert "Traceback" not in limited.stderr
-    kept = (folder / "verdicts.jsonl").read_bytes()
-    assert 0 < len(kept) <= 9000
-    assert kept.endswith(b"\n"), "no torn line is left behind"
+    content = (folder / "verdicts.jsonl").read_bytes()
+    assert 0 < len(content) <= 9000
+    assert content.endswith(b"\n"), "no torn line is left behind"
     assert finish(start(folder)) == (0, "")
     check_same(folder, undisturbed)

@@ -15,32 +15,32 @@ from auscult.record.folder import FolderLock
 
 
 def test_it_is_exclusive_until_released(tmp_path: Path) -> None:
-    held = FolderLock(tmp_path)
-    with pytest.raises(Locked, match=f"process {os.getpid()}") as caught:
+    lock = FolderLock(tmp_path)
+    with pytest.raises(Locked, match=f"process {os.getpid()}") as error:
         FolderLock(tmp_path)
-    assert "another --out" in caught.value.hint
-    held.release()
-    held.release()
+    assert "another --out" in error.value.hint
+    lock.release()
+    lock.release()
     FolderLock(tmp_path).release()
 
 
 @pytest.mark.parametrize("content", [b"", b"12345678\n", b"\xff\xff", b"not a number", b"9" * 5000])
 def test_a_leftover_file_blocks_nobody_and_its_content_is_not_trusted(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".lock").write_bytes(content)
-    held = FolderLock(tmp_path)
+    lock = FolderLock(tmp_path)
     (tmp_path / ".lock").write_bytes(content)
-    with pytest.raises(Locked) as caught:
+    with pytest.raises(Locked) as error:
         FolderLock(tmp_path)
-    assert re.fullmatch(r"the folder is in use by (another process|process [0-9]{1,32})", caught.value.message)
-    held.release()
+    assert re.fullmatch(r"the folder is in use by (another process|process [0-9]{1,32})", error.value.message)
+    lock.release()
 
 
 def test_it_is_not_inherited_by_a_child_that_outlives_the_holder(tmp_path: Path) -> None:
-    held = FolderLock(tmp_path)
+    lock = FolderLock(tmp_path)
     child = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, close_fds=False
     )
-    held.release()
+    lock.release()
     FolderLock(tmp_path).release()
     child.communicate(b"\n")
 

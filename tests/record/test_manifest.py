@@ -20,8 +20,8 @@ from auscult.record.schema import SCHEMA
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-def made(**given: Any) -> dict[str, Any]:
-    return build("audit", given=given, defaulted={}, seeds={}, inputs={})
+def manifest_of(**options: Any) -> dict[str, Any]:
+    return build("audit", given=options, defaulted={}, seeds={}, inputs={})
 
 
 def test_it_says_what_the_run_was() -> None:
@@ -40,29 +40,29 @@ def test_it_says_what_the_run_was() -> None:
     assert set(manifest["versions"]) == {"auscult", "python", "platform", "numpy", "opencv", "pillow"}
     assert manifest["versions"]["numpy"] == np.__version__
     assert all(manifest["versions"].values())
-    started = datetime.fromisoformat(manifest["started"])
-    assert timedelta(0) <= datetime.now(UTC) - started < timedelta(minutes=1)
+    start = datetime.fromisoformat(manifest["started"])
+    assert timedelta(0) <= datetime.now(UTC) - start < timedelta(minutes=1)
     assert json.loads(json.dumps(manifest, allow_nan=False)) == manifest
 
 
 @pytest.mark.parametrize("name", ["api_key", "CHAT_API_KEY", "apiKey", "hf-token", "password", "client_secret", "key"])
 def test_secrets_are_masked(name: str) -> None:
-    text = json.dumps(made(**{name: "hunter2", "nested": {name: "hunter2"}, "listed": [{name: "hunter2"}]}))
+    text = json.dumps(manifest_of(**{name: "hunter2", "nested": {name: "hunter2"}, "listed": [{name: "hunter2"}]}))
     assert "hunter2" not in text
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "keyframes", "monkey", "tokenizer", "keyboard"])
 def test_what_only_sounds_like_a_secret_is_kept(name: str) -> None:
-    assert made(**{name: 5})["arguments"]["given"] == {name: 5}
+    assert manifest_of(**{name: 5})["arguments"]["given"] == {name: 5}
 
 
 def test_a_password_inside_an_address_is_masked() -> None:
-    url = made(endpoint="https://me:hunter2@example.org/v1?x=1")["arguments"]["given"]["endpoint"]
+    url = manifest_of(endpoint="https://me:hunter2@example.org/v1?x=1")["arguments"]["given"]["endpoint"]
     assert url == "https://***@example.org/v1?x=1"
 
 
 def test_an_absent_secret_is_seen_to_be_absent() -> None:
-    assert made(api_key=None)["arguments"]["given"] == {"api_key": None}
+    assert manifest_of(api_key=None)["arguments"]["given"] == {"api_key": None}
 
 
 def test_building_it_imports_no_library() -> None:
@@ -71,14 +71,14 @@ def test_building_it_imports_no_library() -> None:
         "build('audit', given={}, defaulted={}, seeds={}, inputs={}); "
         "print([name for name in ('cv2', 'PIL', 'jinja2', 'rich') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def _git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *identity, "-C", folder, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    process = subprocess.run(["git", *identity, "-C", folder, *arguments], capture_output=True, text=True, check=True)
+    return process.stdout.strip()
 
 
 def _checkout_of(package: Path, environment: dict[str, str] | None = None) -> list[Any]:
@@ -88,16 +88,16 @@ def _checkout_of(package: Path, environment: dict[str, str] | None = None) -> li
         "assert auscult.version.__file__.startswith(sys.argv[1]); print(json.dumps([m['commit'], m['dirty']]))"
     )
     command = [sys.executable, "-c", code, str(package)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    found: list[Any] = json.loads(done.stdout)
-    return found
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    values: list[Any] = json.loads(process.stdout)
+    return values
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.slow
 def test_the_commit_is_auscults_own_and_never_the_repository_around_an_installed_package(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
-    ours = shutil.copytree(SOURCE / "auscult", checkout / "src" / "auscult", ignore=shutil.ignore_patterns("*.pyc"))
+    package = shutil.copytree(SOURCE / "auscult", checkout / "src" / "auscult", ignore=shutil.ignore_patterns("*.pyc"))
     _git(tmp_path, "init", "-q", str(checkout))
     assert _checkout_of(checkout / "src") == [None, None], "no commit yet"
     _git(checkout, "add", ".")
@@ -106,7 +106,7 @@ def test_the_commit_is_auscults_own_and_never_the_repository_around_an_installed
     assert _checkout_of(checkout / "src") == [commit, False]
     hook = {"PATH": "/usr/bin:/bin:/usr/local/bin", "GIT_DIR": str(tmp_path / "elsewhere")}
     assert _checkout_of(checkout / "src", hook) == [commit, False]
-    (ours / "version.py").write_text((ours / "version.py").read_text("utf-8") + "\n", "utf-8")
+    (package / "version.py").write_text((package / "version.py").read_text("utf-8") + "\n", "utf-8")
     assert _checkout_of(checkout / "src") == [commit, True]
     installed = checkout / "env" / "site-packages"
     shutil.copytree(SOURCE / "auscult", installed / "auscult", ignore=shutil.ignore_patterns("*.pyc"))
@@ -120,17 +120,17 @@ def test_moving_an_argument_from_default_to_given_changes_nothing() -> None:
 
 def test_arguments_that_change_no_result_are_not_compared() -> None:
     names = ("workers", "json", "quiet", "max_failed", "overwrite")
-    check_same(made(**dict.fromkeys(names, 1)), made(**dict.fromkeys(names, 2)))
+    check_same(manifest_of(**dict.fromkeys(names, 1)), manifest_of(**dict.fromkeys(names, 2)))
 
 
 def test_every_difference_is_named() -> None:
-    with pytest.raises(Mismatch) as caught:
-        check_same(made(judge="a", policy="b"), made(judge="c", policy="d" * 500))
-    assert "--judge was a, now c; --policy was b, now ddd" in caught.value.message
-    assert len(caught.value.message) < 400
+    with pytest.raises(Mismatch) as error:
+        check_same(manifest_of(judge="a", policy="b"), manifest_of(judge="c", policy="d" * 500))
+    assert "--judge was a, now c; --policy was b, now ddd" in error.value.message
+    assert len(error.value.message) < 400
 
 
 def test_a_manifest_that_hands_have_altered_is_compared_without_harm() -> None:
     for broken in ({"arguments": []}, {"arguments": {"given": 3}}, {"versions": None}, {}):
         with pytest.raises(Mismatch):
-            check_same({"command": "audit", **broken}, made(judge="a"))
+            check_same({"command": "audit", **broken}, manifest_of(judge="a"))

@@ -28,12 +28,12 @@ def error(name: str | None, text: str = "gone") -> dict[str, Any]:
     return error_to_json(name, ErrorRecord(stage="read", error=text))
 
 
-def opened(folder: Path) -> RunFolder:
+def open_record(folder: Path) -> RunFolder:
     return open_run(folder, build("audit", given={}, defaulted={}, seeds={}, inputs={}))
 
 
 def test_a_finished_record(tmp_path: Path) -> None:
-    with opened(tmp_path) as run:
+    with open_record(tmp_path) as run:
         run.append("verdicts.jsonl", verdict_to_json(verdict("a"), frame="a.jpg"))
         run.append("errors.jsonl", error("b"))
         run.append("scores.jsonl", score_to_json("a", "masks.iou.v1", Scored(0.5, Signature.of())))
@@ -41,32 +41,32 @@ def test_a_finished_record(tmp_path: Path) -> None:
         run.append("thumbnails.jsonl", {"id": "a", "jpeg": "=="})
         run.write_json("summary.json", {"n": 2})
         run.finish()
-    read = read_run(tmp_path)
-    assert [(v, row["frame"]) for v, row in read.verdicts] == [(verdict("a"), "a.jpg")]
-    assert [row["id"] for row in read.failed] == ["b"]
-    assert [row["value"] for row in read.scores] == [0.5]
-    assert read.clips == ({"clip": "c"},)
-    assert list(read.thumbnails()) == [{"id": "a", "jpeg": "=="}]
-    assert list(read.lines("nothing.jsonl")) == []
-    assert read.summary == {"n": 2}
-    assert read.finished
+    record_read = read_run(tmp_path)
+    assert [(v, row["frame"]) for v, row in record_read.verdicts] == [(verdict("a"), "a.jpg")]
+    assert [row["id"] for row in record_read.failed] == ["b"]
+    assert [row["value"] for row in record_read.scores] == [0.5]
+    assert record_read.clips == ({"clip": "c"},)
+    assert list(record_read.thumbnails()) == [{"id": "a", "jpeg": "=="}]
+    assert list(record_read.lines("nothing.jsonl")) == []
+    assert record_read.summary == {"n": 2}
+    assert record_read.finished
 
 
 def test_a_running_record_is_read_without_its_torn_line_and_without_touching_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as run:
+    with open_record(tmp_path) as run:
         run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
         with (tmp_path / "verdicts.jsonl").open("ab") as file:
             file.write(b'{"id": "b", "io')
         before = (tmp_path / "verdicts.jsonl").read_bytes()
-        read = read_run(tmp_path)
-        assert [v.id for v, _ in read.verdicts] == ["a"]
-        assert read.summary is None
-        assert not read.finished
+        record_read = read_run(tmp_path)
+        assert [v.id for v, _ in record_read.verdicts] == ["a"]
+        assert record_read.summary is None
+        assert not record_read.finished
         assert (tmp_path / "verdicts.jsonl").read_bytes() == before
 
 
 def test_what_failed_once_and_has_a_result_now_is_not_failed(tmp_path: Path) -> None:
-    with opened(tmp_path) as run:
+    with open_record(tmp_path) as run:
         run.append_many(
             "errors.jsonl", [error("a"), error("b", "first"), error(None), error("b", "second"), error(None)]
         )
@@ -75,21 +75,21 @@ def test_what_failed_once_and_has_a_result_now_is_not_failed(tmp_path: Path) -> 
         run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
         run.append("scores.jsonl", score_to_json("s", "m", Scored(1.0, Signature.of())))
         run.append("scores.jsonl", score_to_json("t", "m", Failed(ErrorRecord(stage="score", error="gone"))))
-    read = read_run(tmp_path)
-    assert [(row["id"], row["error"]) for row in read.failed] == [("b", "second"), (None, "gone"), ("t", "gone")]
-    assert len(read.errors) == 7
+    record_read = read_run(tmp_path)
+    assert [(row["id"], row["error"]) for row in record_read.failed] == [("b", "second"), (None, "gone"), ("t", "gone")]
+    assert len(record_read.errors) == 7
 
 
 def test_remarks_are_no_failed_cases(tmp_path: Path) -> None:
     remarks = [error_to_json(None, ErrorRecord(stage=stage, error=stage)) for stage in ("texts", "frames", "texts")]
     truths = [error_to_json(name, ErrorRecord(stage="truth", error=name)) for name in ("a", "b")]
-    with opened(tmp_path) as run:
+    with open_record(tmp_path) as run:
         run.append_many("errors.jsonl", [*remarks, error("c"), *truths])
         run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
         run.append("scores.jsonl", score_to_json("b", "m", Scored(1.0, Signature.of())))
-    read = read_run(tmp_path)
-    assert [row["id"] for row in read.failed] == ["c"]
-    assert [row["error"] for row in read.remarks] == ["texts", "frames", "a"]
+    record_read = read_run(tmp_path)
+    assert [row["id"] for row in record_read.failed] == ["c"]
+    assert [row["error"] for row in record_read.remarks] == ["texts", "frames", "a"]
     assert failed_rows([{"stage": ["texts"]}], set()) == ({"stage": ["texts"]},)
 
 
@@ -104,14 +104,14 @@ def test_what_is_no_record_is_refused_with_the_next_step(tmp_path: Path) -> None
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "manifest.json").write_text('{"name": "app"}', "utf-8")
     for name in ("missing", "file", "empty", "foreign"):
-        with pytest.raises(RecordError) as caught:
+        with pytest.raises(RecordError) as raised:
             read_run(tmp_path / name)
-        assert str(tmp_path / name) in str(caught.value)
-        assert caught.value.hint
+        assert str(tmp_path / name) in str(raised.value)
+        assert raised.value.hint
 
 
 def test_a_newer_record_is_refused(tmp_path: Path) -> None:
-    opened(tmp_path).close()
+    open_record(tmp_path).close()
     content = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     (tmp_path / "manifest.json").write_text(json.dumps({**content, "schema": SCHEMA + 1}), "utf-8")
     with pytest.raises(NewerSchema, match="upgrade auscult"):
@@ -122,17 +122,17 @@ def test_a_newer_record_is_refused(tmp_path: Path) -> None:
     "line", ["{}", "[1]", "null", '{"id": "x", "iou": NaN}', '{"id": "x"}', '{"a":' * 5000, "\ufeff{}", "\x00\x00"]
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
-    opened(tmp_path).close()
+    open_record(tmp_path).close()
     good = json.dumps(verdict_to_json(verdict("a")))
     (tmp_path / "verdicts.jsonl").write_text(f"{good}\n\n{line}\n{good}\n", "utf-8")
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as raised:
         read_run(tmp_path)
-    assert (caught.value.path, caught.value.line) == (str(tmp_path / "verdicts.jsonl"), 3)
+    assert (raised.value.path, raised.value.line) == (str(tmp_path / "verdicts.jsonl"), 3)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "\udcff"])
 def test_a_damaged_summary_is_named(tmp_path: Path, content: str) -> None:
-    opened(tmp_path).close()
+    open_record(tmp_path).close()
     (tmp_path / "summary.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError, match="summary"):
         read_run(tmp_path)
@@ -142,8 +142,8 @@ def test_a_damaged_summary_is_named(tmp_path: Path, content: str) -> None:
     "row", [{"id": "b", "iou": 1.5}, {"id": "b", "iou": True}, {"iou": 1}, {"id": "b", "defect": 3}]
 )
 def test_a_damaged_truth_is_named(tmp_path: Path, row: dict[str, Any]) -> None:
-    with opened(tmp_path) as run:
+    with open_record(tmp_path) as run:
         run.append_many("truth.jsonl", [{"id": "a", "iou": 1, "defect": None, "clip": "c"}, row])
-    with pytest.raises(RecordError, match="damaged") as caught:
+    with pytest.raises(RecordError, match="damaged") as raised:
         read_run(tmp_path).truths()
-    assert (caught.value.path, caught.value.line) == (str(tmp_path / "truth.jsonl"), 2)
+    assert (raised.value.path, raised.value.line) == (str(tmp_path / "truth.jsonl"), 2)

@@ -15,8 +15,8 @@ from auscult.record.manifest import build
 from auscult.record.schema import SCHEMA
 
 
-def manifest(command: str = "audit", **given: Any) -> dict[str, Any]:
-    return build(command, given=given, defaulted={"judge": "masks.cues.v1"}, seeds={"run": 1}, inputs={"items": "ab"})
+def manifest(command: str = "audit", **options: Any) -> dict[str, Any]:
+    return build(command, given=options, defaulted={"judge": "masks.cues.v1"}, seeds={"run": 1}, inputs={"items": "ab"})
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -51,31 +51,31 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
     with open_run(tmp_path, manifest(workers=1)) as run:
         run.append("verdicts.jsonl", {"id": "a"})
         run.finish()
-        started = run.manifest["started"]
+        start = run.manifest["started"]
     with open_run(tmp_path, manifest(workers=4)) as run:
         assert "resumed" in run.manifest
         assert "finished" not in read_manifest(tmp_path), "it is at work again"
         run.append("verdicts.jsonl", {"id": "b"})
         assert [row["id"] for row in run.lines("verdicts.jsonl")] == ["a", "b"]
-        assert run.manifest["started"] == started
+        assert run.manifest["started"] == start
         assert len(run.manifest["resumed"]) == 1
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"judge": "masks.other.v1"}, "--judge was masks.cues.v1, now masks.other.v1"),
         ({"text_column": "name"}, "--text-column was not set, now name"),
     ],
 )
-def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with open_run(tmp_path, manifest()) as run:
         run.append("verdicts.jsonl", {"id": "a"})
     before = tree(tmp_path)
-    with pytest.raises(Mismatch) as caught:
+    with pytest.raises(Mismatch) as error:
         open_run(tmp_path, manifest(**change))
-    assert says in caught.value.message
-    assert "--overwrite" in caught.value.hint
+    assert message in error.value.message
+    assert "--overwrite" in error.value.hint
     assert tree(tmp_path) == before
     with open_run(tmp_path, manifest(**change), ignore=frozenset(change)) as run:
         assert "resumed" in run.manifest
@@ -84,15 +84,15 @@ def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, A
 def test_other_input_seed_command_or_version_is_refused(tmp_path: Path) -> None:
     with open_run(tmp_path, manifest()) as run:
         run.append("verdicts.jsonl", {"id": "a"})
-    for key, value, says in (
+    for key, value, message in (
         ("inputs", {"items": "cd"}, "input items was ab, now cd"),
         ("seeds", {"run": 2}, "seed run was 1, now 2"),
         ("command", "score", "the command was audit, now score"),
         ("versions", {"auscult": "9.9"}, ", now 9.9"),
     ):
-        with pytest.raises(Mismatch) as caught:
+        with pytest.raises(Mismatch) as error:
             open_run(tmp_path, {**manifest(), key: value})
-        assert says in caught.value.message
+        assert message in error.value.message
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -109,9 +109,9 @@ def test_a_newer_record_is_refused_and_left_alone(tmp_path: Path, *, overwrite: 
 @pytest.mark.parametrize("name", ["thesis.tex", "verdicts.jsonl", ".hidden"])
 def test_a_strangers_folder_is_refused_and_left_alone(tmp_path: Path, name: str, *, overwrite: bool) -> None:
     (tmp_path / name).write_text("mine", "utf-8")
-    with pytest.raises(RecordError, match="no auscult run") as caught:
+    with pytest.raises(RecordError, match="no auscult run") as error:
         open_run(tmp_path, manifest(), overwrite=overwrite)
-    assert name in caught.value.message
+    assert name in error.value.message
     assert os.listdir(tmp_path) == [name]  # noqa: PTH208
 
 
@@ -194,17 +194,17 @@ def test_a_name_that_leaves_the_folder_is_refused(tmp_path: Path, name: str) -> 
 def test_a_file_in_place_of_the_folder_or_above_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", "utf-8")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(OutputError, match="a file of that name is in the way") as caught:
+        with pytest.raises(OutputError, match="a file of that name is in the way") as error:
             open_run(folder, manifest())
-        assert caught.value.path == str(folder)
-        assert caught.value.hint
+        assert error.value.path == str(folder)
+        assert error.value.hint
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     for folder in (Path("/proc/auscult"), tmp_path / ("x" * 300), tmp_path / "a\0b"):
-        with pytest.raises(OutputError) as caught:
+        with pytest.raises(OutputError) as error:
             open_run(folder, manifest())
-        assert caught.value.hint
+        assert error.value.hint
 
 
 def test_a_file_name_that_the_disk_refuses(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
             raise OSError(28, os.strerror(28))
 
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(OutputError, match="No space left on device") as caught:
+        with pytest.raises(OutputError, match="No space left on device") as error:
             run.write_text("report.html", "new and longer")
-        assert "goes on where this one stopped" in caught.value.hint
+        assert "goes on where this one stopped" in error.value.hint
         with pytest.raises(OutputError, match="what it holds already is kept"):
             run.append("verdicts.jsonl", {"id": "b"})
         monkeypatch.undo()
@@ -270,10 +270,10 @@ def test_text_with_line_separators_stays_on_one_line(tmp_path: Path) -> None:
 def test_a_broken_line_in_the_middle_is_damage(tmp_path: Path) -> None:
     open_run(tmp_path, manifest()).close()
     (tmp_path / "verdicts.jsonl").write_text('{"id": "a"}\n{"id": \n{"id": "c"}\n', "utf-8")
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as error:
         open_run(tmp_path, manifest())
-    assert caught.value.line == 2
-    assert str(caught.value.path).endswith("verdicts.jsonl")
+    assert error.value.line == 2
+    assert str(error.value.path).endswith("verdicts.jsonl")
 
 
 def test_one_at_a_time_in_one_process_too(tmp_path: Path) -> None:
@@ -324,6 +324,6 @@ def test_of_a_long_file_the_end_is_healed_and_damage_further_up_is_named(tmp_pat
         run.append("verdicts.jsonl", {"id": "next"})
         assert [row["id"] for row in run.lines("verdicts.jsonl")][100:] == ["whole"] * (torn[-1:] == "}") + ["next"]
     path.write_text(line + "{broken\n" + line * 100, "utf-8")
-    with open_run(tmp_path, manifest()) as run, pytest.raises(RecordError, match="not a JSON object") as found:
+    with open_run(tmp_path, manifest()) as run, pytest.raises(RecordError, match="not a JSON object") as error:
         run.lines("verdicts.jsonl")
-    assert found.value.line == 2
+    assert error.value.line == 2

@@ -84,9 +84,9 @@ def test_extra_keys_cannot_replace_the_verdicts() -> None:
 )  # fmt: skip
 def test_a_wrong_value_is_named(key: str, value: object) -> None:
     row = {**schema.verdict_to_json(verdict()), key: value}
-    with pytest.raises(RecordError, match=rf"'{key}(\[3\])?' is ") as caught:
+    with pytest.raises(RecordError, match=rf"'{key}(\[3\])?' is ") as error:
         schema.verdict_from_json(row)
-    assert key in caught.value.expected
+    assert key in error.value.expected
 
 
 def test_an_error_comes_back_as_it_was() -> None:
@@ -101,14 +101,14 @@ def test_an_error_comes_back_as_it_was() -> None:
 
 
 def test_every_outcome_is_a_row_and_only_a_scored_one_has_a_value() -> None:
-    scored = schema.score_to_json("a", "masks.iou.v1", Scored(np.float64(1 / 3), Signature.of(empty="1")))
+    scored_row = schema.score_to_json("a", "masks.iou.v1", Scored(np.float64(1 / 3), Signature.of(empty="1")))
     undefined = schema.score_to_json("a", "masks.iou.v1", Undefined("no truth"))
     failed = schema.score_to_json("a", "masks.iou.v1", Failed(ErrorRecord(stage="read", error="gone")))
-    for row in (scored, undefined, failed):
+    for row in (scored_row, undefined, failed):
         assert list(row) == ["id", "metric", "value", "outcome", "reason", "signature"]
         json.dumps(row, allow_nan=False)
-    assert scored["value"] == 1 / 3, "a score keeps its full precision"
-    assert scored["signature"]["empty"] == "1"
+    assert scored_row["value"] == 1 / 3, "a score keeps its full precision"
+    assert scored_row["signature"]["empty"] == "1"
     assert (undefined["outcome"], undefined["value"], undefined["reason"]) == ("undefined", None, "no truth")
     assert (failed["outcome"], failed["value"], failed["reason"]) == ("failed", None, "gone")
 

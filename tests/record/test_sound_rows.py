@@ -52,9 +52,9 @@ def test_masks_and_sounds_stand_in_one_file(tmp_path: Path) -> None:
 def test_a_damaged_row_of_a_sound_is_refused_with_its_line(tmp_path: Path) -> None:
     row = sound_verdict_to_json(sound_verdict()) | {"recall": "high"}
     (tmp_path / "verdicts.jsonl").write_text(json.dumps(row) + "\n")
-    with pytest.raises(RecordError) as caught:
+    with pytest.raises(RecordError) as error:
         read_sound_verdicts(tmp_path)
-    assert (caught.value.line, "recall" in caught.value.message) == (1, True)
+    assert (error.value.line, "recall" in error.value.message) == (1, True)
 
 
 def test_numbers_of_numpy_become_plain() -> None:

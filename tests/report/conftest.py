@@ -13,7 +13,7 @@ from auscult.types import Evidence, Verdict
 
 
 def make_verdict(name: str, **changes: Any) -> Verdict:
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": name,
         "iou": 0.5,
         "iou_low": 0.4,
@@ -25,7 +25,7 @@ def make_verdict(name: str, **changes: Any) -> Verdict:
         "judge": "masks.cues.v1",
         "action": "reject",
     }
-    return Verdict(**{**known, **changes})
+    return Verdict(**{**fields, **changes})
 
 
 def make_run(

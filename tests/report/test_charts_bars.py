@@ -15,8 +15,8 @@ WORDS = Words(axis="APC (lower is worse)")
 
 
 def kind(name: str, *values: float | None) -> TypeBars:
-    found = (UNDEFINED if v is None else ChartEstimate(value=v, low=v - 0.02, high=v + 0.01, n=480) for v in values)
-    return TypeBars(name=name, values=tuple(found))
+    estimates = (UNDEFINED if v is None else ChartEstimate(value=v, low=v - 0.02, high=v + 0.01, n=480) for v in values)
+    return TypeBars(name=name, values=tuple(estimates))
 
 
 def bars(drawing: Drawing) -> dict[str, Rect]:
@@ -40,11 +40,11 @@ GROUPS = [
 
 def test_bars_are_as_long_as_their_numbers_and_begin_at_zero() -> None:
     drawing = apc_bars(GROUPS, ["a", "b"], WORDS)
-    found, origin = bars(drawing), zero(drawing)
-    assert set(found) == {"shot, a", "shot, b", "impulse, a", "gain, a", "gain, b"}
-    unit = found["gain, b"].width_px / 0.4
+    lengths, origin = bars(drawing), zero(drawing)
+    assert set(lengths) == {"shot, a", "shot, b", "impulse, a", "gain, a", "gain, b"}
+    unit = lengths["gain, b"].width_px / 0.4
     for name, value in {"shot, a": -0.1, "shot, b": -0.3, "impulse, a": -0.2, "gain, a": 0.05}.items():
-        bar = found[name]
+        bar = lengths[name]
         assert bar.width_px == pytest.approx(abs(value) * unit)
         assert (bar.x if value > 0 else bar.x + bar.width_px) == pytest.approx(origin)
 
@@ -61,8 +61,8 @@ def test_whiskers_hold_the_end_of_the_bar() -> None:
 
 def test_an_undefined_bar_says_so() -> None:
     drawing = apc_bars(GROUPS, ["a", "b"], WORDS)
-    (said,) = [p for p in drawing.parts if isinstance(p, Text) and p.words == "n/a"]
-    assert said.title == "impulse, b: n/a"
+    (label,) = [p for p in drawing.parts if isinstance(p, Text) and p.words == "n/a"]
+    assert label.title == "impulse, b: n/a"
     assert "n 480" in texts(drawing)
 
 

@@ -11,7 +11,7 @@ from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, sc
 from auscult.report.drawing import Drawing, to_markup
 
 
-def _parsed(drawing: Drawing) -> ET.Element:
+def _xml_of(drawing: Drawing) -> ET.Element:
     return ET.fromstring(to_markup(drawing, kind="bars"))  # noqa: S314 - our own text
 
 
@@ -27,16 +27,16 @@ def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], Drawing]
         Stack("x", (("a-accept", "accept", 4), ("a-reject", "reject", 0))),
         Stack("y", (("a-accept", "accept", 2),)),
     ]
-    marks = _parsed(draw(stacks)).findall(".//rect")
+    marks = _xml_of(draw(stacks)).findall(".//rect")
     assert [mark.findtext("title") for mark in marks] == ["x: 4 accept", "y: 2 accept"]
     long, short = (float(mark.get(side, "0")) for mark in marks)
     assert long / short == pytest.approx(2, rel=0.02)
 
 
 def test_charts_of_nothing_are_charts() -> None:
-    assert _parsed(histogram([], title="none", ticks={})).get("aria-label") == "none"
-    assert _parsed(bars([Stack("x", ())], title="none")).findall(".//rect") == []
-    assert _parsed(scatter([], title="none", axes=("x", "y"))).findall(".//circle") == []
+    assert _xml_of(histogram([], title="none", ticks={})).get("aria-label") == "none"
+    assert _xml_of(bars([Stack("x", ())], title="none")).findall(".//rect") == []
+    assert _xml_of(scatter([], title="none", axes=("x", "y"))).findall(".//circle") == []
 
 
 def test_points_stay_inside_and_lead_to_their_items() -> None:
@@ -44,7 +44,7 @@ def test_points_stay_inside_and_lead_to_their_items() -> None:
         ScatterPoint(x=0.0, y=1.0, style="a-accept", words="a", link="#i1"),
         ScatterPoint(x=2.0, y=-1.0, style="a-reject", words="b"),
     ]
-    chart = _parsed(scatter(points, title="l", axes=("true", "estimated")))
+    chart = _xml_of(scatter(points, title="l", axes=("true", "estimated")))
     first, second = chart.findall(".//circle")
     assert (first.get("cx"), first.get("cy")) == ("48", "10")
     assert (second.get("cx"), second.get("cy")) == ("444", "406")
@@ -55,4 +55,4 @@ def test_labels_cannot_become_markup() -> None:
     hostile = '"><script>x</script>'
     drawing = bars([Stack(hostile, (("a-accept", hostile, 1),))], title=hostile)
     assert "<script" not in to_markup(drawing)
-    assert _parsed(drawing).get("aria-label") == hostile
+    assert _xml_of(drawing).get("aria-label") == hostile

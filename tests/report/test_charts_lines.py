@@ -15,9 +15,12 @@ WORDS = Words(axis="J&F, higher is better")
 STRENGTHS = (0.0, 1.0, 3.0, 5.0)
 
 
-def line(name: str, *values: float | None, half: float = 0.05) -> StrengthLine:
-    found = [UNDEFINED if v is None else ChartEstimate(value=v, low=v - half, high=v + half, n=40) for v in values]
-    return StrengthLine(name=name, at=tuple(zip(STRENGTHS, found, strict=False)))
+def line(name: str, *values: float | None, half_width: float = 0.05) -> StrengthLine:
+    estimates = [
+        UNDEFINED if v is None else ChartEstimate(value=v, low=v - half_width, high=v + half_width, n=40)
+        for v in values
+    ]
+    return StrengthLine(name=name, at=tuple(zip(STRENGTHS, estimates, strict=False)))
 
 
 def texts(drawing: Drawing) -> list[str]:
@@ -37,7 +40,7 @@ def test_heights_and_widths_are_proportional() -> None:
 
 
 def test_whiskers_hold_the_point_and_have_the_intervals_length() -> None:
-    drawing = robustness_lines([line("a", 0.8, 0.6, 0.4, 0.1, half=0.05)], WORDS)
+    drawing = robustness_lines([line("a", 0.8, 0.6, 0.4, 0.1, half_width=0.05)], WORDS)
     (points,) = path(drawing, "s0")
     upright = [p for p in drawing.parts if isinstance(p, Line) and p.colour == "s0" and p.start[0] == p.end[0]]
     assert len(upright) == 4
@@ -54,12 +57,10 @@ def test_marks_and_whiskers_of_many_models_are_on_their_own_lines() -> None:
     places = set()
     for number in range(5):
         (points,) = path(drawing, f"s{number}")
-        marked = [
-            part for part in drawing.parts if not isinstance(part, Text) and part.title.startswith(f"m{number}, ")
-        ]
-        assert len(marked) == 4
-        for (x, y), one in zip(points, marked, strict=True):
-            corners = points_of(one)
+        marks = [part for part in drawing.parts if not isinstance(part, Text) and part.title.startswith(f"m{number}, ")]
+        assert len(marks) == 4
+        for (x, y), mark in zip(points, marks, strict=True):
+            corners = points_of(mark)
             assert min(px for px, _ in corners) - 0.01 <= x <= max(px for px, _ in corners) + 0.01
             assert min(py for _, py in corners) - 0.01 <= y <= max(py for _, py in corners) + 0.01
         places.add(points[0][0])
@@ -68,7 +69,7 @@ def test_marks_and_whiskers_of_many_models_are_on_their_own_lines() -> None:
 
 def test_a_gap_splits_the_line_and_says_so() -> None:
     drawing = robustness_lines([line("a", 0.8, 0.6, None, 0.1)], WORDS)
-    assert [len(one) for one in path(drawing, "s0")] == [2]
+    assert [len(points) for points in path(drawing, "s0")] == [2]
     assert texts(drawing).count("n/a") == 1
     assert "medium n/a" in drawing.words
 
@@ -81,10 +82,10 @@ def test_undefined_is_never_drawn_as_zero() -> None:
 
 
 def test_the_breaking_point_is_on_the_line() -> None:
-    one = StrengthLine(
+    curve = StrengthLine(
         name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=ChartEstimate(value=2.0, low=1.5, high=2.4)
     )
-    drawing = robustness_lines([one], WORDS)
+    drawing = robustness_lines([curve], WORDS)
     (points,) = path(drawing, "s0")
     middle = (points[1][0] + points[2][0]) / 2, (points[1][1] + points[2][1]) / 2
     crossing = [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
@@ -96,10 +97,10 @@ def test_the_breaking_point_is_on_the_line() -> None:
 
 
 def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
-    one = StrengthLine(
+    curve = StrengthLine(
         name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=ChartEstimate(value=2.0, low=1.5, high=2.4)
     )
-    drawing = robustness_lines([one], WORDS)
+    drawing = robustness_lines([curve], WORDS)
     (points,) = path(drawing, "s0")
     height = (points[1][1] + points[2][1]) / 2
     (lying,) = [
@@ -111,7 +112,7 @@ def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "broken", "said"),
+    ("values", "broken", "note"),
     [
         ((0.8, 0.7, 0.3), ChartEstimate(value=2.5, low=2.25, beyond=3.0), "half lost at 2.5 [2.2, above 3]"),
         ((0.8, 0.7, 0.5), ChartEstimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
@@ -120,7 +121,7 @@ def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
     ids=["broken", "hardly", "below the chart"],
 )
 def test_an_open_end_is_an_arrow_beyond_the_last_strength(
-    values: tuple[float, ...], broken: ChartEstimate, said: str
+    values: tuple[float, ...], broken: ChartEstimate, note: str
 ) -> None:
     drawing = robustness_lines([StrengthLine(name="a", at=line("a", *values).at, breaks_at=broken)], WORDS)
     (points,) = path(drawing, "s0")
@@ -133,24 +134,24 @@ def test_an_open_end_is_an_arrow_beyond_the_last_strength(
     ]
     (shaft,) = [p for p in shafts if p.end[0] - p.start[0] > 10 and p.start[0] > points[1][0]]
     assert shaft.start[0] == pytest.approx(points[1][0] + 0.625 * (points[2][0] - points[1][0]))
-    assert said in texts(drawing)[-1]
-    assert said in drawing.words
+    assert note in texts(drawing)[-1]
+    assert note in drawing.words
 
 
 def test_a_score_that_never_halves_is_said_and_not_marked() -> None:
-    one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=UNDEFINED)
-    drawing = robustness_lines([one], WORDS)
+    curve = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=UNDEFINED)
+    drawing = robustness_lines([curve], WORDS)
     assert not [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
     assert any("half lost above 5" in text for text in texts(drawing))
-    never = StrengthLine(name="a", at=one.at[:3], breaks_at=ChartEstimate(value=None, beyond=3.0))
+    never = StrengthLine(name="a", at=curve.at[:3], breaks_at=ChartEstimate(value=None, beyond=3.0))
     drawing = robustness_lines([never], WORDS)
     assert [p for p in drawing.parts if isinstance(p, Polygon) and len(p.points) == 3] == []
     assert any("half lost above 3" in text for text in texts(drawing))
 
 
 def test_the_dynamic_condition_stands_to_the_right_of_all_strengths() -> None:
-    one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, dynamic=ChartEstimate(value=0.5))
-    drawing = robustness_lines([one], WORDS)
+    curve = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, dynamic=ChartEstimate(value=0.5))
+    drawing = robustness_lines([curve], WORDS)
     (points,) = path(drawing, "s0")
     (mark,) = [p for p in drawing.parts if not isinstance(p, Text) and p.title.startswith("a, dynamic: 0.50")]
     assert points_of(mark)[0][0] > points[-1][0] + 30
@@ -164,7 +165,7 @@ def test_the_dynamic_condition_stands_to_the_right_of_all_strengths() -> None:
         [],
         [line("a", 0.5)],
         [line("x" * 5000, 0.5, 0.4, 0.3, 0.2)],
-        [line("a", 1e-7, 2e-7, 0, -1e-7, half=1e-8)],
+        [line("a", 1e-7, 2e-7, 0, -1e-7, half_width=1e-8)],
         [line("a", -3e5, 2e6, 1, 0)],
         [line(f"m{i}", 0.9 - i / 50, 0.5, 0.4, 0.3) for i in range(24)],
     ],
@@ -184,9 +185,9 @@ def test_everything_is_inside_and_is_drawn(lines: list[StrengthLine]) -> None:
 def test_ten_thousand_models_or_strengths_are_refused() -> None:
     with pytest.raises(InputError, match="10,000 models"):
         robustness_lines([line("a", 0.5)] * 10_000, WORDS)
-    many = StrengthLine(name="a", at=tuple((i / 100, ChartEstimate(value=0.5)) for i in range(10_000)))
+    long_curve = StrengthLine(name="a", at=tuple((i / 100, ChartEstimate(value=0.5)) for i in range(10_000)))
     with pytest.raises(InputError, match="10,000 strengths"):
-        robustness_lines([many], WORDS)
+        robustness_lines([long_curve], WORDS)
 
 
 def test_no_two_models_look_the_same() -> None:
@@ -198,12 +199,12 @@ def test_no_two_models_look_the_same() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 6)), max_size=5))
 def test_ticks_span_the_numbers_evenly(numbers: list[float]) -> None:
-    found = ticks(numbers)
-    low, high = found.ends
+    scale = ticks(numbers)
+    low, high = scale.ends
     slack = (high - low) * 1e-5
     assert all(low - slack <= number <= high + slack for number in (0.0, *numbers))
-    assert 2 <= len(found.at) <= 9
-    assert len(set(found.words)) == len(found.words)
+    assert 2 <= len(scale.at) <= 9
+    assert len(set(scale.words)) == len(scale.words)
 
 
 def test_estimates_that_make_no_sense_are_refused() -> None:

@@ -27,20 +27,20 @@ def cells(drawing: Drawing) -> dict[str, Rect]:
 
 
 def test_cells_have_the_colours_of_their_values_in_the_order_given() -> None:
-    found = cells(matrix(THREE, WORDS))
-    assert len(found) == 9
-    assert found["fog and snow: -0.52"].fill == scale(-0.52)
-    assert found["fog and snow: -0.52"].x > found["fog and fog: 1.00"].x
-    assert found["snow and fog: -0.52"].y > found["fog and fog: 1.00"].y
-    assert found["fog and frost: n/a"].fill == "ground"
+    colours = cells(matrix(THREE, WORDS))
+    assert len(colours) == 9
+    assert colours["fog and snow: -0.52"].fill == scale(-0.52)
+    assert colours["fog and snow: -0.52"].x > colours["fog and fog: 1.00"].x
+    assert colours["snow and fog: -0.52"].y > colours["fog and fog: 1.00"].y
+    assert colours["fog and frost: n/a"].fill == "ground"
 
 
 def test_numbers_stand_in_cells_that_have_room() -> None:
-    said = [p.words for p in matrix(THREE, WORDS).parts if isinstance(p, Text)]
-    assert said.count("-.52") == 2
-    assert said.count("0") == 2 + 1  # twice in cells, once on the scale
-    assert said.count("1") == 3 + 1
-    assert "Pearson correlation; n 480" in said
+    labels = [p.words for p in matrix(THREE, WORDS).parts if isinstance(p, Text)]
+    assert labels.count("-.52") == 2
+    assert labels.count("0") == 2 + 1  # twice in cells, once on the scale
+    assert labels.count("1") == 3 + 1
+    assert "Pearson correlation; n 480" in labels
     small = [p.words for p in matrix(even(35), WORDS).parts if isinstance(p, Text)]
     assert ".25" not in small
 
@@ -63,9 +63,9 @@ def test_names_and_cells_stay_inside(count: int) -> None:
     for part in drawing.parts:
         assert all(0 <= x <= drawing.size[0] and 0 <= y <= drawing.size[1] for x, y in points_of(part))
         if isinstance(part, Text) and part.rotation == -45:
-            reach = text_width(part.words, part.size) * 0.7072
-            assert part.at[0] + reach <= drawing.size[0]
-            assert part.at[1] - reach >= 0
+            extent = text_width(part.words, part.size) * 0.7072
+            assert part.at[0] + extent <= drawing.size[0]
+            assert part.at[1] - extent >= 0
         if isinstance(part, Text) and part.anchor == "end":
             assert part.at[0] - text_width(part.words, part.size) >= 0
 
@@ -77,12 +77,12 @@ def test_a_name_that_is_cut_is_told_in_full() -> None:
 
 
 def test_a_heading_stands_above_the_names() -> None:
-    one = Matrix(names=("a name of some length",), values=((1.0,),))
-    drawing = matrix(one, Words(axis="r", heading="Which types harm the same cases"))
-    said = [p for p in drawing.parts if isinstance(p, Text)]
-    (title,) = [p for p in said if p.bold]
+    small_matrix = Matrix(names=("a name of some length",), values=((1.0,),))
+    drawing = matrix(small_matrix, Words(axis="r", heading="Which types harm the same cases"))
+    labels = [p for p in drawing.parts if isinstance(p, Text)]
+    (title,) = [p for p in labels if p.bold]
     assert title.words == "Which types harm the same cases"
-    slanted = min(p.at[1] - text_width(p.words, p.size) * 0.7072 for p in said if p.rotation == -45)
+    slanted = min(p.at[1] - text_width(p.words, p.size) * 0.7072 for p in labels if p.rotation == -45)
     assert title.at[1] < slanted
 
 

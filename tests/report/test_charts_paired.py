@@ -49,26 +49,26 @@ PAIRS = [
 
 
 def test_marks_are_where_the_numbers_say() -> None:
-    found = marks(paired(PAIRS, ("static", "dynamic"), WORDS))
-    step = found["fog, static"] - found["snow, static"]
+    positions = marks(paired(PAIRS, ("static", "dynamic"), WORDS))
+    step = positions["fog, static"] - positions["snow, static"]
     assert step > 0
-    assert found["fog, static"] - found["fog, dynamic"] == pytest.approx(2 * step)
+    assert positions["fog, static"] - positions["fog, dynamic"] == pytest.approx(2 * step)
 
 
 def test_whiskers_hold_their_marks() -> None:
     drawing = paired(PAIRS[:1], ("static", "dynamic"), WORDS)
-    found = marks(drawing)
+    positions = marks(drawing)
     for colour, name in (("s0", "fog, static"), ("s1", "fog, dynamic")):
         (whisker,) = lying(drawing, colour)
-        assert whisker.start[0] < found[name] < whisker.end[0]
-        assert whisker.end[0] - found[name] == pytest.approx(2 * (found[name] - whisker.start[0]))
+        assert whisker.start[0] < positions[name] < whisker.end[0]
+        assert whisker.end[0] - positions[name] == pytest.approx(2 * (positions[name] - whisker.start[0]))
 
 
 def test_the_difference_and_the_counts_are_printed() -> None:
-    said = texts(paired(PAIRS, ("static", "dynamic"), WORDS))
-    assert "diff. -0.20 [-0.25, -0.15]; n 30" in said
-    assert said.count("n/a") == 1
-    assert {"static", "dynamic", "fog", "snow"} <= set(said)
+    labels = texts(paired(PAIRS, ("static", "dynamic"), WORDS))
+    assert "diff. -0.20 [-0.25, -0.15]; n 30" in labels
+    assert labels.count("n/a") == 1
+    assert {"static", "dynamic", "fog", "snow"} <= set(labels)
 
 
 def test_a_pair_with_a_gap_has_no_way_between() -> None:
@@ -100,24 +100,24 @@ ROWS = [
 
 def test_ranks_run_from_the_left_and_probabilities_are_proportional() -> None:
     drawing = ranks(ROWS, WORDS)
-    found = marks(drawing)
-    assert found["a"] < found["b"]
+    positions = marks(drawing)
+    assert positions["a"] < positions["b"]
     first, second = (p.width_px for p in drawing.parts if isinstance(p, Rect))
     assert first / second == pytest.approx(4)
     for colour, name in (("s0", "a"), ("s1", "b")):
         (whisker,) = lying(drawing, colour)
-        assert whisker.start[0] <= found[name] <= whisker.end[0]
+        assert whisker.start[0] <= positions[name] <= whisker.end[0]
 
 
 def test_ranks_say_what_is_missing_and_over_how_many() -> None:
-    said = texts(ranks(ROWS, WORDS))
-    assert said.count("n/a") == 2  # the rank and the probability
-    assert {"80 %", "20 %", "rank by APC of J&F (1 is best); n 30"} <= set(said)
+    labels = texts(ranks(ROWS, WORDS))
+    assert labels.count("n/a") == 2  # the rank and the probability
+    assert {"80 %", "20 %", "rank by APC of J&F (1 is best); n 30"} <= set(labels)
 
 
 def test_a_probability_is_not_rounded_to_certainty() -> None:
-    one, other = (Rank(name="a", rank=UNDEFINED, first=share) for share in (0.999, 0.001))
-    assert {"> 99 %", "< 1 %"} <= set(texts(ranks([one, other], WORDS)))
+    row, other = (Rank(name="a", rank=UNDEFINED, first=share) for share in (0.999, 0.001))
+    assert {"> 99 %", "< 1 %"} <= set(texts(ranks([row, other], WORDS)))
 
 
 def test_ranks_of_none_and_of_many_are_drawn() -> None:
@@ -138,9 +138,13 @@ def test_sizes_are_checked() -> None:
 
 def test_names_are_wide_where_there_is_room_and_the_scale_stays() -> None:
     name = "classical.onsets.v1, jpeg_compression"
-    said = ChartEstimate(value=-3.2, low=-11.5, high=-2.0, n=16)
-    drawing = paired([PairedBar(name=name, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    estimate = ChartEstimate(value=-3.2, low=-11.5, high=-2.0, n=16)
+    drawing = paired(
+        [PairedBar(name=name, first=estimate, second=estimate, difference=estimate)], ("static", "dynamic"), WORDS
+    )
     assert name in texts(drawing)
-    long = paired([PairedBar(name=name * 5, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    long = paired(
+        [PairedBar(name=name * 5, first=estimate, second=estimate, difference=estimate)], ("static", "dynamic"), WORDS
+    )
     grid = [p for p in long.parts if isinstance(p, Line) and p.start[0] == p.end[0]]
     assert max(p.start[0] for p in grid) - min(p.start[0] for p in grid) >= 220

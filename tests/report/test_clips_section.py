@@ -20,13 +20,13 @@ from auscult.types import Verdict
 
 def a_row(clip: str, **changes: Any) -> ClipRow:
     odd = Mark(id=f"{clip}/1", number=1, frame="001.jpg", time_s=0.5, kind="iou", why="Estimated IoU 0.20.")
-    known = ClipRow(
+    fields = ClipRow(
         clip=clip, track="#1", judge="masks.planted.v1", n=2, failed=0, empty=0, missing=1, iou=0.5, iou_low=0.4,
         iou_high=0.6, defect="erode", action="minor_revision", flicker=None, odd=(odd,),
         switches=(replace(odd, kind="switch", why="Overlap 0.01."),), frames=(f"{clip}/0", f"{clip}/1", None),
         overlaps=(None, 0.4, None), oddness=(0.0, 3.0, None), undefined={"flicker": "fewer than 3 steps"},
     )  # fmt: skip
-    return replace(known, **changes)
+    return replace(fields, **changes)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_rows_are_worst_first_and_say_what_is_missing(run: Run) -> None:
     assert worst.note == "No flicker: fewer than 3 steps."
     assert [(kind, link) for kind, _, _, link in worst.marks] == [("switch", "#i4"), ("iou", "#i4")]
     assert worst.marks[0][1] == "001.jpg at 0.5 s"
-    timelines = [to_markup(one.timeline.drawing) for one in (worst, other)]
+    timelines = [to_markup(row.timeline.drawing) for row in (worst, other)]
     assert timelines[0].count('<a href="#i4"') == 2
     assert timelines[1].count("<a ") == 0
     assert 'class="s-quiet" stroke-width="3"' in timelines[1]

@@ -57,31 +57,31 @@ HOSTILE = "</text><script>alert(1)</script>\"' onload=x & \x00\x1b\u202e\ud800\u
 NAMES = ["line", "polyline", "polygon", "rect", "circle", "text", "text"]
 
 
-def parsed(text: str) -> ET.Element:
+def xml_of(text: str) -> ET.Element:
     return ET.fromstring(text)  # noqa: S314 - our own text
 
 
 def elements(text: str) -> list[ET.Element]:
     """What is drawn: the children of the group."""
-    root = parsed(text)
+    root = xml_of(text)
     group = root.find("g")
-    found = root.find("{http://www.w3.org/2000/svg}g") if group is None else group
-    assert found is not None
-    return list(found)
+    group_found = root.find("{http://www.w3.org/2000/svg}g") if group is None else group
+    assert group_found is not None
+    return list(group_found)
 
 
 def test_each_part_is_one_element_of_either_svg() -> None:
     for text in (to_svg(DRAWING), str(to_markup(DRAWING))):
-        assert [one.tag.rpartition("}")[2] for one in elements(text)] == NAMES
+        assert [element.tag.rpartition("}")[2] for element in elements(text)] == NAMES
 
 
 @pytest.mark.parametrize("number", range(len(PARTS)))
 def test_each_part_is_seen_in_the_picture_where_the_svg_has_it(number: int) -> None:
-    without = replace(DRAWING, parts=PARTS[:number] + PARTS[number + 1 :])
-    changed = (to_picture(DRAWING) != to_picture(without)).any(axis=2)
-    assert changed.any()
-    rows, columns = np.nonzero(changed)
-    (left, top), (right, bottom) = {
+    rest_drawing = replace(DRAWING, parts=PARTS[:number] + PARTS[number + 1 :])
+    change = (to_picture(DRAWING) != to_picture(rest_drawing)).any(axis=2)
+    assert change.any()
+    rows, columns = np.nonzero(change)
+    (left_px, top), (right, bottom) = {
         0: ((4, 3), (61, 7)),
         1: ((4, 18), (61, 32)),
         2: ((69, 4), (91, 21)),
@@ -90,7 +90,7 @@ def test_each_part_is_seen_in_the_picture_where_the_svg_has_it(number: int) -> N
         5: ((38, 46), (90, 66)),
         6: ((98, 38), (114, 82)),
     }[number]
-    assert left <= columns.min()
+    assert left_px <= columns.min()
     assert columns.max() <= right
     assert top <= rows.min()
     assert rows.max() <= bottom
@@ -142,13 +142,13 @@ def test_colours_of_a_page_follow_it_and_a_file_has_its_own() -> None:
     assert DARK["s0"] not in alone
     dark = inside[inside.index("prefers-color-scheme:dark") :]
     assert f"--k-s0:{DARK['s0']}" in dark
-    used = set(re.findall(r"var\(--(k-[\w-]+)\)", inside))
-    assert used == {f"k-{name}" for name in ("s0", "s1", "s2", "s3", "s4", "ground", "ink")}
+    names_used = set(re.findall(r"var\(--(k-[\w-]+)\)", inside))
+    assert names_used == {f"k-{name}" for name in ("s0", "s1", "s2", "s3", "s4", "ground", "ink")}
 
 
 def test_a_drawing_says_what_it_is() -> None:
     for text in (to_svg(DRAWING), to_markup(DRAWING)):
-        root = parsed(text)
+        root = xml_of(text)
         assert root.get("role") == "img"
         assert root.get("aria-label") == "All kinds. one of each"
     assert isinstance(to_markup(DRAWING), Markup)
@@ -159,11 +159,11 @@ def test_words_of_strangers_stay_words() -> None:
     drawing = Drawing(size=(50, 40), parts=parts, title=HOSTILE, words=HOSTILE)
     for text in (to_svg(drawing), str(to_markup(drawing))):
         assert "<script" not in text
-        root = parsed(text)
-        assert {one.tag.rpartition("}")[2] for one in root.iter()} <= {
+        root = xml_of(text)
+        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
             "svg", "title", "desc", "style", "g", "text", "rect",
         }  # fmt: skip
-        assert not any(name.startswith("on") for one in root.iter() for name in one.attrib)
+        assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
         assert "<script>alert(1)</script>" in "".join(root.itertext())
     assert to_png(drawing)[1:4] == b"PNG"
 
@@ -176,10 +176,10 @@ def test_letters_do_not_stack_and_do_not_turn() -> None:
 
 @given(st.text(max_size=60))
 def test_any_words_make_xml_and_a_measure(words: str) -> None:
-    shown = plain(words)
-    assert shown == " ".join(shown.split())
+    plain_text = plain(words)
+    assert plain_text == " ".join(plain_text.split())
     drawing = Drawing(size=(20, 20), parts=(Text(at=(1, 10), words=words, title=words),), title=words)
-    assert "".join(elements(to_svg(drawing))[0].itertext()).endswith(shown)
+    assert "".join(elements(to_svg(drawing))[0].itertext()).endswith(plain_text)
     assert text_width(words, 12) <= 1.2 * 12 * len(words)
 
 
@@ -187,19 +187,21 @@ def test_any_words_make_xml_and_a_measure(words: str) -> None:
     st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), max_size=80), st.floats(20, 300), st.booleans()
 )
 def test_a_fitted_text_fits_the_font_of_the_pictures(words: str, room: float, ends: bool) -> None:
-    short, whole = fitted(words, 12, room, ends=ends), plain(words)
+    short, full_text = fitted(words, 12, room, ends=ends), plain(words)
     assert text_width(short, 12) <= room + 12  # one character and the ellipsis are always kept
-    if short != whole:
+    if short != full_text:
         head, _, tail = short.partition("…")
-        assert whole.startswith(head)
-        assert whole.endswith(tail)
-        assert len(head + tail) < len(whole)
+        assert full_text.startswith(head)
+        assert full_text.endswith(tail)
+        assert len(head + tail) < len(full_text)
         assert ends or not tail
 
 
 def test_names_that_end_differently_stay_apart() -> None:
-    one, other = (fitted(f"organisation/model-of-this-family-{size}", 12, 150, ends=True) for size in ("tiny", "base"))
-    assert (one[-4:], other[-4:]) == ("tiny", "base")
+    first, other = (
+        fitted(f"organisation/model-of-this-family-{size}", 12, 150, ends=True) for size in ("tiny", "base")
+    )
+    assert (first[-4:], other[-4:]) == ("tiny", "base")
 
 
 def test_the_measure_is_never_less_than_the_font_of_the_pictures() -> None:
@@ -209,10 +211,10 @@ def test_the_measure_is_never_less_than_the_font_of_the_pictures() -> None:
 
 
 def test_accents_are_drawn_as_their_letters() -> None:
-    def shown(words: str) -> np.ndarray:
+    def picture_of(words: str) -> np.ndarray:
         return to_picture(Drawing(size=(80, 20), parts=(Text(at=(2, 14), words=words),), title="t"))
 
-    assert np.array_equal(shown("Zürich – é"), shown("Zurich - e"))
+    assert np.array_equal(picture_of("Zürich – é"), picture_of("Zurich - e"))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_text_on_the_scale_can_be_read_on_either_page() -> None:
 def test_the_scale_is_even_in_lightness_and_series_differ_from_the_ground() -> None:
     for palette in (LIGHT, DARK):
         for side in (1, -1):
-            away = [contrast(palette[f"scale{side * step}"], palette["scale0"]) for step in range(SCALE_STEPS + 1)]
-            assert all(one < other for one, other in pairwise(away))
+            contrasts = [contrast(palette[f"scale{side * step}"], palette["scale0"]) for step in range(SCALE_STEPS + 1)]
+            assert all(contrast_ < other for contrast_, other in pairwise(contrasts))
         for number in range(SERIES):
             assert contrast(palette[f"s{number}"], palette["ground"]) >= 3

@@ -51,8 +51,8 @@ def test_keys_mark_masks_and_marks_survive_a_reload(verdict: Make, a_run: Make, 
     if browser is None:
         pytest.skip("there is no browser")
     run = a_run([verdict(name, iou=0.1 * place) for place, name in enumerate(IDS, 1)])
-    again = _dumped(browser, render(page_of_audit(run, thumbnails={}, crops={}, tables={})), tmp_path)
-    assert again.count(">marked good<") == again.count(">marked bad<") == 3
-    (exported,) = re.findall(r'<pre id="exported">(".*")Marked: 3 good, 3 bad, 0 unsure.</pre>', again)
+    reloaded_page = _dumped(browser, render(page_of_audit(run, thumbnails={}, crops={}, tables={})), tmp_path)
+    assert reloaded_page.count(">marked good<") == reloaded_page.count(">marked bad<") == 3
+    (exported,) = re.findall(r'<pre id="exported">(".*")Marked: 3 good, 3 bad, 0 unsure.</pre>', reloaded_page)
     table = json.loads(unescape(exported)).encode()
     assert table == page_marks(MARKS), "which `score`, `act gate` and `act calibrate` read: tests/jobs/test_labels.py"

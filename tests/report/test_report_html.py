@@ -71,8 +71,8 @@ class Page(HTMLParser):
         return " ".join(" ".join(text.split()) for tag, text in self.texts if tag not in {"script", "style"})
 
 
-def _html(run: Any, **given: Mapping[str, Any]) -> str:
-    return render(page_of_audit(run, **{"thumbnails": {}, "crops": {}, "tables": {}, **given}))
+def _html(run: Any, **options: Mapping[str, Any]) -> str:
+    return render(page_of_audit(run, **{"thumbnails": {}, "crops": {}, "tables": {}, **options}))
 
 
 def test_cards_come_worst_first_with_everything_a_reader_needs(verdict: Make, a_run: Make) -> None:
@@ -112,8 +112,8 @@ def test_the_head_says_who_judged_what_when_and_what_was_not_checked(verdict: Ma
 
 
 def test_what_was_checked_for_some_only_is_said_with_the_number(verdict: Make, a_run: Make) -> None:
-    seen = Evidence(shape=True, boundary=True, identity=True)
-    words = Page(_html(a_run([verdict("a", evidence=seen), verdict("b")]))).words
+    evidence = Evidence(shape=True, boundary=True, identity=True)
+    words = Page(_html(a_run([verdict("a", evidence=evidence), verdict("b")]))).words
     assert "Identity was not checked for 1 of 2 masks" in words
 
 
@@ -202,8 +202,12 @@ def test_a_verdict_without_iou_or_action_is_shown_as_such(verdict: Make, a_run: 
 
 
 def test_empty_masks_are_one_line_and_no_cards(verdict: Make, a_run: Make) -> None:
-    nothing = {"iou": None, "iou_low": None, "iou_high": None, "defect": "empty", "defect_probs": {}}
-    empty = [verdict("e1", **nothing), verdict("e2", **nothing), verdict("e3", action="accept", **nothing)]
+    undefined_fields = {"iou": None, "iou_low": None, "iou_high": None, "defect": "empty", "defect_probs": {}}
+    empty = [
+        verdict("e1", **undefined_fields),
+        verdict("e2", **undefined_fields),
+        verdict("e3", action="accept", **undefined_fields),
+    ]
     page = Page(_html(a_run([*empty, verdict("a")])))
     assert [card["id"] for card in page.all("li", "card")] == ["i1"]
     assert "3 empty masks, where nothing is segmented: 2 reject, 1 accept e1, e2, e3" in page.words
@@ -247,8 +251,8 @@ def test_truth_is_shown_on_its_own_page_only(verdict: Make, a_run: Make) -> None
     ]
     table = {"title": "estimated against true IoU", "header": ["judge", "RMSE"], "rows": [["cues", "0.07"]], "note": ""}
     html = _html(a_run([verdict("a"), verdict("b")], scores=scores), tables={"truth_1_iou": table})
-    before, _, rest = html.partition('<section id="truth"')
-    inside, _, after = rest.partition("</section>")
+    before, _, tail = html.partition('<section id="truth"')
+    inside, _, after = tail.partition("</section>")
     assert "a: true 0.88, estimated 0.50, reject" in inside
     assert inside.count("<circle") == 1
     assert "RMSE" in inside
@@ -266,10 +270,10 @@ def test_likely_errors_have_a_legend_and_words(verdict: Make, a_run: Make) -> No
     rows = {"a": {"missing_share": 0.142, "extra_share": 0.004}, "b": {"missing_share": 0.0, "extra_share": 0.0}}
     run = a_run([verdict("a"), verdict("b", iou=0.9)], rows=rows)
     page = Page(_html(run, thumbnails={"a": b"t", "b": b"u"}, crops={"a": b"c"}))
-    told = [image["alt"] or "" for image in page.all("img")]
-    for alt in (told[0], "Mask a" + told[0][6:]):
+    alts = [image["alt"] or "" for image in page.all("img")]
+    for alt in (alts[0], "Mask a" + alts[0][6:]):
         assert alt.endswith("; likely missing, blue with stripes; likely too much, yellow with dots")
-    assert told[-1] == "Mask b on its frame"
+    assert alts[-1] == "Mask b on its frame"
     assert len(page.all("p", "marks")) == 1
     assert len(page.all("p", "wrong")) == 1
     assert "14 %" not in page.words, "the sentence tells how much, by its own measure; two numbers would differ"
@@ -280,8 +284,8 @@ def test_likely_errors_have_a_legend_and_words(verdict: Make, a_run: Make) -> No
 
 
 def test_what_was_meant_and_whether_that_was_checked_stands_on_the_card(verdict: Make, a_run: Make) -> None:
-    known = verdict("a", evidence=Evidence(identity=True), target="the dog", distractor="the cat")
-    page = Page(_html(a_run([known, verdict("b", iou=0.9)])))
+    known_verdict = verdict("a", evidence=Evidence(identity=True), target="the dog", distractor="the cat")
+    page = Page(_html(a_run([known_verdict, verdict("b", iou=0.9)])))
     assert [text for tag, text in page.texts if text.startswith("identity ")] == [
         "identity checked",
         "identity not checked",
@@ -325,7 +329,7 @@ def test_a_broken_table_is_refused(verdict: Make, a_run: Make) -> None:
 def test_a_long_record_keeps_its_worst_and_says_where_the_rest_is(verdict: Make, a_run: Make) -> None:
     count = LISTED + 40
     verdicts = [verdict(f"{index:05}", iou=index / count) for index in range(count)]
-    pictures = {each.id: b"jpeg" for each in verdicts}
+    pictures = {verdict_.id: b"jpeg" for verdict_ in verdicts}
     page = Page(_html(a_run(verdicts), thumbnails=pictures, crops=pictures))
     assert len(page.all("li", "card")) == LISTED
     assert len(page.all("li", "large")) == LARGE
@@ -346,12 +350,12 @@ def test_a_thousand_photographs_stay_under_twelve_megabytes(verdict: Make, a_run
     values[8:32, 48:56], values[40:48, 12:40] = 1, -1
     wrong = error_map_of(values, (200, 60, 620, 480))
     small = cv2.imencode(".jpg", thumbnail(frame, mask, errors=wrong), [cv2.IMWRITE_JPEG_QUALITY, 64])[1].tobytes()
-    shown = crop(frame, mask, (260, 120, 330, 200), errors=wrong)
-    large = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 72])[1].tobytes()
+    picture = crop(frame, mask, (260, 120, 330, 200), errors=wrong)
+    large = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 72])[1].tobytes()
     verdicts = [verdict(f"clip_{index:04}/object/1", iou=index / 1000) for index in range(1000)]
-    rows: dict[str, Any] = {each.id: {"text": "the dog that barks on the left"} for each in verdicts}
+    rows: dict[str, Any] = {verdict_.id: {"text": "the dog that barks on the left"} for verdict_ in verdicts}
     rows = {name: {**row, "frame": name, "missing_share": 0.14, "extra_share": 0.03} for name, row in rows.items()}
-    thumbnails, crops = {each.id: small for each in verdicts}, {each.id: large for each in verdicts}
+    thumbnails, crops = {verdict_.id: small for verdict_ in verdicts}, {verdict_.id: large for verdict_ in verdicts}
     html = _html(a_run(verdicts, rows=rows), thumbnails=thumbnails, crops=crops)
     assert len(html.encode()) <= 12_000_000
     assert html.count("<img ") >= 950
@@ -420,9 +424,9 @@ def test_names_of_commands_are_code_and_a_strangers_words_are_not_markup(verdict
         "verdicts.csv",
     ]
     hostile = Section(name="s", title="s", notes=(f"`{HOSTILE}`",))
-    noted = Page(render(ReportPage(title="t", command="c", sections=(hostile,))))
-    assert noted.all("script") == []
-    assert " ".join(HOSTILE.split()) in noted.words
+    page_of_note = Page(render(ReportPage(title="t", command="c", sections=(hostile,))))
+    assert page_of_note.all("script") == []
+    assert " ".join(HOSTILE.split()) in page_of_note.words
 
 
 def test_markup_is_made_in_one_place() -> None:
@@ -430,6 +434,6 @@ def test_markup_is_made_in_one_place() -> None:
     sources = {path.relative_to(room.parent).as_posix(): path.read_text() for path in room.parent.rglob("*.py")}
     assert [name for name, text in sources.items() if "import Environment" in text] == ["report/page.py"]
     assert [name for name, text in sources.items() if "<svg" in text] == ["report/drawing.py"]
-    marked = [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
-    assert marked == ["notebook.py"]  # a verdict in a notebook, which test_python_given feeds hostile words
+    files_with_markup = [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
+    assert files_with_markup == ["notebook.py"]  # a verdict in a notebook, which test_python_given feeds hostile words
     assert ["<!doctype html>" in path.read_text() for path in (room / "templates").glob("*.html")].count(True) == 1

@@ -22,31 +22,31 @@ def _disc(shape: tuple[int, int] = (120, 200), radius: int = 30) -> np.ndarray:
 
 
 def test_pixels_away_from_the_mask_keep_their_value_and_inside_ones_take_the_colour() -> None:
-    drawn = overlay(GREY, _disc())
-    assert (drawn[:20] == 128).all()
-    red, green, blue = drawn[60, 100].astype(int)
+    tinted = overlay(GREY, _disc())
+    assert (tinted[:20] == 128).all()
+    red, green, blue = tinted[60, 100].astype(int)
     assert red > blue > 128 > green
 
 
 def test_the_tint_keeps_the_picture_readable() -> None:
     frame = GREY.copy()
     frame[:, ::2] = 60
-    drawn = overlay(frame, np.ones((120, 200), bool), outline=False)
-    assert int(drawn[60, 101, 1]) - int(drawn[60, 100, 1]) > 25
+    tinted = overlay(frame, np.ones((120, 200), bool), outline=False)
+    assert int(tinted[60, 101, 1]) - int(tinted[60, 100, 1]) > 25
 
 
 @pytest.mark.parametrize("background", [0, 128, 255])
 def test_the_outline_stands_out_from_any_background(background: int) -> None:
     frame = np.full((120, 200, 3), background, np.uint8)
-    drawn = overlay(frame, _disc()).astype(int)
-    row = drawn[60].sum(axis=1) / 3
+    tinted = overlay(frame, _disc()).astype(int)
+    row = tinted[60].sum(axis=1) / 3
     assert row.max() - row.min() > 200
 
 
 def test_without_outline_only_the_mask_changes() -> None:
     mask = _disc()
-    drawn = overlay(GREY, mask, outline=False)
-    assert ((drawn != 128).any(axis=2) == mask).all()
+    tinted = overlay(GREY, mask, outline=False)
+    assert ((tinted != 128).any(axis=2) == mask).all()
 
 
 def test_the_input_frame_is_left_as_it_was() -> None:
@@ -87,10 +87,10 @@ def test_a_mask_of_one_pixel_is_visible_in_a_thumbnail() -> None:
 def test_a_crop_is_centred_on_the_region_and_marks_it() -> None:
     frame = np.full((480, 640, 3), 90, np.uint8)
     frame[100:140, 100:140] = (10, 200, 10)
-    marked = crop(frame, np.zeros((480, 640), bool), (100, 100, 140, 140))
-    assert marked.shape == (360, 480, 3)
-    assert marked[180, 240].tolist() == [10, 200, 10]
-    assert (marked == 255).any()
+    marked_crop = crop(frame, np.zeros((480, 640), bool), (100, 100, 140, 140))
+    assert marked_crop.shape == (360, 480, 3)
+    assert marked_crop[180, 240].tolist() == [10, 200, 10]
+    assert (marked_crop == 255).any()
     assert not (crop(frame, np.zeros((480, 640), bool), None) == 255).any()
 
 

@@ -25,7 +25,7 @@ def test_worst_first_goes_by_action_then_by_iou_with_the_undefined_before(verdic
         verdict("g", action=None, iou=0.0),
         verdict("ba", action="reject", iou=0.2),
     ]
-    assert [each.id for each in worst_first(verdicts)] == ["f", "ba", "c", "b", "d", "e", "g", "a"]
+    assert [verdict_.id for verdict_ in worst_first(verdicts)] == ["f", "ba", "c", "b", "d", "e", "g", "a"]
 
 
 def test_the_cross_table_adds_up_and_says_percent(verdict: Make, a_run: Make) -> None:
@@ -84,10 +84,10 @@ def test_a_table_of_a_record_is_read_as_it_stands() -> None:
     [None, [], {"header": "ab", "rows": []}, {"header": ["a"], "rows": [["b", "c"]]}, {"header": ["a"], "rows": ["b"]}],
 )
 def test_what_is_no_table_is_refused_with_what_was_expected(content: object) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         read_table("odd", content)
-    assert "odd" in caught.value.message
-    assert "header" in caught.value.expected
+    assert "odd" in error.value.message
+    assert "header" in error.value.expected
 
 
 def test_numbers_that_do_not_exist_are_dashes() -> None:

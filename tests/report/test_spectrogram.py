@@ -20,10 +20,10 @@ DOG = (0.3 * np.sin(2 * np.pi * 1000 * TIME)).astype(np.float32)
 RAIN = (0.05 * np.random.default_rng(0).normal(size=TIME.size)).astype(np.float32)
 
 
-def marked(output: np.ndarray, target: np.ndarray) -> tuple[int, int]:
+def mark_counts(output: np.ndarray, target: np.ndarray) -> tuple[int, int]:
     """Pixels near the colours of what is missing and of what is left over."""
-    heard = HeardSounds(output=output, mixture=DOG + RAIN, target=target, rate_hz=RATE_HZ)
-    picture = spectrograms(heard).astype(int)
+    sounds = HeardSounds(output=output, mixture=DOG + RAIN, target=target, rate_hz=RATE_HZ)
+    picture = spectrograms(sounds).astype(int)
     blue, yellow = (
         int(np.count_nonzero(np.abs(picture - np.array(colour)).sum(axis=2) < 150))
         for colour in (MISSING_COLOUR, EXTRA_COLOUR)
@@ -32,34 +32,34 @@ def marked(output: np.ndarray, target: np.ndarray) -> tuple[int, int]:
 
 
 def test_what_is_missing_is_blue_and_what_is_left_over_yellow() -> None:
-    same = marked(DOG, DOG)
-    missing, extra = marked(DOG * (TIME < 1), DOG), marked(DOG + RAIN, DOG)
-    assert missing[0] > same[0] + 100
-    assert extra[1] > same[1] + 1000
+    perfect = mark_counts(DOG, DOG)
+    missing, extra = mark_counts(DOG * (TIME < 1), DOG), mark_counts(DOG + RAIN, DOG)
+    assert missing[0] > perfect[0] + 100
+    assert extra[1] > perfect[1] + 1000
     assert missing[1] < extra[1] / 5  # the edge of a cut spreads over all frequencies
 
 
 def test_curves_and_a_sound_without_target_are_drawn() -> None:
-    heard = HeardSounds(output=DOG, mixture=DOG + RAIN, target=None, rate_hz=RATE_HZ)
-    with_curves = replace(heard, target=DOG, curves={"target": np.ones(10), "left over": np.zeros(10)})
-    small, large = spectrograms(heard), spectrograms(with_curves)
+    sounds = HeardSounds(output=DOG, mixture=DOG + RAIN, target=None, rate_hz=RATE_HZ)
+    with_curves = replace(sounds, target=DOG, curves={"target": np.ones(10), "left over": np.zeros(10)})
+    small, large = spectrograms(sounds), spectrograms(with_curves)
     assert (small.shape[1], large.shape[1]) == (720, 720)
     assert large.shape[0] > small.shape[0]
 
 
 def test_faults_are_drawn_over_mixture_and_output_where_they_are() -> None:
-    late = np.repeat([0.0, 0.9], 50)
-    heard = HeardSounds(output=DOG, mixture=DOG + RAIN, target=None, rate_hz=RATE_HZ)
-    plain = spectrograms(heard).astype(int)
+    late_fault = np.repeat([0.0, 0.9], 50)
+    sounds = HeardSounds(output=DOG, mixture=DOG + RAIN, target=None, rate_hz=RATE_HZ)
+    plain = spectrograms(sounds).astype(int)
     for name in ("missing", "left over"):
-        drawn = spectrograms(replace(heard, faults={name: late})).astype(int)
-        assert drawn.shape == plain.shape
+        marked_picture = spectrograms(replace(sounds, faults={name: late_fault})).astype(int)
+        assert marked_picture.shape == plain.shape
         for top in (0, 90):  # the two spectrograms
-            changed = np.argwhere(np.abs(drawn - plain)[top : top + 84, 92:].sum(axis=2) > 60)
-            left, right = (changed[(changed[:, 1] < 300) == first][:, 0] for first in (True, False))
-            assert left.size > 50
+            changes = np.argwhere(np.abs(marked_picture - plain)[top : top + 84, 92:].sum(axis=2) > 60)
+            left_changes, right = (changes[(changes[:, 1] < 300) == first][:, 0] for first in (True, False))
+            assert left_changes.size > 50
             assert right.size > 50
-            assert np.median(left) > 70
+            assert np.median(left_changes) > 70
             assert np.median(right) < 20
 
 
@@ -90,10 +90,10 @@ def test_a_flac_differs_by_38_db_at_least() -> None:
 def test_a_page_of_a_hundred_players_has_less_than_12_mb() -> None:
     rng = np.random.default_rng(1)
     noise = rng.uniform(-0.5, 0.5, size=6 * RATE_HZ).astype(np.float32)
-    heard = HeardSounds(output=noise, mixture=noise, target=noise[::-1].copy(), rate_hz=RATE_HZ)
+    sounds = HeardSounds(output=noise, mixture=noise, target=noise[::-1].copy(), rate_hz=RATE_HZ)
     sound = page_sound(noise, rate_hz=RATE_HZ, most_bytes=bytes_a_sound(300))
     example = Example(
-        title="t", jpeg=encode_jpeg(spectrograms(heard), quality=60), text="noise", id="x", facts=(), broad=True,
+        title="t", jpeg=encode_jpeg(spectrograms(sounds), quality=60), text="noise", id="x", facts=(), broad=True,
         file="x.jpg", sounds=tuple(ExampleSound(data=sound, file=f"{name}.flac", label=name) for name in "abc"),
     )  # fmt: skip
     page = Page(

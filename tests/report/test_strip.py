@@ -28,9 +28,9 @@ def cell(**parts: object) -> StripCell:
 
 def reddish(picture: Frame) -> Mask:
     """Pixels of the tint on grey, apart from the key at the foot."""
-    found = (picture[..., 0].astype(int) - picture[..., 1] > 40) & (picture[..., 2].astype(int) > picture[..., 1])
-    found[-24:] = False
-    return found
+    is_reddish = (picture[..., 0].astype(int) - picture[..., 1] > 40) & (picture[..., 2].astype(int) > picture[..., 1])
+    is_reddish[-24:] = False
+    return is_reddish
 
 
 def row(name: str, *cells: StripCell) -> StripRow:
@@ -49,10 +49,10 @@ def test_the_picture_is_as_wide_as_asked_for(width: int, count: int) -> None:
 
 def test_more_rows_are_taller_and_frames_are_chosen_evenly() -> None:
     shades = [cell(frame=frame(20 + 10 * number)) for number in range(11)]
-    one, three = (strip([row("clean", *shades)] * count, width_px=900) for count in (1, 3))
-    assert three.shape[0] > 2 * one.shape[0]
-    shown = [shade for shade in range(20, 130, 10) if ((one == shade).all(axis=2)).sum() > 500]
-    assert shown == [20, 40, 60, 80, 100, 120]
+    single_row, three_rows = (strip([row("clean", *shades)] * count, width_px=900) for count in (1, 3))
+    assert three_rows.shape[0] > 2 * single_row.shape[0]
+    shades_shown = [shade for shade in range(20, 130, 10) if ((single_row == shade).all(axis=2)).sum() > 500]
+    assert shades_shown == [20, 40, 60, 80, 100, 120]
 
 
 def test_choosing_frames() -> None:
@@ -65,17 +65,19 @@ def test_choosing_frames() -> None:
 
 
 def test_the_tint_is_the_prediction_and_the_line_is_round_the_truth() -> None:
-    told = strip([row("clean", cell(prediction=box(10, 10), truth=box(50, 20), score=0.0))], width_px=496)
-    tinted = reddish(told)
+    scored_strip = strip([row("clean", cell(prediction=box(10, 10), truth=box(50, 20), score=0.0))], width_px=496)
+    tinted = reddish(scored_strip)
     assert tinted.sum() == pytest.approx((24 / 90 * 480) ** 2, rel=0.03)
     assert np.nonzero(tinted)[1].max() < 8 + 480 * 35 / 90
     plain = strip([row("clean", cell(prediction=box(10, 10), score=0.0))], width_px=496)
-    changed = (told != plain).any(axis=2)
-    rows, columns = np.nonzero(changed)
-    assert {tuple(pixel) for pixel in told[changed]} >= {(255, 255, 255), (12, 12, 12)}
+    is_changed = (scored_strip != plain).any(axis=2)
+    rows, columns = np.nonzero(is_changed)
+    assert {tuple(pixel) for pixel in scored_strip[is_changed]} >= {(255, 255, 255), (12, 12, 12)}
     assert columns.min() == pytest.approx(8 + 480 * 50 / 90, abs=3)
     assert columns.max() == pytest.approx(8 + 480 * 74 / 90, abs=3)
-    assert not changed[rows.min() + 8 : rows.max() - 8, columns.min() + 8 : columns.max() - 8].any()  # a line, no fill
+    assert not is_changed[
+        rows.min() + 8 : rows.max() - 8, columns.min() + 8 : columns.max() - 8
+    ].any()  # a line, no fill
 
 
 def test_a_tiny_prediction_is_still_seen() -> None:
@@ -94,8 +96,8 @@ def test_words_say_the_score_or_why_there_is_none() -> None:
     full = box(0, 0, 60)
     assert not np.array_equal(under(prediction=full, score=0.31), under(prediction=full, score=0.87))
     assert not np.array_equal(under(prediction=full, score=0.0), under(prediction=full, score=None))
-    unscored, why = under(prediction=full), under(prediction=full, why="empty truth")
-    assert not np.array_equal(unscored, why)
+    unscored, with_reason = under(prediction=full), under(prediction=full, why="empty truth")
+    assert not np.array_equal(unscored, with_reason)
     assert not reddish(none).any()
 
 
@@ -108,23 +110,26 @@ def test_photographs_stand_side_by_side() -> None:
     clip = strip([row(name, cell(), cell()) for name in "abcde"], width_px=800)
     photographs = strip([row(name, cell()) for name in "abcde"], width_px=800)
     assert photographs.shape[0] < clip.shape[0] / 3
-    many = strip([row(name, cell()) for name in "abcdefgh"], width_px=800)
-    assert many.shape[0] > 1.5 * photographs.shape[0]
+    eight_cells = strip([row(name, cell()) for name in "abcdefgh"], width_px=800)
+    assert eight_cells.shape[0] > 1.5 * photographs.shape[0]
 
 
 def test_frames_of_another_shape_keep_theirs() -> None:
     tall = cell(frame=frame(200, (90, 30)), prediction=box(0, 0, 30, (90, 30)))
     picture = strip([row("clean", cell(), tall)], width_px=400)
-    there = (picture == 200).all(axis=2) | reddish(picture)
-    rows, columns = np.nonzero(there)
+    cell_pixels = (picture == 200).all(axis=2) | reddish(picture)
+    rows, columns = np.nonzero(cell_pixels)
     assert (rows.max() - rows.min() + 1) / (columns.max() - columns.min() + 1) == pytest.approx(3, rel=0.1)
 
 
 def test_nothing_is_changed() -> None:
-    one = cell(prediction=box(1, 1), truth=box(2, 2))
-    before = [array.copy() for array in (one.frame, one.prediction, one.truth)]
-    strip([row("<script>\x00" * 99, one)], width_px=300)
-    assert all(np.array_equal(a, b) for a, b in zip(before, (one.frame, one.prediction, one.truth), strict=True))
+    full_cell = cell(prediction=box(1, 1), truth=box(2, 2))
+    before = [array.copy() for array in (full_cell.frame, full_cell.prediction, full_cell.truth)]
+    strip([row("<script>\x00" * 99, full_cell)], width_px=300)
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(before, (full_cell.frame, full_cell.prediction, full_cell.truth), strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,12 +159,12 @@ def test_rows_are_bounded() -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_note_stands_under_the_cells_and_is_cut_where_it_is_long(count: int) -> None:
-    def drawn(note: str) -> Frame:
+    def strip_of(note: str) -> Frame:
         rows = [StripRow(name="clean", cells=(cell(),) * count), StripRow(name="low", cells=(cell(),) * count)]
         rows[1] = StripRow(name="low", cells=rows[1].cells, note=note)
         return strip(rows, width_px=640)
 
-    plain, short, long, longer = (drawn(note) for note in ("", "fog", "the red block " * 60, "the red block " * 600))
+    plain, short, long, longer = (strip_of(note) for note in ("", "fog", "the red block " * 60, "the red block " * 600))
     assert plain.shape[0] < short.shape[0] < long.shape[0] == longer.shape[0]
     assert (long != longer).sum() == 0, "both are cut at the same place"
     assert (short < 100).sum() > (plain < 100).sum()

@@ -71,7 +71,7 @@ PAGE = Page(
 )  # fmt: skip
 
 
-def written(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Path:
+def record_of(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Path:
     """A record with a page and everything on it; it never came to its end."""
     with open_run(folder, build(command, given={}, defaulted={}, seeds={"seed": 0}, inputs={})) as run:
         write_tables(run, TABLES)
@@ -84,7 +84,7 @@ def written(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Path
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("page") / "out")
+    return record_of(tmp_path_factory.mktemp("page") / "out")
 
 
 @pytest.fixture
@@ -93,27 +93,27 @@ def out(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "out")
 
 
-def changed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+def change_page(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     """Change ``page.json`` by hand."""
     path = folder / "page.json"
-    told = json.loads(path.read_text())
-    change(told)
-    path.write_text(json.dumps(told))
+    page_json = json.loads(path.read_text())
+    change(page_json)
+    path.write_text(json.dumps(page_json))
 
 
 def test_a_page_read_back_is_the_page_that_was_written(made: Path) -> None:
-    read = read_page(made)
+    page = read_page(made)
     clean = EVIL.replace("\x1b", " ")
-    assert read.title == f"Two models {clean}"
-    assert read.facts == PAGE.facts
-    assert read.notes == PAGE.notes
-    assert read.links == PAGE.links
-    assert read.lost == ()
-    assert [one.figures for one in read.sections] == [
+    assert page.title == f"Two models {clean}"
+    assert page.facts == PAGE.facts
+    assert page.notes == PAGE.notes
+    assert page.links == PAGE.links
+    assert page.lost == ()
+    assert [section_.figures for section_ in page.sections] == [
         (Figure(name="curve", caption=f"A curve {clean}", drawing=DRAWING),), (),
     ]  # fmt: skip
-    assert read.sections[0].examples == (replace(PAGE.sections[0].examples[0], text=clean),)
-    assert read.shown == read.sections[0].tables == (replace(TABLES["general"], rows=((clean, "0.5"),)),)
+    assert page.sections[0].examples == (replace(PAGE.sections[0].examples[0], text=clean),)
+    assert page.shown == page.sections[0].tables == (replace(TABLES["general"], rows=((clean, "0.5"),)),)
 
 
 def test_the_report_is_the_same_whenever_it_is_laid_out(out: Path) -> None:
@@ -133,10 +133,10 @@ def test_strangers_words_bring_no_markup_along(made: Path) -> None:
 
 
 def test_the_command_prints_tables_and_summary(out: Path) -> None:
-    shown = auscult("report", out)
-    assert (shown.code, "General" in shown.out, "Answers" in shown.out) == (0, True, False)
-    assert "\x1b" not in shown.out
-    assert f"report: {out / 'report.html'}" in shown.err
+    result = auscult("report", out)
+    assert (result.code, "General" in result.out, "Answers" in result.out) == (0, True, False)
+    assert "\x1b" not in result.out
+    assert f"report: {out / 'report.html'}" in result.err
     assert json.loads(auscult("report", out, "--json").out) == {"command": "run r2", "n": 3}
     (out / "pictures/fog.jpg").unlink()
     (out / "summary.json").write_text("[1")
@@ -166,24 +166,26 @@ def test_a_part_that_is_lost_is_told_and_costs_itself(
     html = (out / "report.html").read_text()
     assert f"Not shown: {name}" in html
     assert "What was asked" in html
-    kept = [name != "figures/curve.json", name != "tables/general.json", name != "pictures/fog.jpg"]
+    is_kept = [name != "figures/curve.json", name != "tables/general.json", name != "pictures/fog.jpg"]
     section = page.sections[0]
-    assert [bool(part) for part in (section.figures, section.tables, section.examples)] == kept
+    assert [bool(part) for part in (section.figures, section.tables, section.examples)] == is_kept
 
 
-@pytest.mark.parametrize("way", ["../secret.json", "/secret.json", "tables/../../secret.json", "link.json", "", "a\0b"])
-def test_nothing_outside_the_record_is_opened(way: str, out: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "path", ["../secret.json", "/secret.json", "tables/../../secret.json", "link.json", "", "a\0b"]
+)
+def test_nothing_outside_the_record_is_opened(path: str, out: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text(json.dumps(asdict(Table(title="SECRET", header=("a",), rows=()))))
     (out / "link.json").symlink_to(tmp_path / "secret.json")
-    changed(out, lambda told: told["sections"][0]["tables"].append(way))
+    change_page(out, lambda page_json: page_json["sections"][0]["tables"].append(path))
     page = report_suite(out)
     assert len(page.lost) == 1
     assert "SECRET" not in (out / "report.html").read_text()
 
 
-@pytest.mark.parametrize("way", ["//elsewhere.example/x", "/etc/passwd", "../x.html", "C:\\\\x"])
-def test_no_link_leads_out_of_the_record(way: str, out: Path) -> None:
-    changed(out, lambda told: told["links"].append(["words", way]))
+@pytest.mark.parametrize("target", ["//elsewhere.example/x", "/etc/passwd", "../x.html", "C:\\\\x"])
+def test_no_link_leads_out_of_the_record(target: str, out: Path) -> None:
+    change_page(out, lambda page_json: page_json["links"].append(["words", target]))
     page = report_suite(out)
     assert page.links == PAGE.links
     assert len(page.lost) == 1
@@ -197,20 +199,20 @@ def test_a_page_that_is_a_link_to_elsewhere_is_refused(out: Path, tmp_path: Path
 
 
 def test_what_a_page_shows_is_bounded_as_a_whole(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed(out, lambda told: told["sections"].extend(told["sections"][:1] * 200))
+    change_page(out, lambda page_json: page_json["sections"].extend(page_json["sections"][:1] * 200))
     monkeypatch.setattr(suite, "MAX_BYTES", 100 * len(JPEG))
     page = read_page(out)
     assert 0 < sum(len(section.examples) for section in page.sections) < 100
-    changed(out, lambda told: told["sections"].extend([{}] * 10_000))
+    change_page(out, lambda page_json: page_json["sections"].extend([{}] * 10_000))
     with pytest.raises(RecordError, match="entries"):
         read_page(out)
 
 
 def _set(*keys: str | int, value: object) -> Callable[[dict[str, Any]], None]:
-    def change(told: Any) -> None:
+    def change(page_json: Any) -> None:
         for key in keys[:-1]:
-            told = told[key]
-        told[keys[-1]] = value
+            page_json = page_json[key]
+        page_json[keys[-1]] = value
 
     return change
 
@@ -229,35 +231,35 @@ def _set(*keys: str | int, value: object) -> Callable[[dict[str, Any]], None]:
         _set("sections", 0, "tables", value=[3]),
         _set("sections", 0, "examples", 0, "broad", value="yes"),
         _set("shown", value=None),
-        lambda told: told.pop("shown"),
-        lambda told: told["sections"][0].pop("lead"),
-        lambda told: told.clear(),
+        lambda page_json: page_json.pop("shown"),
+        lambda page_json: page_json["sections"][0].pop("lead"),
+        lambda page_json: page_json.clear(),
     ],
 )
 def test_a_damaged_page_is_refused_and_named(change: Callable[[dict[str, Any]], Any], out: Path) -> None:
-    changed(out, change)
+    change_page(out, change)
     (out / "report.html").write_text("as it was")
-    with pytest.raises(RecordError) as refused:
+    with pytest.raises(RecordError) as error:
         report_suite(out)
-    assert str(refused.value.path).endswith("page.json")
-    assert "auscult run" in refused.value.hint
+    assert str(error.value.path).endswith("page.json")
+    assert "auscult run" in error.value.hint
     assert (out / "report.html").read_text() == "as it was"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"title": NaN}', b"[" * 100_000])
 def test_a_page_that_is_no_json_object_is_refused_and_named(content: bytes, out: Path) -> None:
     (out / "page.json").write_bytes(content)
-    with pytest.raises(RecordError) as refused:
+    with pytest.raises(RecordError) as error:
         report_suite(out)
-    assert str(refused.value.path).endswith("page.json")
+    assert str(error.value.path).endswith("page.json")
 
 
 def test_a_record_without_a_page_says_what_to_do(out: Path) -> None:
     (out / "page.json").unlink()
-    ran = auscult("report", out)
-    assert ran.code == 2
-    assert "page.json" in ran.err
-    assert "asks nothing again" in ran.err
+    result = auscult("report", out)
+    assert result.code == 2
+    assert "page.json" in result.err
+    assert "asks nothing again" in result.err
 
 
 def test_records_of_other_commands_stay_refused(tmp_path: Path) -> None:
@@ -281,7 +283,7 @@ def test_a_page_shows_only_what_is_in_the_record(tmp_path: Path) -> None:
     for section in (replace(PAGE.sections[0], examples=(bare,)), Section(name="x", title="X", tables=(Table(
         title="elsewhere", header=("a",), rows=()),))):  # fmt: skip
         with pytest.raises(OutputError, match="not in the record"):
-            written(tmp_path / section.name, replace(PAGE, sections=(section,)))
+            record_of(tmp_path / section.name, replace(PAGE, sections=(section,)))
 
 
 def test_a_chart_read_back_is_the_chart_that_was_written() -> None:
@@ -323,7 +325,7 @@ def _part(**fields: object) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_what_is_no_chart_is_refused(content: object) -> None:
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as error:
         read_drawing("figures/c.json", content)
-    assert refused.value.path is not None
-    assert refused.value.hint
+    assert error.value.path is not None
+    assert error.value.hint

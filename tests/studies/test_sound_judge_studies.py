@@ -32,9 +32,9 @@ class Knows:
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
         self.asked += 1
         stem = max(self.stems, key=lambda stem: np.vdot(stem, case.mixture[0]))
-        found = si_sdr(separated[0], stem)
-        score = float(np.clip(3 + getattr(found, "value", 40) / 20, 1, 5))
-        ends = {f"{axis}{end}": np.clip(score + by, 1, 5) for axis in PERFORMANCE for end, by in _ENDS.items()}
+        ratio = si_sdr(separated[0], stem)
+        score = float(np.clip(3 + getattr(ratio, "value", 40) / 20, 1, 5))
+        ends = {f"{axis}{end}": np.clip(score + change, 1, 5) for axis in PERFORMANCE for end, change in _ENDS.items()}
         return SoundVerdict(
             id=case.id, difficulty={}, evidence=SoundEvidence(text=True), rationale="", judge=self.name, **ends
         )
@@ -56,25 +56,30 @@ def studies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 def _separated(folder: Path) -> list[Samples]:
     """Two mixtures that share a recording, and one that does not: outputs from bad to good, true and wrong stems."""
-    stems, lines, again, mixtures = [], [], [], []
+    stems, lines, reuse_lines, mixtures = [], [], [], []
     for number, sources in enumerate((["rain@1s", "dog"], ["rain@4s", "car"], ["bell", "cat"])):
         name, text = f"lq-{number}", f"thing {number}"
-        stem, rest = generator(number, "test").normal(size=(2, RATE_HZ)) * 0.1
+        stem, noise_stem = generator(number, "test").normal(size=(2, RATE_HZ)) * 0.1
         noise = generator(number, "noise").normal(size=RATE_HZ)
-        outputs = {f"{name}-{at}": stem + by * rest + by * 0.05 * noise for at, by in enumerate((1.2, 0.8, 0.3, 0.05))}
-        known = {"true_stem": stem, "untouched_mixture": stem + rest, "wrong_stem": rest}
+        outputs = {
+            f"{name}-{index}": stem + weight * noise_stem + weight * 0.05 * noise
+            for index, weight in enumerate((1.2, 0.8, 0.3, 0.05))
+        }
+        known_parts = {"true_stem": stem, "untouched_mixture": stem + noise_stem, "wrong_stem": noise_stem}
         (folder / "audio" / name).mkdir(parents=True)
-        for part, sound in {**outputs, **known}.items():
+        for part, sound in {**outputs, **known_parts}.items():
             path = folder / "audio" / name / f"{part}.wav"
             path.write_bytes(encode_wav(sound, RATE_HZ))
-            family = part if part in known else "audiosep"
+            family = part if part in known_parts else "audiosep"
             row = {"id": f"{name} {part}", "mixture_id": name, "mixture": f"audio/{name}/untouched_mixture.wav"}
             row |= {"target": f"audio/{name}/true_stem.wav", "separated": f"audio/{name}/{part}.wav", "text": text}
-            (again if part in known else lines).append(row | {"family": family, "system": family, "split": "train"})
+            (reuse_lines if part in known_parts else lines).append(
+                row | {"family": family, "system": family, "split": "train"}
+            )
         mixtures.append({"mixture_id": name, "sources": sources, "kind": "events"})
         stems.append(np.asarray(stem, np.float32))
-    for file, found in (("items", lines), ("items_reuse", again), ("mixtures", mixtures)):
-        (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    for file, rows in (("items", lines), ("items_reuse", reuse_lines), ("mixtures", mixtures)):
+        (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return stems
 
 
@@ -87,8 +92,8 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     monkeypatch.setattr(studies, "_loaded", lambda _: judge)
     monkeypatch.setattr(sys, "argv", ["real", "--judge", judge.name, "--rows", str(tmp_path / "rows.jsonl")])
     real.main()
-    told = capsys.readouterr().out
-    lines = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in told.split("## kendall")[0].splitlines()}
+    output = capsys.readouterr().out
+    lines = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in output.split("## kendall")[0].splitlines()}
     assert judge.asked == 24
     assert lines["**families kept back**"][1:4] == [
         "12",
@@ -97,12 +102,12 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     ]  # outputs, clusters (two mixtures share a recording), pairs
     assert lines["**families kept back**"][4].startswith("1.00")
     assert lines["**families kept back**"][-1] == "0.500 |"
-    claims = [line.split(" | ") for line in told.split("## orders")[1].splitlines() if " stem " in line]
+    claims = [line.split(" | ") for line in output.split("## orders")[1].splitlines() if " stem " in line]
     assert claims
     assert all(line[4].startswith("1.00") and line[-1] == "0.500 |" for line in claims)
     real.main()
     assert judge.asked == 24
-    assert capsys.readouterr().out == told
+    assert capsys.readouterr().out == output
 
 
 def test_songs_are_in_order_and_follow_people_where_the_judge_does(
@@ -113,22 +118,24 @@ def test_songs_are_in_order_and_follow_people_where_the_judge_does(
     ratings = tmp_path / "sound" / "ratings"
     stems, rows = [], []
     for number in range(2):
-        stem, rest = generator(number, "songs").normal(size=(2, 2 * RATE_HZ)) * 0.1
-        parts = {f"system {at}": stem + by * rest for at, by in enumerate((2.0, 0.5, 0.1))}
+        stem, other_stem = generator(number, "songs").normal(size=(2, 2 * RATE_HZ)) * 0.1
+        parts = {f"system {index}": stem + weight * other_stem for index, weight in enumerate((2.0, 0.5, 0.1))}
         folder = ratings / f"page {number}"
         folder.mkdir(parents=True)
-        for sound, samples in {"ref": stem, "Interferer": stem + rest, **parts}.items():
+        for sound, samples in {"ref": stem, "Interferer": stem + other_stem, **parts}.items():
             (folder / f"{sound}.wav").write_bytes(encode_wav(np.asarray(samples, np.float32), RATE_HZ))
             kind = {"ref": "reference", "Interferer": "anchor"}.get(sound, "separator")
-            known = {
+            fields = {
                 "set": "icassp2018",
                 "page": f"page {number}",
                 "song": f"song {number}",
                 "sound": sound,
                 "kind": kind,
             }
-            said = {f"{asked}_mean": str(ord(sound[-1])) for asked in ("freedom_from_interference", "sound_quality")}
-            rows.append(known | said | {"audio": f"page {number}/{sound}.wav", "reference": f"page {number}/ref.wav"})
+            means = {
+                f"{question}_mean": str(ord(sound[-1])) for question in ("freedom_from_interference", "sound_quality")
+            }
+            rows.append(fields | means | {"audio": f"page {number}/{sound}.wav", "reference": f"page {number}/ref.wav"})
         stems.append(np.asarray(stem, np.float32))
     with (ratings / "clips.csv").open("w", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -147,10 +154,10 @@ def test_songs_are_in_order_and_follow_people_where_the_judge_does(
         sys, "argv", ["songs", "--judge", "knows", "--rows", str(tmp_path / "rows"), "--page", str(page)]
     )
     songs.main()
-    told = capsys.readouterr().out
-    lines = [line.split(" | ") for line in told.splitlines()]
-    assert all(one.startswith("1.00") for one in next(line for line in lines if line[0] == "| knows precision")[1:3])
+    output = capsys.readouterr().out
+    lines = [line.split(" | ") for line in output.splitlines()]
+    assert all(cell.startswith("1.00") for cell in next(line for line in lines if line[0] == "| knows precision")[1:3])
     claims = [line for line in lines if line[0].startswith("| songs, means")]
     assert len(claims) == 5
-    assert all(line[4].startswith("1.00") for line in claims), told
+    assert all(line[4].startswith("1.00") for line in claims), output
     assert len(read_sounds(page).items) == 6

@@ -91,9 +91,9 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
         (root / "refs(unc).p").write_bytes(pickle.dumps([ref], protocol=2))
     if name not in {"datasets.coco.v1", "datasets.refcoco.v1"}:
         return root, ListOptions()
-    listed = "coco.json" if name == "datasets.coco.v1" else "instances.json"
+    file_name = "coco.json" if name == "datasets.coco.v1" else "instances.json"
     box = [[1, 1, 5, 1, 5, 6]]
-    (root / listed).write_text(
+    (root / file_name).write_text(
         json.dumps(
             {
                 "images": [{"id": 1, "file_name": "1.jpg", "height": 8, "width": 10}],
@@ -102,7 +102,7 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
             }
         )
     )
-    source = root / listed if name == "datasets.coco.v1" else root
+    source = root / file_name if name == "datasets.coco.v1" else root
     return source, ListOptions(images=root / frames)
 
 
@@ -137,7 +137,7 @@ def test_it_recognises_its_own_and_lists_it_the_same_every_time(name: str, tmp_p
     assert list_items(source, options).layout == name
     natural = [stem for stem in ("1", "2", "10") for _ in range(2)]
     if name in {"datasets.folder.v1", "datasets.davis.v1"}:
-        assert [one.frame.stem for one in first.items] == natural
+        assert [item.frame.stem for item in first.items] == natural
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -191,14 +191,14 @@ COCO = st.fixed_dictionaries(
 )
 
 
-def listed(content: bytes, file: str, **options: Any) -> Listing | None:
+def listing_of(content: bytes, file: str, **options: Any) -> Listing | None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / file
         source.write_bytes(content)
         (Path(folder) / "f.jpg").write_bytes(b"x")
-        chosen = {key: Path(folder) / value for key, value in options.items()}
+        option_paths = {key: Path(folder) / value for key, value in options.items()}
         try:
-            listing = list_items(source, ListOptions(**chosen))
+            listing = list_items(source, ListOptions(**option_paths))
         except AuscultError as error:
             str(error).encode()
             return None
@@ -209,12 +209,12 @@ def check(listing: Listing | None) -> None:
     """Ids are usable and unique, and everything can be written to a record."""
     if listing is None:
         return
-    ids = [one.id for one in listing.items]
+    ids = [item.id for item in listing.items]
     assert len(set(ids)) == len(ids)
-    for one in listing.items:
-        assert ".." not in one.id.split("/")
-        assert ".." not in one.frame.parts
-        json.dumps([one.id, one.query.text, one.clip, one.time_s, dict(one.extra)], allow_nan=False).encode()
+    for item in listing.items:
+        assert ".." not in item.id.split("/")
+        assert ".." not in item.frame.parts
+        json.dumps([item.id, item.query.text, item.clip, item.time_s, dict(item.extra)], allow_nan=False).encode()
     for _, record in listing.errors:
         assert record.error
         assert record.path
@@ -224,18 +224,18 @@ def check(listing: Listing | None) -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(ITEM | JSON, max_size=4))
 def test_any_lines_of_json_are_survived(rows: list[Any]) -> None:
-    check(listed("\n".join(map(json.dumps, rows)).encode(), "items.jsonl"))
+    check(listing_of("\n".join(map(json.dumps, rows)).encode(), "items.jsonl"))
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.binary(max_size=30), max_size=4))
 def test_any_bytes_are_survived(lines: list[bytes]) -> None:
-    check(listed(b"\n".join(lines), "items.jsonl"))
-    check(listed(b"\n".join(lines), "coco.json", images="."))
+    check(listing_of(b"\n".join(lines), "items.jsonl"))
+    check(listing_of(b"\n".join(lines), "coco.json", images="."))
 
 
 @settings(deadline=None, max_examples=60)
 @given(COCO | JSON | st.lists(ANNOTATION, max_size=3))
 def test_any_coco_is_survived(value: Any) -> None:
-    check(listed(json.dumps(value).encode(), "coco.json", images="."))
-    check(listed(json.dumps(value).encode(), "coco.json", images=".", instances="coco.json"))
+    check(listing_of(json.dumps(value).encode(), "coco.json", images="."))
+    check(listing_of(json.dumps(value).encode(), "coco.json", images=".", instances="coco.json"))

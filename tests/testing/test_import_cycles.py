@@ -40,11 +40,13 @@ def test_no_module_imports_itself_by_others() -> None:
     }
     graph = {}
     for name, path in names.items():
-        found = set()
-        for one in imports(ast.parse(path.read_text(encoding="utf-8")).body):
-            found |= {one} & names.keys()
+        imported = set()
+        for module in imports(ast.parse(path.read_text(encoding="utf-8")).body):
+            imported |= {module} & names.keys()
         # `from package import module` needs the module; the package itself is loaded for each of its modules
-        graph[name] = {one for one in found - {name} if not any(other.startswith(f"{one}.") for other in found)}
+        graph[name] = {
+            module for module in imported - {name} if not any(other.startswith(f"{module}.") for other in imported)
+        }
     assert len(graph) > 300
     assert cycle_of(graph) == []
 

@@ -133,13 +133,13 @@ def test_what_breaks_a_law_is_told(
     room: str, stressor: type[Any], example: str, law: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{room}.{stressor.__name__.lower()}.v1"
-    made = type("Broken", (stressor,), {"name": name})()
-    entry = Entry("stressor", name, "a plug-in", SimpleNamespace(load=lambda: made, dist=None))  # type: ignore[arg-type]
+    instance = type("Broken", (stressor,), {"name": name})()
+    entry = Entry("stressor", name, "a plug-in", SimpleNamespace(load=lambda: instance, dist=None))  # type: ignore[arg-type]
     monkeypatch.setattr(registry, "entries", lambda _: (entry,))
-    told = []
+    messages = []
     for check in CHECKS:
         try:
             check(name, EXAMPLES[room][example])
         except ContractBroken as broken:
-            told.append(str(broken))
-    assert any(law in one for one in told), told
+            messages.append(str(broken))
+    assert any(law in message for message in messages), messages

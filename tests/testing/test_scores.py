@@ -32,12 +32,12 @@ def test_the_built_in_scores_are_registered():
 
 @pytest.fixture(params=NAMES)
 def spec(request):
-    found = load("score", request.param)
-    if found.takes == "sounds":
-        told = found.function(*EXAMPLES["sounds"].usual, **dict.fromkeys(found.asked, 16_000))
-        if isinstance(told, Undefined) and "not installed" in told.reason:
+    score_spec = load("score", request.param)
+    if score_spec.takes == "sounds":
+        result = score_spec.function(*EXAMPLES["sounds"].usual, **dict.fromkeys(score_spec.asked, 16_000))
+        if isinstance(result, Undefined) and "not installed" in result.reason:
             pytest.skip("the package of this score is not installed")
-    return found
+    return score_spec
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -47,11 +47,15 @@ def test_keeps_the_law(spec, check):
 
 def test_its_arguments_are_prediction_and_truth_and_its_options_are_the_defaults(spec):
     parameters = inspect.signature(spec.function).parameters
-    positional = [name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
-    options = {name: one.default for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
-    wanted = EXAMPLES[spec.takes].names
-    assert len(positional) == len(wanted)
-    assert all(name in (one, f"{one}s") for name, one in zip(positional, wanted, strict=True))
+    positional = [name for name, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    options = {
+        name: parameter.default for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    expected = EXAMPLES[spec.takes].names
+    assert len(positional) == len(expected)
+    assert all(
+        name in (argument_name, f"{argument_name}s") for name, argument_name in zip(positional, expected, strict=True)
+    )
     assert {name: value for name, value in options.items() if name not in spec.asked} == dict(spec.options)
 
 
@@ -64,22 +68,22 @@ def test_shapes_that_differ_are_refused_with_both():
 
 
 def test_a_score_that_breaks_a_law_is_found():
-    signed = Signature.of(metric="test")
+    signature = Signature.of(metric="test")
 
-    def made(function, **changes):
-        about = {"summary": "a test's score", "goal": "none", "source": "none", **changes}
-        return ScoreSpec.of(function, **about)
+    def spec_of(function, **changes):
+        fields = {"summary": "a test's score", "goal": "none", "source": "none", **changes}
+        return ScoreSpec.of(function, **fields)
 
     def area(prediction, truth):
-        return Scored(float(np.mean(prediction)) + 0 * truth.size, signed)
+        return Scored(float(np.mean(prediction)) + 0 * truth.size, signature)
 
     def unsigned(prediction, truth):
         return Scored(0.5, Signature(()))
 
     with pytest.raises(ContractBroken, match="truth itself"):
-        knows_good_from_bad(made(area))
+        knows_good_from_bad(spec_of(area))
     with pytest.raises(ContractBroken, match="version"):
-        is_signed_repeatable_and_pure(made(unsigned))
-    for broken in (SimpleNamespace(meta=None), made(area, truth="")):
+        is_signed_repeatable_and_pure(spec_of(unsigned))
+    for broken in (SimpleNamespace(meta=None), spec_of(area, truth="")):
         with pytest.raises(ContractBroken):
             CHECKS[0](broken)

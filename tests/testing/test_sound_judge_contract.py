@@ -65,7 +65,7 @@ def _loud(verdict: SoundVerdict, separated: Samples) -> SoundVerdict:
         (laws.ignores_level_and_delay, Broken(_loud)),
         (laws.judges_a_batch_as_one_by_one, Broken(lambda verdict, _: replace(verdict, id="x"), batch=True)),
     ],
-    ids=lambda one: getattr(one, "__name__", "broken"),
+    ids=lambda function: getattr(function, "__name__", "broken"),
 )
 def test_a_judge_that_breaks_a_law_is_told(
     check: Callable[..., None], judge: Broken, monkeypatch: pytest.MonkeyPatch
