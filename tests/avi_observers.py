@@ -55,28 +55,30 @@ def mono(path: Path) -> Array:
 
 def events(sound: Array, source: SoundSource, sounds: SoundSet, *, long_s: float) -> list[float]:
     """When a source sounds for so long: peaks of its least-squares gain, none within the other's length."""
-    whole = sounds.samples(source, seconds=round(long_s * RATE_HZ) / RATE_HZ, rate_hz=RATE_HZ)
-    sound, wanted = (np.diff(one, prepend=0.0) + (1 - EMPHASIS) * one for one in (sound, whole.astype(np.float64)))
-    size = 1 << (len(sound) + len(wanted)).bit_length()
-    spectrum = np.fft.rfft(sound, size) * np.conj(np.fft.rfft(wanted, size))
-    gain = np.fft.irfft(spectrum, size)[: len(sound)] / float(wanted @ wanted)
-    found = []
+    whole_sound = sounds.samples(source, seconds=round(long_s * RATE_HZ) / RATE_HZ, rate_hz=RATE_HZ)
+    sound, source_signal = (
+        np.diff(signal, prepend=0.0) + (1 - EMPHASIS) * signal for signal in (sound, whole_sound.astype(np.float64))
+    )
+    size = 1 << (len(sound) + len(source_signal)).bit_length()
+    spectrum = np.fft.rfft(sound, size) * np.conj(np.fft.rfft(source_signal, size))
+    gain = np.fft.irfft(spectrum, size)[: len(sound)] / float(source_signal @ source_signal)
+    times = []
     while gain.size and float(gain.max()) > LEAST_GAIN:
-        at = int(gain.argmax())
-        found.append(at / RATE_HZ)
-        gain[max(0, at - len(wanted)) : at + len(wanted)] = 0
-    return sorted(found)
+        peak = int(gain.argmax())
+        times.append(peak / RATE_HZ)
+        gain[max(0, peak - len(source_signal)) : peak + len(source_signal)] = 0
+    return sorted(times)
 
 
 def heard(sound: Array, tracks: Sequence[SoundTrack], sounds: SoundSet) -> dict[str, list[float]]:
     """Label to the times at which it is heard."""
-    found = {}
+    times_by_label = {}
     for track in tracks:
         start, end = track.spans[0]
         times = events(sound, track.source, sounds, long_s=end - start)
         if times:
-            found[track.source.label] = times
-    return found
+            times_by_label[track.source.label] = times
+    return times_by_label
 
 
 def tracks_of(proof: Row) -> list[SoundTrack]:
@@ -87,12 +89,12 @@ def tracks_of(proof: Row) -> list[SoundTrack]:
 
 def with_decoys(tracks: list[SoundTrack], sounds: SoundSet, labels: Sequence[str], key: str) -> list[SoundTrack]:
     """The tracks, and some of labels that are not among them."""
-    rng, there = generator(0, "decoys", key), {track.source.label for track in tracks}
-    free = [label for label in labels if label not in there]
-    chosen = [free[int(at)] for at in rng.permutation(len(free))[:DECOYS]]
+    rng, present_labels = generator(0, "decoys", key), {track.source.label for track in tracks}
+    free = [label for label in labels if label not in present_labels]
+    decoy_labels = [free[int(index)] for index in rng.permutation(len(free))[:DECOYS]]
     spans = tracks[0].spans[:1] if tracks else ((0.0, 2.0),)
     flat: dict[str, Any] = {"spans": spans, "gain_db": (0.0,), "pan": (0.0,), "times_s": (0.0,)}
-    return [*tracks, *(SoundTrack(source=sound_of(rng, sounds, label), **flat) for label in chosen)]
+    return [*tracks, *(SoundTrack(source=sound_of(rng, sounds, label), **flat) for label in decoy_labels)]
 
 
 # --- what is seen ---
@@ -113,31 +115,33 @@ def seen(frame: Array, plan: ScenePlan, world: World, *, time_s: float = 0.0) ->
     joined = cv2.morphologyEx(differs.astype(np.uint8), cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
     count, labels, _, _ = cv2.connectedComponentsWithStats(cv2.dilate(joined, np.ones((5, 5), np.uint8)))
     poses = [path.pose(time_s) for path in plan.layout.paths]
-    found: dict[int, Box] = {}
+    boxes: dict[int, Box] = {}
     for number in range(1, count):
         rows, columns = np.nonzero((labels == number) & (joined > 0))
         if len(rows) < 25:
             continue
         box = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
-        away = [np.hypot(pose.x * plan.size[1] - columns.mean(), pose.y * plan.size[0] - rows.mean()) for pose in poses]
-        at = int(np.argmin(away))
-        reach = poses[at].height * plan.size[0] * max(1.0, plan.objects[at].look.aspect)
-        at = at if away[at] < reach else -1
-        old = found.get(at, box)
-        found[at] = min(old[0], box[0]), min(old[1], box[1]), max(old[2], box[2]), max(old[3], box[3])
-    return found
+        distances = [
+            np.hypot(pose.x * plan.size[1] - columns.mean(), pose.y * plan.size[0] - rows.mean()) for pose in poses
+        ]
+        nearest = int(np.argmin(distances))
+        reach_px = poses[nearest].height * plan.size[0] * max(1.0, plan.objects[nearest].look.aspect)
+        nearest = nearest if distances[nearest] < reach_px else -1
+        old = boxes.get(nearest, box)
+        boxes[nearest] = min(old[0], box[0]), min(old[1], box[1]), max(old[2], box[2]), max(old[3], box[3])
+    return boxes
 
 
-def category(plan: ScenePlan, at: int) -> str:
-    return plan.objects[at].look.category if at >= 0 else "?"
+def category(plan: ScenePlan, index: int) -> str:
+    return plan.objects[index].look.category if index >= 0 else "?"
 
 
 def labels_of(picture: Array, made_of: object, world: World) -> set[str]:
     """The labels of a picture of VAR or AVR, which is that of its plan or photograph."""
     if isinstance(made_of, dict):
         plan = ScenePlan.from_json(made_of)
-        return {category(plan, at) for at in seen(picture, plan, world)}
-    files = {name: label for label, found in world.material.pictures.items() for name in found}
+        return {category(plan, index) for index in seen(picture, plan, world)}
+    files = {name: label for label, pictures in world.material.pictures.items() for name in pictures}
     assert isinstance(made_of, list)
     return {files[str(name)] for name in made_of}
 
@@ -158,8 +162,8 @@ def counted_sounds(sample: AviSample, proof: Row, world: World) -> object:
 
 def counted_things(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
-    found = [category(plan, at) for at in seen(read_frame(sample.images[0]), plan, world)]
-    return {name: found.count(name) for name in found}
+    categories = [category(plan, index) for index in seen(read_frame(sample.images[0]), plan, world)]
+    return {name: categories.count(name) for name in categories}
 
 
 def located(sample: AviSample, proof: Row, world: World) -> object:
@@ -168,10 +172,13 @@ def located(sample: AviSample, proof: Row, world: World) -> object:
     assert isinstance(truth, TrueBoxes)
     tracks = with_decoys(tracks_of(proof), world.voices, world.things, sample.id)
     loud = heard(mono(sample.sounds[0]), tracks, world.voices)
-    there = seen(read_frame(sample.images[0]), plan, world)
-    boxes = [(category(plan, at), box) for at, box in there.items() if category(plan, at) in loud or at < 0]
+    boxes_seen = seen(read_frame(sample.images[0]), plan, world)
+    boxes = [
+        (category(plan, index), box) for index, box in boxes_seen.items() if category(plan, index) in loud or index < 0
+    ]
     best = [
-        max((iou_of_boxes(box, one) for name, one in boxes if name == true), default=0.0) for true, box in truth.boxes
+        max((iou_of_boxes(box, seen_box) for name, seen_box in boxes if name == true), default=0.0)
+        for true, box in truth.boxes
     ]
     return truth if len(boxes) == len(truth.boxes) and min(best) > 0.5 and np.mean(best) > 0.8 else boxes
 
@@ -179,23 +186,23 @@ def located(sample: AviSample, proof: Row, world: World) -> object:
 def matched(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     loud = _loud(sample, plan, world)
-    shown = {category(plan, at) for at in seen(first_frame(sample), plan, world)}
-    return NOT_SURE if not loud else "yes" if loud.keys() <= shown else "no"
+    categories = {category(plan, index) for index in seen(first_frame(sample), plan, world)}
+    return NOT_SURE if not loud else "yes" if loud.keys() <= categories else "no"
 
 
 def fitting(sample: AviSample, proof: Row, world: World) -> object:
     sounds: SoundSet = world.voices if sample.subtask.startswith("made") else world.material.sounds
     tracks = tracks_of(proof)
     pictures = [
-        labels_of(read_frame(file), made, world) for file, made in zip(sample.images, proof["pictures"], strict=True)
+        labels_of(read_frame(file), plan, world) for file, plan in zip(sample.images, proof["pictures"], strict=True)
     ]
     if len(sample.images) == 1:
         loud = [set(heard(mono(file), tracks, sounds)) for file in sample.sounds]
-        return tuple(at for at, names in enumerate(loud) if names and _only(names) in pictures[0])
-    asked = set(
+        return tuple(index for index, names in enumerate(loud) if names and _only(names) in pictures[0])
+    asked_labels = set(
         heard(mono(sample.sounds[0]), with_decoys(tracks, sounds, tuple(sounds.instances()), sample.id), sounds)
     )
-    return tuple(at for at, names in enumerate(pictures) if names <= asked)
+    return tuple(index for index, names in enumerate(pictures) if names <= asked_labels)
 
 
 def captioned(sample: AviSample, proof: Row, world: World) -> object:
@@ -212,7 +219,7 @@ def asked_seen(sample: AviSample, proof: Row, world: World) -> object:
     plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
     if float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12:
         return NOT_SURE
-    return "yes" if proof["asked"] in {category(plan, at) for at in seen(frame, plan, world)} else "no"
+    return "yes" if proof["asked"] in {category(plan, index) for index in seen(frame, plan, world)} else "no"
 
 
 def asked_heard(sample: AviSample, proof: Row, world: World) -> object:
@@ -225,18 +232,18 @@ def of_material(sample: AviSample, proof: Row, world: World) -> object:
     sounds, frame = world.material.sounds, first_frame(sample)
     tracks = with_decoys(tracks_of(proof), sounds, world.material.paired, sample.id)
     loud = heard(mono(sample.sounds[0]), tracks, sounds).keys()
-    shown = labels_of(frame, proof["pictures"][0], world)
+    labels = labels_of(frame, proof["pictures"][0], world)
     if sample.subtask == "photographed_or_suggested":
         blank = float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12
-        return NOT_SURE if blank else "yes" if proof["asked"] in shown else "no"
-    right = proof["asked"] in loud if proof["asked"] else loud <= shown
+        return NOT_SURE if blank else "yes" if proof["asked"] in labels else "no"
+    right = proof["asked"] in loud if proof["asked"] else loud <= labels
     return NOT_SURE if not loud else "yes" if right else "no"
 
 
 def how_many(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
-    shown = {category(plan, at) for at in seen(first_frame(sample), plan, world)}
-    return str(len(shown & _loud(sample, plan, world).keys()))
+    categories = {category(plan, index) for index in seen(first_frame(sample), plan, world)}
+    return str(len(categories & _loud(sample, plan, world).keys()))
 
 
 def where_first(sample: AviSample, proof: Row, world: World) -> object:
@@ -251,27 +258,27 @@ def moving(sample: AviSample, proof: Row, world: World) -> object:
     """The thing whose box is elsewhere in the last frame."""
     plan = ScenePlan.from_json(proof["plan"])
     assert sample.video is not None
-    last = [one.frame for one in read_frames(sample.video)][-1]
-    begun, ended = seen(first_frame(sample), plan, world), seen(last, plan, world, time_s=plan.seconds)
-    mover = max(begun, key=lambda at: abs(begun[at][1] - ended[at][1]))
+    last = [frame.frame for frame in read_frames(sample.video)][-1]
+    boxes_at_start, ended = seen(first_frame(sample), plan, world), seen(last, plan, world, time_s=plan.seconds)
+    mover = max(boxes_at_start, key=lambda index: abs(boxes_at_start[index][1] - ended[index][1]))
     return "yes" if category(plan, mover) in _loud(sample, plan, world) else "no"
 
 
 def oftener(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     loud = _loud(sample, plan, world)
-    left, right = (len(loud[name]) for name in _from_left(sample, plan, world))
-    return "equally often" if left == right else "left" if left > right else "right"
+    left_count, right = (len(loud[name]) for name in _from_left(sample, plan, world))
+    return "equally often" if left_count == right else "left" if left_count > right else "right"
 
 
 def colour(sample: AviSample, proof: Row, world: World) -> object:
     plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
     (name,) = _loud(sample, plan, world)
     empty = ground(plan, world)
-    at, box = next((at, box) for at, box in seen(frame, plan, world).items() if category(plan, at) == name)
+    index, box = next((index, box) for index, box in seen(frame, plan, world).items() if category(plan, index) == name)
     part = (slice(box[1], box[3]), slice(box[0], box[2]))
     inside = np.abs(frame[part].astype(int) - empty[part].astype(int)).max(axis=2) > 26
-    return word_of(np.asarray(frame[part][inside]), least=0.0) if at >= 0 else "?"
+    return word_of(np.asarray(frame[part][inside]), least=0.0) if index >= 0 else "?"
 
 
 def described(sample: AviSample, proof: Row, world: World) -> object:
@@ -284,14 +291,14 @@ def described(sample: AviSample, proof: Row, world: World) -> object:
     if target is None:
         return truth if all(box is None for box in truth.boxes) else "not there"
     best = []
-    for at, (file, box) in enumerate(zip(sample.images, truth.boxes, strict=True)):
-        shot = stage.at(float(at))
-        shown = shot.visible[int(target) - 1]
+    for time_index, (file, box) in enumerate(zip(sample.images, truth.boxes, strict=True)):
+        shot = stage.at(float(time_index))
+        visible_mask = shot.visible[int(target) - 1]
         assert float(np.abs(read_frame(file).astype(float) - shot.frame).mean()) < 6
         if box is None:
-            best.append(float(np.count_nonzero(shown) < 0.001 * shown.size))
+            best.append(float(np.count_nonzero(visible_mask) < 0.001 * visible_mask.size))
         else:
-            rows, columns = np.nonzero(shown)
+            rows, columns = np.nonzero(visible_mask)
             best.append(iou_of_boxes(box, (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)))
     return truth if min(best) > 0.99 else best
 
@@ -302,8 +309,8 @@ def _loud(sample: AviSample, plan: ScenePlan, world: World) -> dict[str, list[fl
 
 
 def _from_left(sample: AviSample, plan: ScenePlan, world: World) -> list[str]:
-    there = seen(first_frame(sample), plan, world)
-    return [category(plan, at) for at in sorted(there, key=lambda at: there[at][0])]
+    boxes = seen(first_frame(sample), plan, world)
+    return [category(plan, index) for index in sorted(boxes, key=lambda index: boxes[index][0])]
 
 
 def _only(names: set[str]) -> str:
@@ -349,9 +356,9 @@ def observed(root: Path, world: World) -> Iterator[tuple[AviSample, object]]:
 if __name__ == "__main__":
     material = open_material(Path(sys.argv[2]))[0] if len(sys.argv) > 2 else Material()
     right: dict[str, list[bool]] = {}
-    for sample, found in observed(Path(sys.argv[1]), World(material=material)):
-        right.setdefault(f"{sample.folder} {sample.subtask}", []).append(found == sample.truth)
-        if found != sample.truth:
-            print(f"{sample.id}: {str(found)[:300]}, truth {str(sample.truth)[:300]}")
+    for sample, answer in observed(Path(sys.argv[1]), World(material=material)):
+        right.setdefault(f"{sample.folder} {sample.subtask}", []).append(answer == sample.truth)
+        if answer != sample.truth:
+            print(f"{sample.id}: {str(answer)[:300]}, truth {str(sample.truth)[:300]}")
     for kind, hits in right.items():
         print(f"{kind}: {sum(hits)} of {len(hits)}")

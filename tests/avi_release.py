@@ -26,14 +26,14 @@ def make_release(root: Path, sizes: Mapping[str, int] = SMALL, *, empty: int = 1
     return root
 
 
-def _write(home: Path, size: int, empty: int) -> None:
-    folder, confirmed = home.name, home.name in _CONFIRMED
+def _write(root: Path, size: int, empty: int) -> None:
+    folder, confirmed = root.name, root.name in _CONFIRMED
     rows = [_ENTRIES[folder](number) for number in range(size // 2 if confirmed else size)]
     for number, row in enumerate(rows):
         row["id"] = f"{number // 2:05d}" if folder in ("AVQA", "AVLG", "VSQA_V") else f"{number:05d}"
         row["task"] = folder
-        for name in _named(row["input"]):
-            path = home / name
+        for name in _named_files(row["input"]):
+            path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(f"{folder} {name}".encode())
     if confirmed:
@@ -41,12 +41,12 @@ def _write(home: Path, size: int, empty: int) -> None:
         blank = _confirmation(rows[0])
         blank["input"]["question"]["text"] = blank["output"]["question_answer"] = None
         rows += [{**blank, "id": f"pre_none{number}"} for number in range(empty)]
-    (home / "data.json").write_text(json.dumps(rows, indent=1))
+    (root / "data.json").write_text(json.dumps(rows, indent=1))
 
 
-def _named(shown: Mapping[str, Any]) -> list[str]:
-    video = [shown["video"]] if shown.get("video") else []
-    return [*(shown.get("image_list") or ()), *(shown.get("audio_list") or ()), *video]
+def _named_files(question_input: Mapping[str, Any]) -> list[str]:
+    video = [question_input["video"]] if question_input.get("video") else []
+    return [*(question_input.get("image_list") or ()), *(question_input.get("audio_list") or ()), *video]
 
 
 def _confirmation(row: dict[str, Any]) -> dict[str, Any]:
@@ -70,18 +70,18 @@ def _image(number: int) -> list[str]:
     return [f"./input/images/{number:05d}.png"]
 
 
-def _both(number: int) -> dict[str, Any]:
+def _fields_of_both(number: int) -> dict[str, Any]:
     return {"audio_list": _wav(number), "video": f"./input/videos/{number:05d}.mp4"}
 
 
 def _candidates(kind: str, number: int, end: str) -> list[str]:
-    return [f"./input/{kind}/{number:05d}_{one:02d}.{end}" for one in range(10)]
+    return [f"./input/{kind}/{number:05d}_{option:02d}.{end}" for option in range(10)]
 
 
 def _yes_no(key: str) -> Callable[[int], dict[str, Any]]:
     return lambda number: _entry(
         "Does what is heard match what is seen?", ("yes", "no")[number % 2], prompt=f"prompt_{key}",
-        options=f"{key}_options_list", **_both(number),
+        options=f"{key}_options_list", **_fields_of_both(number),
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _avqa(number: int) -> dict[str, Any]:
     answers = ("electric_bass", "no", "2")
     keys = ("avqa_cls_list", "avqa_options_list_is", None)
     kind = number % 3
-    return _entry(texts[kind], answers[kind], prompt=None, options=keys[kind], **_both(number // 2))
+    return _entry(texts[kind], answers[kind], prompt=None, options=keys[kind], **_fields_of_both(number // 2))
 
 
 _ENTRIES: Mapping[str, Callable[[int], dict[str, Any]]] = {
@@ -107,12 +107,12 @@ _ENTRIES: Mapping[str, Callable[[int], dict[str, Any]]] = {
     "AVR": lambda n: _entry("Which pictures fit?", [n % 10, (n + 1) % 10], prompt="prompt_avr", audio_list=_wav(n),
                             image_list=_candidates("images", n, "png")),
     "AVC": lambda n: _entry("Describe it.", [f"A dog barks {n} times.", f"Dog number {n} barks."], prompt=None,
-                            **_both(n)),
+                            **_fields_of_both(n)),
     "AVQA": _avqa,
     "AVLG": lambda n: _entry("Reference: the dog that barks.", {"original_wh": [1280, 720], "bbox": {
-        f"frame_{one}": None if one == n % 10 else [10 * one, 20, 100, 200] for one in range(10)}},
+        f"frame_{frame}": None if frame == n % 10 else [10 * frame, 20, 100, 200] for frame in range(10)}},
         prompt="prompt_avlg", audio_list=_wav(n),
-        image_list=[f"./input/images/{n:05d}/{one}.jpg" for one in range(10)]),
+        image_list=[f"./input/images/{n:05d}/{frame}.jpg" for frame in range(10)]),
     "ASQA": lambda n: _entry("Which is clearer?", ("first", "last", "same")[n % 3], prompt=None,
                              options="options_sound_clarity", audio_list=_wav(n)),
     "VSQA_I": lambda n: _entry("Which colour?", ("puprle", "red", "blue")[n % 3], prompt=None,
@@ -120,5 +120,5 @@ _ENTRIES: Mapping[str, Callable[[int], dict[str, Any]]] = {
     "VSQA_V": lambda n: _entry("How does it move?", ("horizontal", "no movenment")[n % 2], prompt=None,
                                options="what_movement_2d", video=f"./input/videos/{n:05d}.mp4"),
     "AVSQA": lambda n: _entry("Which are heard?", ("cube", "cone;sphere")[n % 2], prompt="prompt_avsqa",
-                              options="avsqa_options_list_object", **_both(n)),
+                              options="avsqa_options_list_object", **_fields_of_both(n)),
 }  # fmt: skip

@@ -31,7 +31,7 @@ def sound(path: Path, *, hz: float = 440.0, rate_hz: int = 16_000, seconds: floa
 
 def model(base_url: str = HERE, *, asking: dict[str, Any] | None = None, **profile: Any) -> ChatModel:
     """A model at an address."""
-    own = ChatProfile(**{"model": "tested", **profile})
+    chat_profile = ChatProfile(**{"model": "tested", **profile})
     return chat_model(
-        "", profile=own, asking=Asking(**{"base_url": base_url, "sends": base_url != HERE, **(asking or {})})
+        "", profile=chat_profile, asking=Asking(**{"base_url": base_url, "sends": base_url != HERE, **(asking or {})})
     )

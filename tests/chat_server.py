@@ -17,19 +17,26 @@ Script = Callable[[int, Mapping[str, Any]], bytes]
 
 def http(body: bytes, *, status: int = 200, length: int | None = None, **headers: str) -> bytes:
     """A response; ``length`` is what the header says where that is a lie."""
-    named = {"Content-Type": "application/json", "Content-Length": str(len(body) if length is None else length)}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    header_fields = {"Content-Type": "application/json", "Content-Length": str(len(body) if length is None else length)}
+    header_fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in header_fields.items())
     return f"HTTP/1.1 {status} X\r\n{head}\r\n".encode() + body
 
 
-def completed(text: str | None, **more: Any) -> bytes:
+def completed(text: str | None, **fields: Any) -> bytes:
     """A completed chat."""
-    message = {"role": "assistant", "content": text, **more.pop("message", {})}
-    choice = {"index": 0, "message": message, "finish_reason": more.pop("finish", "stop")}
-    usage = more.pop("usage", {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15})
-    found = {"id": "x", "object": "chat.completion", "model": "served-1", "choices": [choice], "usage": usage, **more}
-    return http(json.dumps(found).encode())
+    message = {"role": "assistant", "content": text, **fields.pop("message", {})}
+    choice = {"index": 0, "message": message, "finish_reason": fields.pop("finish", "stop")}
+    usage = fields.pop("usage", {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15})
+    answer = {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "served-1",
+        "choices": [choice],
+        "usage": usage,
+        **fields,
+    }
+    return http(json.dumps(answer).encode())
 
 
 def refused(status: int, message: str = "", *, code: str | None = None, **headers: str) -> bytes:
@@ -82,8 +89,8 @@ def serving(script: Script) -> Iterator[Served]:
             try:
                 self.wfile.write(response)
                 head, _, body = response.partition(b"\r\n\r\n")
-                said = int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0] or 0)
-                self.close_connection = self.close_connection or said != len(body)
+                content_length = int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0] or 0)
+                self.close_connection = self.close_connection or content_length != len(body)
             except OSError:  # whoever asked has gone
                 self.close_connection = True
 

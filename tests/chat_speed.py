@@ -59,16 +59,16 @@ def main() -> None:
                 words, rows = ["audit", str(data / "items.jsonl"), "--judge", "chat:bench"], "verdicts.jsonl"
             command = [sys.executable, "-m", "auscult.cli", *words, "--out", str(out), "--base-url", url, "--quiet"]
             command += ["--max-connections", str(CONNECTIONS)]
-            before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            before, start_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            wall_s = time.perf_counter() - begun
+            wall_s = time.perf_counter() - start_s
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            stored = sum(row.get("model", "chat.bench") == "chat.bench" for row in read_lines(out / rows))
+            row_count = sum(row.get("model", "chat.bench") == "chat.bench" for row in read_lines(out / rows))
     finally:
         server.terminate()
         server.join()
-    if stored != REQUESTS:
-        raise RuntimeError(f"{stored} of {REQUESTS} replies are stored")
+    if row_count != REQUESTS:
+        raise RuntimeError(f"{row_count} of {REQUESTS} replies are stored")
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     rate = REQUESTS / (times[1] - times[0])
     print(f"{REQUESTS:,} requests ({SUBJECT}) of {LATENCY_S * 1000:.0f} ms over {CONNECTIONS} connections:")
@@ -77,12 +77,12 @@ def main() -> None:
     print(f"{cpu_s:.1f} s of processor, {1000 * cpu_s / REQUESTS:.1f} ms each")
 
 
-def _write_masks(home: Path, *, frames: int) -> None:
+def _write_masks(root: Path, *, frames: int) -> None:
     """Clips of so many frames, with masks on the middle one; a last clip may have fewer masks."""
     rng = np.random.default_rng(0)
     lines = []
     for clip in range(-(-REQUESTS // MASKS_A_FRAME)):
-        folder = home / f"v{clip}"
+        folder = root / f"v{clip}"
         folder.mkdir(parents=True)
         for number in range(frames):
             small = rng.integers(0, 256, (60, 107, 3), dtype=np.uint8)
@@ -91,35 +91,35 @@ def _write_masks(home: Path, *, frames: int) -> None:
         for place in range(min(MASKS_A_FRAME, REQUESTS - clip * MASKS_A_FRAME)):
             mask = np.zeros((480, 854), np.bool_)
             mask[100 : 300 + place, 200 : 500 + 7 * place] = True
-            (home / f"v{clip}_{place}.png").write_bytes(encode_mask(mask))
+            (root / f"v{clip}_{place}.png").write_bytes(encode_mask(mask))
             frame_name = f"v{clip}/{frames // 2:05d}.jpg"
             row = {"id": f"{clip}/{place}", "frame": frame_name, "mask": f"v{clip}_{place}.png", "text": "the dog"}
             lines.append(row | ({"clip": f"v{clip}"} if frames > 1 else {}))
-    (home / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (root / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def _write(tree: Path) -> None:
-    home = tree / task_folder("reasoning", "AVH")
-    (home / "input/wavs").mkdir(parents=True)
-    shown = "input/shown.png"
-    (home / shown).write_bytes(encode_png(np.zeros((8, 8, 3), np.uint8)))
+    task_home = tree / task_folder("reasoning", "AVH")
+    (task_home / "input/wavs").mkdir(parents=True)
+    picture = "input/shown.png"
+    (task_home / picture).write_bytes(encode_png(np.zeros((8, 8, 3), np.uint8)))
     entries = []
     for number in range(REQUESTS):
         name = f"input/wavs/{number:05d}.wav"
         times = np.arange(8000, dtype=np.float32) / 16_000
-        (home / name).write_bytes(encode_wav(0.5 * np.sin(np.float32(2 * np.pi * (100 + number)) * times), 16_000))
+        (task_home / name).write_bytes(encode_wav(0.5 * np.sin(np.float32(2 * np.pi * (100 + number)) * times), 16_000))
         entries.append(
             AviEntry(
                 id=f"{number:05d}", folder="AVH", subtask="", prompt="Answer with yes, no or not sure.",
                 text=f"Is it heard? ({number})", options=("yes", "no", "not sure"), answer="yes",
-                images=(shown,), sounds=(name,),
+                images=(picture,), sounds=(name,),
             )
         )  # fmt: skip
-    (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
+    (task_home / "data.json").write_bytes(data_json(map(entry_json, entries)))
 
 
-def _serve(port: Connection, times: Any, said: str) -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+def _serve(port: Connection, times: Any, reply_text: str) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": reply_text}, "finish_reason": "stop"}
     reply = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}).encode()
     asyncio.run(_serving(port, times, reply))
 

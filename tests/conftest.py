@@ -74,11 +74,11 @@ def pytest_sessionfinish() -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Pass over files that name none of the wanted markers, as of ``-m "slow or peer"``: to import them takes long."""
-    wanted = str(config.getoption("markexpr")).split(" or ")
-    if collection_path.suffix != ".py" or not all(word.isidentifier() for word in wanted):
+    markers = str(config.getoption("markexpr")).split(" or ")
+    if collection_path.suffix != ".py" or not all(word.isidentifier() for word in markers):
         return None
     text = collection_path.read_text(encoding="utf-8")
-    return None if any(word in text for word in wanted) else True
+    return None if any(word in text for word in markers) else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -105,9 +105,9 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder that ``auscult demo`` filled, and what it printed."""
     pytest.importorskip("skimage", reason="the extra `demo` is not installed")
     out = tmp_path_factory.mktemp("demo") / "auscult-demo"
-    ran = auscult("demo", "--out", out, "--quiet")
-    assert ran.code == 0, ran.err
-    return out, ran.out
+    result = auscult("demo", "--out", out, "--quiet")
+    assert result.code == 0, result.err
+    return out, result.out
 
 
 @pytest.hookimpl(wrapper=True)

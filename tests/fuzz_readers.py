@@ -83,22 +83,22 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 def _bytes_changed(data: bytes, rng: random.Random) -> bytes:
-    at, end = sorted(rng.randint(0, len(data)) for _ in range(2))
-    end = min(end, at + rng.choice((1, 8, 200)))
+    start, end = sorted(rng.randint(0, len(data)) for _ in range(2))
+    end = min(end, start + rng.choice((1, 8, 200)))
     kind = rng.randrange(6)
     if kind == 0:
-        return data[:at] + rng.randbytes(max(1, end - at)) + data[end:]
+        return data[:start] + rng.randbytes(max(1, end - start)) + data[end:]
     if kind == 1:
-        return data[:at] + data[end:]
+        return data[:start] + data[end:]
     if kind == 2:
-        return data[:end] + data[at:end] * rng.choice((1, 2, 50)) + data[end:]
+        return data[:end] + data[start:end] * rng.choice((1, 2, 50)) + data[end:]
     if kind == 3:
-        return data[:at]
+        return data[:start]
     if kind == 4:
         lines = data.split(b"\n")
         rng.shuffle(lines)
         return b"\n".join(lines)
-    return data[:at] + rng.choice(TOKENS) + data[end:]
+    return data[:start] + rng.choice(TOKENS) + data[end:]
 
 
 def _json_changed(data: bytes, rng: random.Random) -> bytes | None:
@@ -106,10 +106,10 @@ def _json_changed(data: bytes, rng: random.Random) -> bytes | None:
     lines = data.split(b"\n") if b"}\n{" in data else [data]
     number = rng.randrange(len(lines))
     try:
-        whole = json.loads(lines[number])
+        row = json.loads(lines[number])
     except (ValueError, RecursionError):
         return None
-    places = list(_places(whole))
+    places = list(_places(row))
     if not places:
         return None
     holder, key = rng.choice(places)
@@ -124,7 +124,7 @@ def _json_changed(data: bytes, rng: random.Random) -> bytes | None:
     else:
         holder[key] = rng.choice(VALUES)
     try:
-        lines[number] = json.dumps(whole).encode()
+        lines[number] = json.dumps(row).encode()
     except (ValueError, RecursionError):
         return None
     return b"\n".join(lines)
@@ -149,10 +149,10 @@ def _record(folder: Path, ids: Sequence[str] = "abcdefgh") -> None:
     from small_records import record, verdict
 
     rows = [
-        (verdict(name, iou=0.5 + at / 20, prob_iou_80=0.5, prob_iou_50=0.6, novelty=at / 10), {
-            "model_score": at / 8, "frame": f"{name}.png", "input": name, "text": "a dog", "prob_shift": 0.3,
+        (verdict(name, iou=0.5 + index / 20, prob_iou_80=0.5, prob_iou_50=0.6, novelty=index / 10), {
+            "model_score": index / 8, "frame": f"{name}.png", "input": name, "text": "a dog", "prob_shift": 0.3,
         })
-        for at, name in zip(cycle(range(8)), ids)
+        for index, name in zip(cycle(range(8)), ids)
     ]  # fmt: skip
     truths = [
         {"id": name, "iou": 0.6, "defect": "erode", "action": "reject", "difficulty": None, "cluster": name}
@@ -163,8 +163,8 @@ def _record(folder: Path, ids: Sequence[str] = "abcdefgh") -> None:
     _lines(
         folder / "scores.jsonl",
         [
-            {"id": one, "metric": "masks.iou.v1", "value": 0.6, "outcome": "scored", "signature": signature}
-            for one in ids
+            {"id": id_, "metric": "masks.iou.v1", "value": 0.6, "outcome": "scored", "signature": signature}
+            for id_ in ids
         ],
     )
     failed = {"id": "z", "path": "z.png", "line": 3, "stage": "read", "error": "bad", "expected": "", "hint": ""}
@@ -182,73 +182,78 @@ LINES = (
 )
 
 
-def _make_records(home: Path) -> None:
-    _record(home / "one")
-    shutil.copytree(home / "one", home / "two")
+def _make_records(folder: Path) -> None:
+    _record(folder / "one")
+    shutil.copytree(folder / "one", folder / "two")
 
 
-def _read_records(home: Path) -> None:
+def _read_records(folder: Path) -> None:
     from auscult.cli.audit import show_record
     from auscult.jobs.act import filter_record
     from auscult.jobs.compare import compare_folders
     from auscult.jobs.finish import report_folder, score_record
     from auscult.jobs.options import FilterOptions
 
-    one = home / "one"
+    record = folder / "one"
     readings = (
-        lambda: score_record(one),
-        lambda: compare_folders((one, home / "two")),
-        lambda: filter_record(FilterOptions(folder=one, actions=("reject",), policy="paper", out=home / "filtered")),
-        lambda: show_record(one, summary=report_folder(one).as_json(), json=False),
+        lambda: score_record(record),
+        lambda: compare_folders((record, folder / "two")),
+        lambda: filter_record(
+            FilterOptions(folder=record, actions=("reject",), policy="paper", out=folder / "filtered")
+        ),
+        lambda: show_record(record, summary=report_folder(record).as_json(), json=False),
     )
     random.choice(readings)()  # each takes its time
 
 
-def _make_gate(home: Path) -> None:
-    _record(home / "one")
-    _record(home / "two", "ijklmnopq")
-    known = [{"id": f"{at}", "iou": at / 90, "true_iou": at / 100, "cluster": f"c{at % 70}"} for at in range(90)]
-    _lines(home / "known.jsonl", known)
-    head, *rows = [[*known[0]], *([str(value) for value in row.values()] for row in known)]
-    (home / "known.csv").write_text("".join(",".join(row) + "\n" for row in [head, *rows]))
+def _make_gate(folder: Path) -> None:
+    _record(folder / "one")
+    _record(folder / "two", "ijklmnopq")
+    known_rows = [
+        {"id": f"{index}", "iou": index / 90, "true_iou": index / 100, "cluster": f"c{index % 70}"}
+        for index in range(90)
+    ]
+    _lines(folder / "known.jsonl", known_rows)
+    head, *rows = [[*known_rows[0]], *([str(value) for value in row.values()] for row in known_rows)]
+    (folder / "known.csv").write_text("".join(",".join(row) + "\n" for row in [head, *rows]))
 
 
-def _read_gate(home: Path) -> None:
+def _read_gate(folder: Path) -> None:
     from auscult.jobs.gate import gate_record
     from auscult.jobs.options import GateOptions
 
     name = random.choice(("known.jsonl", "known.csv", "two"))  # each takes its time
-    counted: Any = {"accept_error": 0.3, "clusters": random.choice(("one", "bound"))}
-    gate_record(GateOptions(folder=home / "one", calibration=home / name, out=home / "gated", **counted))
+    bound: Any = {"accept_error": 0.3, "clusters": random.choice(("one", "bound"))}
+    gate_record(GateOptions(folder=folder / "one", calibration=folder / name, out=folder / "gated", **bound))
 
 
-def _make_act(home: Path) -> None:
+def _make_act(folder: Path) -> None:
     import msgspec
 
     from auscult.act.policy import load_policy
 
     ids = [f"{letter}{number}" for letter in "abcdefgh" for number in range(8)]
-    _record(home / "one", ids)
-    manifest = json.loads((home / "one/manifest.json").read_text())
+    _record(folder / "one", ids)
+    manifest = json.loads((folder / "one/manifest.json").read_text())
     manifest["arguments"]["given"]["policy"] = msgspec.to_builtins(load_policy("default"))
-    (home / "one/manifest.json").write_text(json.dumps(manifest))
-    (home / "marks.csv").write_text(
-        "id,label\n" + "".join(f"{one},{'good' if at % 3 else 'bad'}\n" for at, one in enumerate(ids))
+    (folder / "one/manifest.json").write_text(json.dumps(manifest))
+    (folder / "marks.csv").write_text(
+        "id,label\n" + "".join(f"{id_},{'good' if index % 3 else 'bad'}\n" for index, id_ in enumerate(ids))
     )
 
 
-def _read_act(home: Path) -> None:
+def _read_act(folder: Path) -> None:
     from auscult.act.export.formats import FORMATS
     from auscult.jobs.calibrate import calibrate_record
     from auscult.jobs.export import export_record
     from auscult.jobs.options import CalibrateOptions, ExportOptions
 
-    one = home / "one"
+    record = folder / "one"
     if random.random() < 0.5:
-        calibrate_record(CalibrateOptions(folder=one, labels=home / "marks.csv", out=home / "made"))
+        calibrate_record(CalibrateOptions(folder=record, labels=folder / "marks.csv", out=folder / "made"))
     else:
         to = random.choice([name for name in FORMATS if name != "hf-datasets"])  # needs an extra
-        export_record(ExportOptions(folder=one, format=to, actions=("reject",), out=home / "made"))
+        export_record(ExportOptions(folder=record, format=to, actions=("reject",), out=folder / "made"))
 
 
 def _pictures(folder: Path, *names: str) -> None:
@@ -261,49 +266,49 @@ def _pictures(folder: Path, *names: str) -> None:
 def _labels(path: Path) -> None:
     from auscult.media.masks import write_labels
 
-    drawn = np.zeros(SIZE, np.uint8)
-    drawn[2:8, 2:6], drawn[2:8, 12:16] = 1, 2
+    labels = np.zeros(SIZE, np.uint8)
+    labels[2:8, 2:6], labels[2:8, 12:16] = 1, 2
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_labels(path, drawn)
+    write_labels(path, labels)
 
 
-def _make_avsbench(home: Path) -> None:
+def _make_avsbench(root: Path) -> None:
     for kind, folder in {"s4": "Single-source", "ms3": "Multi-sources"}.items():
-        data = home / folder / f"{kind}_data"
-        where = "test/dog" if kind == "s4" else "test"
+        data = root / folder / f"{kind}_data"
+        subfolder = "test/dog" if kind == "s4" else "test"
         for number in (1, 2):
             end = "" if kind == "s4" else ".mp4"
-            _pictures(data / "visual_frames" / ("" if end else where) / "a_1", f"a_1{end}_{number}.png")
-            _labels(data / "gt_masks" / where / "a_1" / f"a_1_{number}.png")
-    (home / "Single-source/s4_meta_data.csv").write_text(
+            _pictures(data / "visual_frames" / ("" if end else subfolder) / "a_1", f"a_1{end}_{number}.png")
+            _labels(data / "gt_masks" / subfolder / "a_1" / f"a_1_{number}.png")
+    (root / "Single-source/s4_meta_data.csv").write_text(
         'name,start,category,split\na_1,1,dog,test\n"b,2",0,"c""at",val\n'
     )
-    (home / "Multi-sources/ms3_meta_data.csv").write_text("name,split\na_1,test\nb_2,train\n")
+    (root / "Multi-sources/ms3_meta_data.csv").write_text("name,split\na_1,test\nb_2,train\n")
 
 
-def _instances(home: Path) -> None:
+def _instances(folder: Path) -> None:
     from auscult.cases.instances import list_instances
 
-    list_instances(home)
+    list_instances(folder)
 
 
-def _make_refdavis(home: Path) -> None:
+def _make_refdavis(root: Path) -> None:
     for stem in ("00000", "00001"):
-        _pictures(home / "JPEGImages/480p/swan", f"{stem}.jpg")
-        _labels(home / f"Annotations/480p/swan/{stem}.png")
+        _pictures(root / "JPEGImages/480p/swan", f"{stem}.jpg")
+        _labels(root / f"Annotations/480p/swan/{stem}.png")
     for folder in ("ImageSets/2017", "davis_text_annotations", "meta_expressions"):
-        (home / folder).mkdir(parents=True)
-    (home / "ImageSets/2017/val.txt").write_text("swan\n")
-    (home / "davis_text_annotations/Davis17_annot1.txt").write_text('swan 1 "a black swan"\nswan 2 "its shadow"\n')
+        (root / folder).mkdir(parents=True)
+    (root / "ImageSets/2017/val.txt").write_text("swan\n")
+    (root / "davis_text_annotations/Davis17_annot1.txt").write_text('swan 1 "a black swan"\nswan 2 "its shadow"\n')
     row = {"video": "swan", "index": 1, "text": "the swan", "null": False, "source": "us"}
-    _lines(home / "davis_text_annotations/expressions.jsonl", [row, {**row, "index": 2}])
+    _lines(root / "davis_text_annotations/expressions.jsonl", [row, {**row, "index": 2}])
 
 
-def _make_mqravs(home: Path) -> None:
-    def mask(name: str, **more: Any) -> dict[str, Any]:
-        return {"mask_path": f"masks/{name}.png", "iou_to_gt": 0.87, "rank": 1, "action": "Minor Revision", **more}
+def _make_mqravs(folder: Path) -> None:
+    def mask(name: str, **fields: Any) -> dict[str, Any]:
+        return {"mask_path": f"masks/{name}.png", "iou_to_gt": 0.87, "rank": 1, "action": "Minor Revision", **fields}
 
-    held = {
+    row = {
         "gt_mask_path": mask("gt"),
         "part_neg_masks": {"cutout": [mask("c")], "erode": [mask("e", seconds=3)], "merge": [mask("m", negative="x")]},
         "full_neg_masks": [mask("n")],
@@ -311,41 +316,41 @@ def _make_mqravs(home: Path) -> None:
     }
     names = {"uid": "v_0_10_dog_1", "vid": "v_0_10", "exp": "The dog.", "kfid": 4}
     picture = "media/v_0_10/frames/4.jpg"
-    meta = home / "train_test_meta_files"
+    meta = folder / "train_test_meta_files"
     meta.mkdir(parents=True)
-    image = [{**names, "image_path": picture, **held}]
-    video = [{**names, "fps": 1, "frames": [{"frame": 4, "image_path": picture, **held}]}]
+    image = [{**names, "image_path": picture, **row}]
+    video = [{**names, "fps": 1, "frames": [{"frame": 4, "image_path": picture, **row}]}]
     (meta / "test_s_image_filtered.json").write_text(json.dumps(image))
     (meta / "test_u_video_filtered.json").write_text(json.dumps(video))
-    (meta / "train.json").write_text(json.dumps({"v_0_10_dog_1": held}))
+    (meta / "train.json").write_text(json.dumps({"v_0_10_dog_1": row}))
     (meta / "metadata.csv").write_text('vid,uid,split,fid,exp,kfid\nv_0_10,v_0_10_dog_1,test_s,2,"The dog, again.",5\n')
 
 
-def _read_mqravs(home: Path) -> None:
+def _read_mqravs(folder: Path) -> None:
     from auscult.cases.listing import list_items
 
-    list_items(home)
+    list_items(folder)
 
 
-def _make_policy(home: Path) -> None:
+def _make_policy(folder: Path) -> None:
     group = {"accept": {"at_least": 0.9}, "minor_revision": {"above": 0.5}}
     policy = {"name": "mine", "summary": "", "require_identity": False, "good": {"accept": {"at_least": 0.7}}}
     policy |= {"perfect": group, "shape": {"minor_revision": {"at_least": 0.8}}, "merge": {}, "full_neg": {}}
-    (home / "p.json").write_text(json.dumps(policy))
+    (folder / "p.json").write_text(json.dumps(policy))
     bounds = "accept = { at_least = 0.95 }\nminor_revision = { above = 0.0 }\n"
-    (home / "p.toml").write_text(f'name = "mine"\n[perfect]\n{bounds}[shape]\n[merge]\n{bounds}[full_neg]\n')
+    (folder / "p.toml").write_text(f'name = "mine"\n[perfect]\n{bounds}[shape]\n[merge]\n{bounds}[full_neg]\n')
 
 
-def _read_policy(home: Path) -> None:
+def _read_policy(folder: Path) -> None:
     from auscult.act.policy import decide, load_policy
     from small_records import verdict
 
     for name in ("p.json", "p.toml"):
         with contextlib.suppress(AuscultError):
-            decide(verdict("a", prob_iou_80=0.6), load_policy(home / name))
+            decide(verdict("a", prob_iou_80=0.6), load_policy(folder / name))
 
 
-def _make_plan(home: Path) -> None:
+def _make_plan(folder: Path) -> None:
     from auscult.stress.recipe import Recipe, RecipeStep, planned
     from auscult.stress.recipe_parts import schedule_of
     from auscult.stress.sound.base import AudioInfo
@@ -366,14 +371,14 @@ def _make_plan(home: Path) -> None:
         take = AudioInfo(samples=8000, channels=1, rate_hz=8000)
         plan = planned(recipe, seed=1, key=schedule, shot=shot, take=take, sentence="the black dog on the left")
         rows.append(plan.as_json())
-    _lines(home / "plans.jsonl", rows)
+    _lines(folder / "plans.jsonl", rows)
 
 
-def _read_plan(home: Path) -> None:
+def _read_plan(folder: Path) -> None:
     from auscult.record.lines import read_lines
     from auscult.stress.recipe import Plan
 
-    for row in read_lines(home / "plans.jsonl"):
+    for row in read_lines(folder / "plans.jsonl"):
         with contextlib.suppress(AuscultError):
             plan = Plan.from_json(row)
             if plan.shot is not None and plan.shot.height * plan.shot.width <= 1 << 14 and plan.shot.frames <= 64:
@@ -381,7 +386,7 @@ def _read_plan(home: Path) -> None:
                 plan.frame(frame, 0)
 
 
-def _make_r2(home: Path) -> None:
+def _make_r2(root: Path) -> None:
     """A record of ``run r2``: two models on three cases, clean and under fog."""
     from auscult.record.folder import open_run
     from auscult.suites.core.conditions import NOTHING, Condition
@@ -405,16 +410,16 @@ def _make_r2(home: Path) -> None:
                 for condition in (NOTHING, fog):
                     key = key_of(case, condition, model=model, revision="r", seed=0)
                     row = {"id": case.id, "key": key, "model": model, "condition": condition.name, "truth": "t"}
-                    more = {"outcome": "scored", "reason": None, "signature": {"metric": "J"}, "value": 0.5}
-                    scores += [{**row, "metric": metric, **more} for metric in ("J", "F")]
+                    fields = {"outcome": "scored", "reason": None, "signature": {"metric": "J"}, "value": 0.5}
+                    scores += [{**row, "metric": metric, **fields} for metric in ("J", "F")]
                     times = {"seconds": 0.1, "preparing_s": 0.1, "overhead_s": 0.0, "peak_mb": 9, "threshold": None}
                     answers.append({**row, "size": [4, 4], "counts": [], **times})
-        with open_run(home / folder, manifest) as run:
-            known = ("id", "clip", "split", "digest", "truth")
-            run.append_many("cases.jsonl", [{key: getattr(case, key) for key in known} for case in cases])
+        with open_run(root / folder, manifest) as run:
+            fields_of_case = ("id", "clip", "split", "digest", "truth")
+            run.append_many("cases.jsonl", [{key: getattr(case, key) for key in fields_of_case} for case in cases])
             conditions = [NOTHING.as_json(), fog.as_json()]
-            asked = {"command": 1, "revision": "r", "source": "s", "conditions": conditions}
-            run.append_many("requests.jsonl", [{**asked, "model": model} for model in models])
+            request = {"command": 1, "revision": "r", "source": "s", "conditions": conditions}
+            run.append_many("requests.jsonl", [{**request, "model": model} for model in models])
             run.append_many("scores.jsonl", scores)
             run.append_many("predictions.jsonl", answers)
             error = {
@@ -429,15 +434,15 @@ def _make_r2(home: Path) -> None:
             run.append_many("errors.jsonl", [error])
 
 
-def _read_r2(home: Path) -> None:
+def _read_r2(folder: Path) -> None:
     from auscult.suites.core.compare import compare_records
     from auscult.suites.core.records import score_record
     from auscult.suites.r2 import SUITE
 
     if random.random() < 0.2:  # it takes long, and reads by the same code
-        compare_records((home / "one", home / "two"), SUITE)
+        compare_records((folder / "one", folder / "two"), SUITE)
     else:
-        score_record(home / "one", SUITE)
+        score_record(folder / "one", SUITE)
 
 
 R2_FILES = ("cases.jsonl", "requests.jsonl", "scores.jsonl", "predictions.jsonl", "errors.jsonl", "manifest.json")
@@ -449,7 +454,7 @@ TARGETS: Mapping[str, Target] = {
     "plan": Target(_make_plan, ("plans.jsonl",), _read_plan, writes=False),
     "gate": Target(
         _make_gate,
-        ("known.jsonl", "known.csv", *(f"{one}/{name}" for one in ("one", "two") for name in LINES)),
+        ("known.jsonl", "known.csv", *(f"{record}/{name}" for record in ("one", "two") for name in LINES)),
         _read_gate,
     ),
     "act": Target(_make_act, ("marks.csv", *(f"one/{name}" for name in LINES)), _read_act),
@@ -472,52 +477,52 @@ class TooSlow(Exception):
     """An input took longer than it may."""
 
 
-def _late(number: int, frame: FrameType | None) -> None:
+def _on_alarm(number: int, frame: FrameType | None) -> None:
     raise TooSlow(f"more than {SECONDS:g} s" if number == signal.SIGPROF else "it waits")
 
 
 def fuzz(name: str, count: int, *, seed: int, keep: Path | None) -> int:
     """Mutate the files of one target so often; the number of inputs that it did not withstand."""
-    target, failures, known = TARGETS[name], 0, set[str]()
-    signal.signal(signal.SIGALRM, _late)
-    signal.signal(signal.SIGPROF, _late)
-    begun, memory = time.monotonic(), MEMORY if os.access(MEMORY, os.W_OK) else None
+    target, failures, known_places = TARGETS[name], 0, set[str]()
+    signal.signal(signal.SIGALRM, _on_alarm)
+    signal.signal(signal.SIGPROF, _on_alarm)
+    start_s, memory = time.monotonic(), MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="auscult-fuzz-", dir=memory) as folder:
-        sound, home = Path(folder) / "sound", Path(folder) / "home"
+        sound, copy_folder = Path(folder) / "sound", Path(folder) / "home"
         sound.mkdir()
         target.make(sound)
         for number in range(8):  # what is sound must be read, in every way
             random.seed(number)
-            if found := _tried(target, _copied(sound, home), sound=True):
-                sys.exit(found)
+            if error := _error_of(target, _copy_folder(sound, copy_folder), sound=True):
+                sys.exit(error)
         for number in range(count):
             rng = random.Random(f"{seed} {name} {number}")
             random.seed(number)
-            chosen = rng.sample(target.files, min(len(target.files), rng.choice((1, 1, 2))))
-            changed = {file: mutated((sound / file).read_bytes(), rng) for file in chosen}
+            chosen_files = rng.sample(target.files, min(len(target.files), rng.choice((1, 1, 2))))
+            changed_bytes = {file: mutated((sound / file).read_bytes(), rng) for file in chosen_files}
             if target.writes:
-                _copied(sound, home)
-            _write(home, changed)
-            found = _tried(target, home)
-            if found:
+                _copy_folder(sound, copy_folder)
+            _write(copy_folder, changed_bytes)
+            error = _error_of(target, copy_folder)
+            if error:
                 failures += 1
-                where = found.strip().splitlines()
-                if (place := "\n".join(where[-3:])) not in known:
-                    known.add(place)
+                trace = error.strip().splitlines()
+                if (place := "\n".join(trace[-3:])) not in known_places:
+                    known_places.add(place)
                     print(f"{name} {number}: {place}", flush=True)
                     if keep is not None:
-                        _copied(home, keep / f"{name}-{number}")
-            _write(home, {} if target.writes else {file: (sound / file).read_bytes() for file in chosen})
-        if not target.writes and _contents(home) != _contents(sound):
+                        _copy_folder(copy_folder, keep / f"{name}-{number}")
+            _write(copy_folder, {} if target.writes else {file: (sound / file).read_bytes() for file in chosen_files})
+        if not target.writes and _contents(copy_folder) != _contents(sound):
             sys.exit(f"{name}: reading wrote into the folder, which was not copied anew")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{name}: {count} inputs, {failures} failed, {time.monotonic() - begun:.0f} s, {peak} MB", flush=True)
+    print(f"{name}: {count} inputs, {failures} failed, {time.monotonic() - start_s:.0f} s, {peak} MB", flush=True)
     return failures
 
 
-def _copied(sound: Path, home: Path) -> Path:
-    shutil.rmtree(home, ignore_errors=True)
-    return shutil.copytree(sound, home)
+def _copy_folder(sound: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    return shutil.copytree(sound, folder)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -529,13 +534,13 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def _tried(target: Target, home: Path, *, sound: bool = False) -> str:
+def _error_of(target: Target, folder: Path, *, sound: bool = False) -> str:
     """The traceback of an exception that is not ours, or of a ``sound`` input of any; empty where it was withstood."""
     signal.setitimer(signal.ITIMER_REAL, WAITING_S)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            target.read(home)
+            target.read(folder)
     except AuscultError:
         return traceback.format_exc() if sound else ""
     except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
@@ -557,12 +562,12 @@ def main() -> int:
     parser.add_argument("--target", choices=[*TARGETS], action="append")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    names = given.target or list(TARGETS)
-    each = -(-given.inputs // len(names))
-    if given.here:
+    options = parser.parse_args()
+    names = options.target or list(TARGETS)
+    inputs_each = -(-options.inputs // len(names))
+    if options.here:
         resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
-        return int(any(fuzz(name, each, seed=given.seed, keep=given.keep) for name in names))
+        return int(any(fuzz(name, inputs_each, seed=options.seed, keep=options.keep) for name in names))
     failed = 0
     for name in names:
         command = [
@@ -572,11 +577,11 @@ def main() -> int:
             "--target",
             name,
             "--inputs",
-            str(each),
+            str(inputs_each),
             "--seed",
-            str(given.seed),
+            str(options.seed),
         ]
-        command += ["--keep", str(given.keep)] if given.keep else []
+        command += ["--keep", str(options.keep)] if options.keep else []
         failed += subprocess.run(command, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode != 0
     return int(failed > 0)
 

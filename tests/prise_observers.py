@@ -53,23 +53,23 @@ def floor_db(part: Array) -> float:
     return float(10 * np.log10(np.median(power[: len(power) // 2]) / power.sum()))
 
 
-def compared(difference: float, least: float) -> str:
-    return "the same" if abs(difference) < least else "first" if difference > 0 else "second"
+def comparison(difference: float, threshold: float) -> str:
+    return "the same" if abs(difference) < threshold else "first" if difference > 0 else "second"
 
 
 def clarity(sound: Array) -> str:
-    both = parts(sound)
-    return compared(floor_db(both[1]) - floor_db(both[0]), 10) if both else NOT_SURE
+    pair = parts(sound)
+    return comparison(floor_db(pair[1]) - floor_db(pair[0]), 10) if pair else NOT_SURE
 
 
 def volume(sound: Array) -> str:
-    both = [20 * np.log10(np.sqrt((part**2).mean())) for part in parts(sound)]
-    return compared(float(both[0] - both[1]), 4) if both else NOT_SURE
+    levels = [20 * np.log10(np.sqrt((part**2).mean())) for part in parts(sound)]
+    return comparison(float(levels[0] - levels[1]), 4) if levels else NOT_SURE
 
 
 def order(sound: Array) -> str:
-    both = [floor_db(part) for part in parts(sound)]
-    return NOT_SURE if not both else "tone" if both[0] < both[1] else "noise"
+    pair = [floor_db(part) for part in parts(sound)]
+    return NOT_SURE if not pair else "tone" if pair[0] < pair[1] else "noise"
 
 
 def presence(sound: Array) -> str:
@@ -93,21 +93,21 @@ def figure(frame: Array) -> Array:
     return np.asarray(differs[..., 0] | differs[..., 1] | differs[..., 2])
 
 
-def blobs(mask: Array, *, least: int = 25) -> list[Array]:
+def blobs(mask: Array, *, least_size: int = 25) -> list[Array]:
     """Masks of connected parts, from left to right."""
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
-    kept = [number for number in range(1, count) if stats[number, cv2.CC_STAT_AREA] >= least]
-    kept.sort(key=lambda number: float(np.nonzero(labels == number)[1].mean()))
-    return [labels == number for number in kept]
+    numbers = [number for number in range(1, count) if stats[number, cv2.CC_STAT_AREA] >= least_size]
+    numbers.sort(key=lambda number: float(np.nonzero(labels == number)[1].mean()))
+    return [labels == number for number in numbers]
 
 
 def middle(mask: Array) -> Array:
-    return np.array([at.mean() for at in np.nonzero(mask)][::-1])
+    return np.array([axis.mean() for axis in np.nonzero(mask)][::-1])
 
 
 def contour(mask: Array) -> Array:
-    found, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    return max(found, key=cv2.contourArea)
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    return max(contours, key=cv2.contourArea)
 
 
 def roundness(mask: Array) -> float:
@@ -122,8 +122,8 @@ def flat_shape(mask: Array) -> str:
     hull = size / cv2.contourArea(cv2.convexHull(line))
     if hull < 0.88:
         return "star" if hull < 0.62 else "cross"
-    (_, _), reach = cv2.minEnclosingCircle(line)
-    if size / (np.pi * reach**2) > 0.85:
+    (_, _), radius = cv2.minEnclosingCircle(line)
+    if size / (np.pi * radius**2) > 0.85:
         return "circle"
     sides = cv2.minAreaRect(line)[1]
     return "square" if size / (sides[0] * sides[1]) > 0.8 else "triangle"
@@ -154,11 +154,17 @@ def sharpness(frame: Array) -> str:
 def position_3d(frame: Array) -> str:
     """Balls have a colour, the floor has none."""
     coloured = np.ptp(frame.astype(np.int16), axis=2) > 6
-    both = [int(blob.sum()) for blob in sorted(blobs(coloured), key=lambda one: -int(one.sum()))[:2]]
-    if len(both) < 2:
+    areas = [int(blob.sum()) for blob in sorted(blobs(coloured), key=lambda blob: -int(blob.sum()))[:2]]
+    if len(areas) < 2:
         return NOT_SURE
-    left, right = int(coloured[:, :128].sum()), int(coloured[:, 128:].sum())
-    return "equally near" if max(left, right) < 1.4 * min(left, right) else "left" if left > right else "right"
+    left_area, right = int(coloured[:, :128].sum()), int(coloured[:, 128:].sum())
+    return (
+        "equally near"
+        if max(left_area, right) < 1.4 * min(left_area, right)
+        else "left"
+        if left_area > right
+        else "right"
+    )
 
 
 def shape_3d(frame: Array) -> str:
@@ -171,7 +177,7 @@ def shape_3d(frame: Array) -> str:
     large = counts[counts > 0.06 * inner.sum()]
     if large.sum() > 0.8 * inner.sum():
         return "cube" if len(large) > 2 else "pyramid"
-    if roundness(mask) > 0.87 and np.ptp([np.ptp(at) for at in np.nonzero(mask)]) < 6:
+    if roundness(mask) > 0.87 and np.ptp([np.ptp(axis) for axis in np.nonzero(mask)]) < 6:
         return "ball"
     widths = mask.sum(axis=1)[mask.any(axis=1)]
     return "cylinder" if widths[len(widths) // 12] > 0.5 * widths.max() else "cone"
@@ -222,22 +228,22 @@ def path(video: Array) -> Array | None:
 
 
 def motion_2d(video: Array) -> str:
-    way = path(video)
-    if way is None:
+    track = path(video)
+    if track is None:
         return NOT_SURE
-    x, y = way[-1] - way[0]
+    x, y = track[-1] - track[0]
     if abs(x) + abs(y) < 20:
         return "stands still"
     return ("right" if x > 0 else "left") if abs(x) > abs(y) else ("down" if y > 0 else "up")
 
 
 def diagonal(video: Array) -> str:
-    way = path(video)
-    if way is None:
+    track = path(video)
+    if track is None:
         return NOT_SURE
-    if np.ptp(way, axis=0).max() < 10:
+    if np.ptp(track, axis=0).max() < 10:
         return "stands still"
-    x, y = way[-1] - way[0]
+    x, y = track[-1] - track[0]
     return "to and fro" if abs(x) < 30 else f"{'down' if y > 0 else 'up'} {'right' if x > 0 else 'left'}"
 
 
@@ -295,22 +301,22 @@ def seen_when_heard(video: Array, sound: Array) -> list[Array]:
 
 
 def heard_object(video: Array, sound: Array) -> str:
-    seen = seen_when_heard(video, sound)
-    return flat_shape(figure(seen[0])) if seen else NOT_SURE
+    frames = seen_when_heard(video, sound)
+    return flat_shape(figure(frames[0])) if frames else NOT_SURE
 
 
 def heard_colours(video: Array, sound: Array) -> str:
-    found = {hue_of(frame) for frame in seen_when_heard(video, sound)}
-    return ";".join(hue for hue in ("red", "green", "blue") if hue in found) or NOT_SURE
+    hues = {hue_of(frame) for frame in seen_when_heard(video, sound)}
+    return ";".join(hue for hue in ("red", "green", "blue") if hue in hues) or NOT_SURE
 
 
-def together(video: Array, sound: Array) -> str:
-    seen = [bool(figure(frame).any()) for frame in seen_when_heard(video, sound)]
-    return NOT_SURE if not seen else "yes" if all(seen) else "no"
+def coincidence(video: Array, sound: Array) -> str:
+    has_figure = [bool(figure(frame).any()) for frame in seen_when_heard(video, sound)]
+    return NOT_SURE if not has_figure else "yes" if all(has_figure) else "no"
 
 
 BOTH: dict[str, Callable[[Array, Array], str]] = {
-    "heard_object": heard_object, "heard_colours": heard_colours, "together": together,
+    "heard_object": heard_object, "heard_colours": heard_colours, "together": coincidence,
 }  # fmt: skip
 PICTURES: dict[str, Callable[[Array], str]] = {
     "background": background, "foreground": foreground, "sharpness": sharpness, "position_3d": position_3d,
@@ -326,14 +332,18 @@ SOUNDS: dict[str, Callable[[Array], str]] = {
 }  # fmt: skip
 
 
-def answered(folder: Path, entry: AviEntry) -> str:
+def answer_of(folder: Path, entry: AviEntry) -> str:
     """The observer's answer to a question of a folder that `make prise` wrote."""
-    home = folder / task_folder("sensation", entry.folder)
+    root = folder / task_folder("sensation", entry.folder)
     asks_whether = entry.id.startswith(CONFIRMATION)
-    shown = [] if entry.video is None else read_frames(home / entry.video)
-    video = None if entry.video is None else np.stack([one.frame for one in islice(shown, 1 if asks_whether else None)])
-    sound = read_sound(home / entry.sounds[0]).samples[0] if entry.sounds else None
-    picture = read_frame(home / entry.images[0]) if entry.images else None
+    frames = [] if entry.video is None else read_frames(root / entry.video)
+    video = (
+        None
+        if entry.video is None
+        else np.stack([frame.frame for frame in islice(frames, 1 if asks_whether else None)])
+    )
+    sound = read_sound(root / entry.sounds[0]).samples[0] if entry.sounds else None
+    picture = read_frame(root / entry.images[0]) if entry.images else None
     if asks_whether:
         there = spans(sound, pause_s=0.1) if sound is not None else figure(video[0] if video is not None else picture)
         return "yes" if np.any(there) else "no"
@@ -348,19 +358,21 @@ def read_data(path: Path) -> list[AviEntry]:
 
 
 def _entry(row: dict[str, Any]) -> AviEntry:
-    asked, told = row["input"], row["output"]
+    input_row, output_row = row["input"], row["output"]
     return AviEntry(
         id=row["id"],
         folder=row["task"],
         subtask=row["subtask"],
-        prompt=asked["question"]["prompt"],
-        text=asked["question"]["text"],
-        options=tuple(asked["question"]["options"] or ()),
-        answer=told["question_answer"],
-        images=tuple(name.removeprefix("./") for name in asked["image_list"] or ()),
-        sounds=tuple(name.removeprefix("./") for name in asked["audio_list"] or ()),
-        video=None if asked["video"] is None else asked["video"].removeprefix("./"),
-        confirmation=None if asked["pre_question"] is None else (asked["pre_question"], told["pre_answer"]),
+        prompt=input_row["question"]["prompt"],
+        text=input_row["question"]["text"],
+        options=tuple(input_row["question"]["options"] or ()),
+        answer=output_row["question_answer"],
+        images=tuple(name.removeprefix("./") for name in input_row["image_list"] or ()),
+        sounds=tuple(name.removeprefix("./") for name in input_row["audio_list"] or ()),
+        video=None if input_row["video"] is None else input_row["video"].removeprefix("./"),
+        confirmation=None
+        if input_row["pre_question"] is None
+        else (input_row["pre_question"], output_row["pre_answer"]),
     )
 
 
@@ -368,7 +380,7 @@ def answers(folder: Path) -> Iterator[tuple[AviEntry, str]]:
     """Every question and confirmation with the observer's answer."""
     for name in FOLDERS:
         for entry in read_data(folder / task_folder("sensation", name) / "data.json"):
-            yield entry, answered(folder, entry)
+            yield entry, answer_of(folder, entry)
 
 
 def main(folder: Path) -> None:
@@ -378,8 +390,8 @@ def main(folder: Path) -> None:
         right.setdefault(kind, []).append(answer == entry.answer)
         if answer != entry.answer:
             print(f"{entry.id}: {answer!r}, truth {entry.answer!r}")
-    for kind, found in right.items():
-        print(f"{kind:16} {sum(found):5} of {len(found):5}  {100 * np.mean(found):.1f} %")
+    for kind, is_right in right.items():
+        print(f"{kind:16} {sum(is_right):5} of {len(is_right):5}  {100 * np.mean(is_right):.1f} %")
 
 
 if __name__ == "__main__":

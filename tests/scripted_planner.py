@@ -34,7 +34,7 @@ def script(reply: Reply) -> Callable[[int, Mapping[str, Any]], bytes]:
 
     def answer(number: int, body: Mapping[str, Any]) -> bytes:
         text = body["messages"][-1]["content"]
-        made = reply(number, text, [row["id"] for row in entries(text)[1:]])
-        return made if isinstance(made, bytes) else completed(made)
+        reply_made = reply(number, text, [row["id"] for row in entries(text)[1:]])
+        return reply_made if isinstance(reply_made, bytes) else completed(reply_made)
 
     return answer

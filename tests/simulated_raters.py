@@ -78,8 +78,8 @@ def simulate_pool(plan: PoolPlan, rng: np.random.Generator) -> Pool:
     unclear = np.sqrt(rng.gamma(2.0, 0.5, plan.items))
 
     def rate(*, bias: float, spread: float, slope: float = 1.0) -> Ratings:
-        heard = 2 + slope * (quality - 2) + bias + spread * unclear * rng.normal(size=plan.items)
-        return np.clip(np.rint(heard), 0, SCALE - 1).astype(np.int64) + 1
+        perceived = 2 + slope * (quality - 2) + bias + spread * unclear * rng.normal(size=plan.items)
+        return np.clip(np.rint(perceived), 0, SCALE - 1).astype(np.int64) + 1
 
     def bad(kind: str) -> Ratings:
         if kind == "noisy":
@@ -87,8 +87,8 @@ def simulate_pool(plan: PoolPlan, rng: np.random.Generator) -> Pool:
         if kind == "biased":
             return rate(bias=rng.choice((-1, 1)) * rng.uniform(1.0, 1.6), spread=rng.uniform(0.3, 0.7))
         if kind == "lazy":  # the same answer to most
-            same, most = rng.choice((3, 4, 5)), rng.random(plan.items) < rng.uniform(0.6, 0.95)
-            return np.where(most, same, rate(bias=0.0, spread=0.5))
+            constant, most = rng.choice((3, 4, 5)), rng.random(plan.items) < rng.uniform(0.6, 0.95)
+            return np.where(most, constant, rate(bias=0.0, spread=0.5))
         return rate(bias=0.0, spread=0.6, slope=-1.0)
 
     kinds = ("good",) * plan.good + tuple(BAD_KINDS[number % len(BAD_KINDS)] for number in range(plan.bad))
@@ -110,8 +110,8 @@ def pool_aucs(plan: PoolPlan, *, rng: np.random.Generator, draws: int = 150) -> 
     expected = fit_raters(pool.ratings, pool.experts, rng=rng, draws=draws, warm_up=100).mad
     plain = plain_mad(pool.ratings, pool.experts)
     plain[np.isnan(plain)] = expected.mean()  # of a rater without a rating
-    found = {"expected MAD": auc(expected, pool.bad), "plain MAD": auc(plain, pool.bad)}
-    return {name: one.value for name, one in found.items() if isinstance(one, Scored)}
+    aucs = {"expected MAD": auc(expected, pool.bad), "plain MAD": auc(plain, pool.bad)}
+    return {name: result.value for name, result in aucs.items() if isinstance(result, Scored)}
 
 
 POOLS: Final = 40
@@ -119,30 +119,35 @@ UNSEEN: Final = 2000
 """Further items of a pool, on which its raters' true deviations are measured."""
 
 
-def measured(plan: PoolPlan, *, rng: np.random.Generator) -> dict[str, float]:
+def measure(plan: PoolPlan, *, rng: np.random.Generator) -> dict[str, float]:
     """Areas under the curve of both deviations, and how many true deviations 90 % intervals hold."""
     longer = simulate_pool(PoolPlan(good=plan.good, bad=plan.bad, items=plan.items + UNSEEN), rng)
     ratings, experts = longer.ratings[:, : plan.items].copy(), longer.experts[:, : plan.items]
     ratings[rng.random(ratings.shape) < plan.missing] = 0
-    later, truth = longer.ratings[:, plan.items :], longer.truth[plan.items :]
-    true = np.mean([np.abs(later[:, truth == one] - one).mean(axis=1) for one in range(1, SCALE + 1)], axis=0)
-    fitted = fit_raters(ratings, experts, rng=rng, draws=300, warm_up=200)
-    low, high = fitted.interval()
-    held = (low <= true) & (true <= high)
+    later_ratings, truth = longer.ratings[:, plan.items :], longer.truth[plan.items :]
+    true = np.mean(
+        [np.abs(later_ratings[:, truth == value] - value).mean(axis=1) for value in range(1, SCALE + 1)], axis=0
+    )
+    fit = fit_raters(ratings, experts, rng=rng, draws=300, warm_up=200)
+    low, high = fit.interval()
+    is_covered = (low <= true) & (true <= high)
     plain = plain_mad(ratings, experts)
-    plain[np.isnan(plain)] = fitted.mad.mean()
-    areas = {"expected MAD": auc(fitted.mad, longer.bad), "plain MAD": auc(plain, longer.bad)}
+    plain[np.isnan(plain)] = fit.mad.mean()
+    areas = {"expected MAD": auc(fit.mad, longer.bad), "plain MAD": auc(plain, longer.bad)}
     return {
-        **{name: one.value for name, one in areas.items() if isinstance(one, Scored)},
-        "good held": float(held[~longer.bad].mean()),
-        "bad held": float(held[longer.bad].mean()),
-        "r_hat": fitted.r_hat,
+        **{name: area.value for name, area in areas.items() if isinstance(area, Scored)},
+        "good held": float(is_covered[~longer.bad].mean()),
+        "bad held": float(is_covered[longer.bad].mean()),
+        "r_hat": fit.r_hat,
     }
 
 
 def _text(values: list[float], digits: int = 4) -> str:
-    half = t_quantile(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    ends = (f"{one:.{digits}f}".replace("0.", ".", 1) for one in (np.mean(values) - half, np.mean(values) + half))
+    half_width = t_quantile(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    ends = (
+        f"{end:.{digits}f}".replace("0.", ".", 1)
+        for end in (np.mean(values) - half_width, np.mean(values) + half_width)
+    )
     return f"{np.mean(values):.{digits}f}".replace("0.", ".", 1) + f" [{', '.join(ends)}]"
 
 
@@ -153,13 +158,14 @@ def curve(means: Mapping[float, Mapping[str, float]]) -> Drawing:
         Series(
             name=name,
             points=tuple(
-                (share, found[name], f"{share:.0%} missing: {found[name]:.4f}") for share, found in means.items()
+                (share, mean_aucs[name], f"{share:.0%} missing: {mean_aucs[name]:.4f}")
+                for share, mean_aucs in means.items()
             ),
             style=style,
         )
         for style, name in enumerate(names)
     ]
-    low = min(found[name] for found in means.values() for name in names)
+    low = min(mean_aucs[name] for mean_aucs in means.values() for name in names)
     ticks = tuple((tick / 4, f"{tick / 4:.0%}") for tick in range(5))
     axes = Axes(x=(0, 1), y=(min(0.95, low), 1), ticks=ticks, across="ratings missing", up="area under the curve")
     return lines_drawing(lines, axes, title="Bad raters told from good ones, by ratings missing")
@@ -169,11 +175,11 @@ if __name__ == "__main__":
     means: dict[float, dict[str, float]] = {}
     for share in (0.0, 0.25, 0.5, 0.75):
         rows = [
-            measured(PoolPlan(missing=share), rng=generator(number, "report", f"{share}")) for number in range(POOLS)
+            measure(PoolPlan(missing=share), rng=generator(number, "report", f"{share}")) for number in range(POOLS)
         ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         gains = list(np.subtract(columns["expected MAD"], columns["plain MAD"]))
-        areas = " | ".join(_text(one) for one in (columns["expected MAD"], columns["plain MAD"], gains))
+        areas = " | ".join(_text(column) for column in (columns["expected MAD"], columns["plain MAD"], gains))
         held = " | ".join(_text(columns[name], 2) for name in ("good held", "bad held"))
         print(f"| {share:.0%} | {areas} | {held} |", flush=True)
         means[share] = {name: float(np.mean(values)) for name, values in columns.items()}

@@ -21,10 +21,10 @@ SIZE = (HEIGHT, WIDTH)
 Bools = NDArray[np.bool_]
 
 
-def ellipse(centre: tuple[float, float], half: tuple[float, float], size: tuple[int, int] = SIZE) -> Bools:
+def ellipse(centre: tuple[float, float], radii: tuple[float, float], size: tuple[int, int] = SIZE) -> Bools:
     """A filled ellipse; centre and half axes are (row, column)."""
     rows, columns = np.ogrid[: size[0], : size[1]]
-    inside: Bools = ((rows - centre[0]) / half[0]) ** 2 + ((columns - centre[1]) / half[1]) ** 2 <= 1
+    inside: Bools = ((rows - centre[0]) / radii[0]) ** 2 + ((columns - centre[1]) / radii[1]) ** 2 <= 1
     return inside
 
 
@@ -83,9 +83,9 @@ def write_lines(path: Path, *rows: object) -> Path:
     return path
 
 
-def item(name: str, **more: Any) -> dict[str, Any]:
+def item(name: str, **fields: Any) -> dict[str, Any]:
     """A line of ``items.jsonl`` on the frame and mask of ``folder_input``'s stem ``a``."""
-    return {"id": name, "frame": "frames/a.png", "mask": "masks/a.png", **more}
+    return {"id": name, "frame": "frames/a.png", "mask": "masks/a.png", **fields}
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -97,16 +97,16 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def tree(folder: Path) -> dict[str, bytes | str]:
     """Every file below a folder, by relative name: its bytes, or where a link leads."""
-    found: dict[str, bytes | str] = {}
+    files: dict[str, bytes | str] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
-            found[name] = str(path.readlink())
+            files[name] = str(path.readlink())
         elif path.is_file():
-            found[name] = path.read_bytes()
+            files[name] = path.read_bytes()
         else:
-            found[f"{name}/"] = "folder"
-    return found
+            files[f"{name}/"] = "folder"
+    return files
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,11 @@ DOT = b64encode(b"\xff\xd8 a picture").decode()
 
 def verdict(name: str, **changes: Any) -> Verdict:
     """A verdict of a judge that gives no probability, unless told otherwise."""
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": name, "iou": 0.7, "iou_low": 0.6, "iou_high": 0.8, "defect": "erode", "defect_probs": {"erode": 1.0},
         "evidence": Evidence(shape=True), "rationale": "", "judge": "masks.any.v1", "action": "reject",
     }  # fmt: skip
-    return Verdict(**{**known, **changes})
+    return Verdict(**{**fields, **changes})
 
 
 def page_marks(labels: Mapping[str, str]) -> bytes:
@@ -46,7 +46,9 @@ def marked_audit(folder: Path, count: int = 64) -> Path:
     """An audit of masks with odd ids and others, each on a photograph of its own."""
     ids = (*ODD_IDS, *(f"m{number}" for number in range(count - len(ODD_IDS))))
     folder_input(folder / "in", [f"f{number}" for number in range(count)])
-    lines = ({"id": name, "frame": f"frames/f{at}.png", "mask": f"masks/f{at}.png"} for at, name in enumerate(ids))
+    lines = (
+        {"id": name, "frame": f"frames/f{index}.png", "mask": f"masks/f{index}.png"} for index, name in enumerate(ids)
+    )
     write_lines(folder / "in" / "items.jsonl", *lines)
     audit_folder(AuditOptions(source=folder / "in", out=folder / "out", judge="cues", workers=0))
     return folder / "out"
@@ -63,8 +65,10 @@ def record(
         "inputs": {},
     }
     with open_run(folder, manifest) as run:
-        run.append_many("masks.jsonl", [{"id": one.id, "segmentation": encode(LEFT)} for one, _ in rows])
-        run.append_many("thumbnails.jsonl", [{"id": one.id, "jpeg": DOT} for one, _ in rows])
-        run.append_many("verdicts.jsonl", [verdict_to_json(one, **{"frame": "a.png", **more}) for one, more in rows])
+        run.append_many("masks.jsonl", [{"id": verdict_.id, "segmentation": encode(LEFT)} for verdict_, _ in rows])
+        run.append_many("thumbnails.jsonl", [{"id": verdict_.id, "jpeg": DOT} for verdict_, _ in rows])
+        run.append_many(
+            "verdicts.jsonl", [verdict_to_json(verdict_, **{"frame": "a.png", **fields}) for verdict_, fields in rows]
+        )
         run.append_many("truth.jsonl", truths)
         return finish_run(run, command="audit")

@@ -23,8 +23,8 @@ RATE_HZ = 8000
 
 def tone(hz: float, *, seconds: float = 0.5) -> Sound:
     """A quiet tone."""
-    at = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    return Sound(samples=(0.2 * np.sin(2 * np.pi * hz * at)).astype(np.float32)[None], rate_hz=RATE_HZ)
+    times = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    return Sound(samples=(0.2 * np.sin(2 * np.pi * hz * times)).astype(np.float32)[None], rate_hz=RATE_HZ)
 
 
 def sound_input(folder: Path, truths: Mapping[str, Sequence[float]], *, texts: Mapping[str, str] | None = None) -> Path:
@@ -32,10 +32,14 @@ def sound_input(folder: Path, truths: Mapping[str, Sequence[float]], *, texts: M
     lines: list[dict[str, Any]] = []
     for number, (name, scores) in enumerate(truths.items()):
         files = {f"mixtures/{name}.wav": tone(300 + 20 * number)}
-        for at, overall in enumerate(scores):
-            files[f"separated/{name}/{at}.wav"] = tone(300 + 20 * number + 3 * (at + 1))
+        for index, overall in enumerate(scores):
+            files[f"separated/{name}/{index}.wav"] = tone(300 + 20 * number + 3 * (index + 1))
             truth = dict.fromkeys(PERFORMANCE, overall)
-            line = {"id": f"{name}/{at}", "mixture": f"mixtures/{name}.wav", "separated": f"separated/{name}/{at}.wav"}
+            line = {
+                "id": f"{name}/{index}",
+                "mixture": f"mixtures/{name}.wav",
+                "separated": f"separated/{name}/{index}.wav",
+            }
             lines.append({**line, "text": (texts or {}).get(name, "dog barking"), "cluster": name, "truth": truth})
         for path, sound in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -45,14 +49,14 @@ def sound_input(folder: Path, truths: Mapping[str, Sequence[float]], *, texts: M
 
 
 def sound_record(
-    out: Path, source: Path, said: Mapping[str, float | None], *, weakest: Mapping[str, float] | None = None
+    out: Path, source: Path, score_by_id: Mapping[str, float | None], *, weakest: Mapping[str, float] | None = None
 ) -> Path:
     """The record of an audit of ``source`` by a judge that says ``said`` of overall, by id, with intervals of +- .5."""
     rows, items = [], read_sounds(source).items
     for item in items:
         scores: dict[str, Any] = {}
         for axis in PERFORMANCE:
-            value = said[item.id]
+            value = score_by_id[item.id]
             if value is not None and axis == "precision":
                 value = (weakest or {}).get(item.id, value)
             ends = (None, None) if value is None else (max(1.0, value - 0.5), min(5.0, value + 0.5))
@@ -68,13 +72,13 @@ def sound_record(
             )
         )
         line = sound_line(item, home=source)
-        named = {key: line.get(key) for key in ("mixture", "separated", "text", "spans_s", "video", "cluster")}
-        rows.append(sound_verdict_to_json(verdict, **named))
+        fields = {key: line.get(key) for key in ("mixture", "separated", "text", "spans_s", "video", "cluster")}
+        rows.append(sound_verdict_to_json(verdict, **fields))
     options = AuditOptions(source=source, out=out)
     with open_run(out, run_manifest("audit", options, inputs={}), overwrite=False) as run:
         run.write_lines("verdicts.jsonl", rows)
-        judged = {row["id"] for row in rows if row["overall"] is not None}
-        truths = [{"id": item.id, **item.truth.scores} for item in items if item.truth and item.id in judged]
+        judged_ids = {row["id"] for row in rows if row["overall"] is not None}
+        truths = [{"id": item.id, **item.truth.scores} for item in items if item.truth and item.id in judged_ids]
         run.write_lines("sound_truth.jsonl", truths)
         count = {"n": len(rows), "ok": len(rows)}
         finish_tables(run, Summary(command="audit", n=len(rows), ok=len(rows), failed=0, sound=count), {})

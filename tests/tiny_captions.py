@@ -15,7 +15,7 @@ def write_encoder(folder: Path, *, seed: int = 0, pooling: str = "mean_tokens") 
     """A folder as sentence-transformers writes it."""
     tiny_hf.write_bert(folder, seed=seed)
     (folder / "1_Pooling").mkdir()
-    ways = {f"pooling_mode_{way}": way == pooling for way in ("cls_token", "mean_tokens", "max_tokens")}
+    ways = {f"pooling_mode_{mode}": mode == pooling for mode in ("cls_token", "mean_tokens", "max_tokens")}
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 16, **ways}))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 24, "do_lower_case": False}))
     modules = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling")]

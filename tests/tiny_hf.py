@@ -95,8 +95,8 @@ def write_clipseg(folder: Path, *, seed: int = 0) -> Path:
     )
     model = made(lambda: transformers.CLIPSegForImageSegmentation(config), seed=seed)
     spread(model, by=4.0).save_pretrained(folder)
-    prepared = {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4], "resample": 2, "do_resize": True}
-    _write(folder / "preprocessor_config.json", {**prepared, "size": {"height": SIDE, "width": SIDE}})
+    settings = {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4], "resample": 2, "do_resize": True}
+    _write(folder / "preprocessor_config.json", {**settings, "size": {"height": SIDE, "width": SIDE}})
     return folder
 
 
@@ -122,8 +122,8 @@ def write_grounding(folder: Path, *, seed: int = 0) -> Path:
         max_text_len=CLIP_WORDS,
     )
     made(lambda: transformers.GroundingDinoForObjectDetection(config), seed=seed).save_pretrained(folder)
-    prepared = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
-    _write(folder / "preprocessor_config.json", {**prepared, "size": {"shortest_edge": 256, "longest_edge": 400}})
+    settings = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+    _write(folder / "preprocessor_config.json", {**settings, "size": {"shortest_edge": 256, "longest_edge": 400}})
     return folder
 
 

@@ -75,8 +75,8 @@ def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3, teach: b
         transformers.Qwen2VLImageProcessorPil(**sizes, merge_size=2).save_pretrained(folder)
     pictures = json.loads((folder / "preprocessor_config.json").read_text())
     transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=3).save_pretrained(folder)
-    both = pictures | json.loads((folder / "preprocessor_config.json").read_text())
-    (folder / "preprocessor_config.json").write_text(json.dumps(both))
+    settings = pictures | json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
     build = {"2.5": _thinker_25, "3": _thinker_3, "video-llama": _video_llama}[generation]
     model = made(lambda: build(words), seed=seed)
     (taught(model, words) if teach else spread(model, by=8.0)).save_pretrained(folder)

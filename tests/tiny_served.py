@@ -61,9 +61,9 @@ def write_picture_model(folder: Path, *, teach: bool = False) -> Path:
     )  # fmt: skip
     model = made(lambda: transformers.LlavaForConditionalGeneration(config), seed=1)
     (taught(model, words) if teach else model).save_pretrained(folder)
-    prepared = transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    processor = transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     transformers.LlavaProcessor(
-        image_processor=prepared, tokenizer=words, patch_size=16, vision_feature_select_strategy="default",
+        image_processor=processor, tokenizer=words, patch_size=16, vision_feature_select_strategy="default",
         image_token=words.image_token, num_additional_image_tokens=1, chat_template=words.chat_template,
     ).save_pretrained(folder)  # fmt: skip
     return folder
@@ -90,7 +90,7 @@ def write_sound_model(folder: Path) -> Path:
     return folder
 
 
-def profile(path: Path, folder: Path, **more: Any) -> Path:
+def profile(path: Path, folder: Path, **fields: Any) -> Path:
     """Its profile, as JSON."""
-    path.write_text(json.dumps({"model": str(folder), "revision": "tiny", "max_tokens": 6, **more}))
+    path.write_text(json.dumps({"model": str(folder), "revision": "tiny", "max_tokens": 6, **fields}))
     return path

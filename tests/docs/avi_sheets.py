@@ -39,62 +39,62 @@ Pixels = NDArray[np.uint8]
 def sheet(stage: str) -> bytes:
     """A WebP picture with a row for each type of a stage."""
     rows = []
-    for kind in (one for one in KINDS.values() if one.stage == stage and one.source == "scenes"):
+    for kind in (kind_ for kind_ in KINDS.values() if kind_.stage == stage and kind_.source == "scenes"):
         row = np.full((HIGH + HEARD + LINES * LINE + 8, NAMES, 3), 255, np.uint8)
         write(row, kind.folder, (2, HIGH // 2))
         write(row, kind.name.replace("_", " "), (2, HIGH // 2 + LINE))
         cells = [_cell(kind, index) for index in range(SHOWN)]
         rows.append(np.concatenate([row, *cells], axis=1))
-    held = io.BytesIO()
-    Image.fromarray(np.concatenate(rows)).save(held, format="WEBP", quality=70, method=6)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(np.concatenate(rows)).save(buffer, format="WEBP", quality=70, method=6)
+    return buffer.getvalue()
 
 
 def _cell(kind: FamiliarKind, index: int) -> Pixels:
-    drawn = draw(kind, index, seed=SEED, world=World())
+    sample = draw(kind, index, seed=SEED, world=World())
     cell = np.full((HIGH + HEARD + LINES * LINE + 8, WIDE + 6, 3), 255, np.uint8)
-    seen = _seen(drawn)
-    if seen:
-        across = max(1, WIDE // len(seen))
-        strip = np.concatenate([_fitted(frame, across) for frame in seen], axis=1)
+    pictures = _pictures_of(sample)
+    if pictures:
+        across = max(1, WIDE // len(pictures))
+        strip = np.concatenate([_fit_picture(frame, across) for frame in pictures], axis=1)
         cell[:HIGH, : strip.shape[1]] = strip
-    if drawn.sounds:
-        across = WIDE // len(drawn.sounds)
-        heard = [scaled(spectrogram(_mono(sound)), HEARD - 2, across - 1) for sound in drawn.sounds]
-        for at, one in enumerate(heard):
-            cell[HIGH + 2 : HIGH + HEARD, at * across : at * across + across - 1] = one
-    for line, words in enumerate(textwrap.wrap(_told(drawn), 36)[:LINES]):
+    if sample.sounds:
+        across = WIDE // len(sample.sounds)
+        spectrograms = [scaled(spectrogram(_mono(sound)), HEARD - 2, across - 1) for sound in sample.sounds]
+        for at, picture in enumerate(spectrograms):
+            cell[HIGH + 2 : HIGH + HEARD, at * across : at * across + across - 1] = picture
+    for line, words in enumerate(textwrap.wrap(_answer_line(sample), 36)[:LINES]):
         write(cell, words, (1, HIGH + HEARD + (line + 1) * LINE))
     return cell
 
 
-def _seen(drawn: Drawn) -> list[Pixels]:
+def _pictures_of(sample: Drawn) -> list[Pixels]:
     """Pictures, with true boxes drawn; of frames and of a video three."""
-    boxes = drawn.truth.boxes if isinstance(drawn.truth, AviBoxes) else {}
-    if drawn.frames is not None:
-        frames = list(drawn.frames)
-        return [frames[at] for at in (0, len(frames) // 2, len(frames) - 1)]
-    every = [decode_frame(data, path=Path(suffix)) for suffix, data in drawn.images]
+    boxes = sample.truth.boxes if isinstance(sample.truth, AviBoxes) else {}
+    if sample.frames is not None:
+        frames = list(sample.frames)
+        return [frames[index] for index in (0, len(frames) // 2, len(frames) - 1)]
+    frames_of_images = [decode_frame(data, path=Path(suffix)) for suffix, data in sample.images]
     if "frame_0" in boxes:
-        return [_boxed(every[at], {"": boxes[f"frame_{at}"]}) for at in (0, 5, 9)]
-    return [_boxed(frame, boxes) for frame in every]
+        return [_boxed(frames_of_images[index], {"": boxes[f"frame_{index}"]}) for index in (0, 5, 9)]
+    return [_boxed(frame, boxes) for frame in frames_of_images]
 
 
 def _boxed(frame: Pixels, boxes: Mapping[str, Any]) -> Pixels:
-    drawn = frame.copy()
+    boxed_frame = frame.copy()
     for box in boxes.values():
         if box is not None:
-            cv2.rectangle(drawn, box[:2], (box[0] + box[2], box[1] + box[3]), (255, 0, 0), 3)
-    return drawn
+            cv2.rectangle(boxed_frame, box[:2], (box[0] + box[2], box[1] + box[3]), (255, 0, 0), 3)
+    return boxed_frame
 
 
-def _fitted(frame: Pixels, wide: int) -> Pixels:
+def _fit_picture(frame: Pixels, wide: int) -> Pixels:
     """A picture as large as fits, on white."""
     scale = min(HIGH / frame.shape[0], (wide - 2) / frame.shape[1])
     high, across = max(1, int(frame.shape[0] * scale)), max(1, int(frame.shape[1] * scale))
-    held = np.full((HIGH, wide, 3), 255, np.uint8)
-    held[:high, :across] = scaled(frame, high, across)
-    return held
+    canvas = np.full((HIGH, wide, 3), 255, np.uint8)
+    canvas[:high, :across] = scaled(frame, high, across)
+    return canvas
 
 
 def _mono(sound: Any) -> Any:
@@ -117,13 +117,13 @@ def write(canvas: Any, text: str, place: tuple[int, int]) -> None:
     cv2.putText(canvas, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.36, (40, 40, 40), 1, cv2.LINE_AA)
 
 
-def _told(drawn: Drawn) -> str:
-    truth = drawn.truth
-    asked = drawn.text.partition(" In this made world")[0].partition("?")[0]
+def _answer_line(sample: Drawn) -> str:
+    truth = sample.truth
+    question = sample.text.partition(" In this made world")[0].partition("?")[0]
     if isinstance(truth, str):
-        return f"{asked}? {truth}" if len(asked) < 80 else truth
+        return f"{question}? {truth}" if len(question) < 80 else truth
     if isinstance(truth, AviBoxes):
-        return f"{asked}?" if "frame_0" in truth.boxes else ", ".join(truth.boxes)
+        return f"{question}?" if "frame_0" in truth.boxes else ", ".join(truth.boxes)
     if isinstance(truth, Mapping):
         return ", ".join(f"{name} {count}" for name, count in truth.items())
     return str(truth[0]) if isinstance(truth[0], str) else str(list(truth))

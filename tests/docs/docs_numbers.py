@@ -44,7 +44,7 @@ LAID_OUT = {
         *((NEW, metric) for metric in (AUC, RANKS, RMSE, COVERED, WIDTH, PRECISION, RECALL)),
         *((PHOTOGRAPHS, metric) for metric in (AUC, RMSE, PRECISION, RECALL)),
         *((UNSEEN, metric) for metric in (AUC, RMSE, COVERED, PRECISION, RECALL)),
-        *((where, metric) for where in (FLAWLESS, SMALL) for metric in (ACCEPTED, DEFECTIVE)),
+        *((set_name, metric) for set_name in (FLAWLESS, SMALL) for metric in (ACCEPTED, DEFECTIVE)),
         (OTHER, TYPES),
     ),
 }
@@ -54,39 +54,45 @@ LEAST_CLUSTERS = 20
 """A set of fewer photographs and sequences stands on the card, and is no claim of README or docs."""
 
 
-def same_for_all(card: Card, where: str, metric: str) -> float | None:
+def same_for_all(card: Card, set_name: str, metric: str) -> float | None:
     """What one answer for all masks gets where the card's row `constant` has none: accept each, name one type."""
     if metric == "accept_precision":  # the share of good masks, since all are accepted
         accepted, precision, recall = (
-            result(card, where, name).value for name in ("accepted", "accept_precision", "accept_recall")
+            result(card, set_name, name).value for name in ("accepted", "accept_precision", "accept_recall")
         )
         return accepted * precision / recall if accepted and precision and recall else None
     return {"accept_recall": 1.0, "accepted": 1.0, "called_defective": 0.0, "f2_tables": 0.2}.get(metric)
 
 
-def result(card: Card, where: str, metric: str, row: str = NAME) -> Result:
+def result(card: Card, set_name: str, metric: str, row: str = NAME) -> Result:
     """The one result of that set, metric and row."""
-    found = [entry for entry in card.results if (entry.set, entry.metric, entry.row) == (where, metric, row)]
-    if not found and row not in {NAME, BESIDE}:  # a number that looks at nothing names no type
-        return Result(set=where, row=row, metric=metric, value=None, low=None, high=None, n=0, clusters=0)
-    (one,) = found
-    return one
+    matches = [entry for entry in card.results if (entry.set, entry.metric, entry.row) == (set_name, metric, row)]
+    if not matches and row not in {NAME, BESIDE}:  # a number that looks at nothing names no type
+        return Result(set=set_name, row=row, metric=metric, value=None, low=None, high=None, n=0, clusters=0)
+    (match,) = matches
+    return match
 
 
 def table(card: Card, page: Path) -> str:
     """The table of a page."""
     lines = []
     before = ""
-    for (label, where), (shown, metric) in LAID_OUT[page]:
-        found = [result(card, where, metric, row) for row in ROWS]
-        if found[0].clusters < LEAST_CLUSTERS:
-            raise ValueError(f"{label}: {found[0].clusters} clusters are too few for a claim")
-        if found[-1].value is None:
-            found[-1] = replace(found[-1], value=same_for_all(card, where, metric))
-        first = "the same" if where == before else label
-        cells = [first, str(found[0].n), str(found[0].clusters), shown, *(_cell(entry) for entry in found)]
+    for (label, set_name), (shown_metric, metric) in LAID_OUT[page]:
+        results_of_rows = [result(card, set_name, metric, row) for row in ROWS]
+        if results_of_rows[0].clusters < LEAST_CLUSTERS:
+            raise ValueError(f"{label}: {results_of_rows[0].clusters} clusters are too few for a claim")
+        if results_of_rows[-1].value is None:
+            results_of_rows[-1] = replace(results_of_rows[-1], value=same_for_all(card, set_name, metric))
+        first = "the same" if set_name == before else label
+        cells = [
+            first,
+            str(results_of_rows[0].n),
+            str(results_of_rows[0].clusters),
+            shown_metric,
+            *(_cell(entry) for entry in results_of_rows),
+        ]
         lines.append(f"| {' | '.join(cells)} |\n")
-        before = where
+        before = set_name
     return MARK + "\n" + HEADER + "".join(lines)
 
 
@@ -101,9 +107,9 @@ def _cell(entry: Result) -> str:
 def filled(card: Card, page: Path) -> str:
     """A page with the card's numbers in it."""
     text = page.read_text(encoding="utf-8")
-    text, found = re.subn(rf"{re.escape(MARK)}\n(?:\|.*\n)+", lambda _: table(card, page), text)
-    if found != 1:
-        raise ValueError(f"{page.name} has {found} tables below {MARK}")
+    text, count = re.subn(rf"{re.escape(MARK)}\n(?:\|.*\n)+", lambda _: table(card, page), text)
+    if count != 1:
+        raise ValueError(f"{page.name} has {count} tables below {MARK}")
     return text
 
 

@@ -57,13 +57,13 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def commands(block: Block) -> list[Command]:
     """The commands of a console block with the lines shown below each."""
-    found: list[Command] = []
+    found_commands: list[Command] = []
     for line in block.body.splitlines():
         if line.startswith("$ "):
-            found.append(Command(line.removeprefix("$ "), ()))
-        elif found:
-            found[-1] = Command(found[-1].line, (*found[-1].output, line))
-    return found
+            found_commands.append(Command(line.removeprefix("$ "), ()))
+        elif found_commands:
+            found_commands[-1] = Command(found_commands[-1].line, (*found_commands[-1].output, line))
+    return found_commands
 
 
 def links(page: Path) -> list[str]:

@@ -37,17 +37,17 @@ def table() -> str:
     rows = ["| task | type | question | answers | questions | chance | yes |", "|---|---|---|---|---|---|---|"]
     for kind in KINDS.values():
         true = [true_answer(kind, index, seed=SEED) for index in range(kind.count)]
-        there = sum(answer not in {NOT_SURE, "0"} for answer in true) / len(true)
+        present_share = sum(answer not in {NOT_SURE, "0"} for answer in true) / len(true)
         answers = ", ".join(kind.options) if kind.options else f"0 to {kind.numbers - 1}"
-        numbers = f"{kind.count} | {100 * kind.chance:.1f} % | {100 * there:.0f} %"
+        numbers = f"{kind.count} | {100 * kind.chance:.1f} % | {100 * present_share:.0f} %"
         rows.append(f"| {kind.folder} | {kind.name} | {kind.text} | {answers} | {numbers} |")
     return "\n".join(rows)
 
 
 def with_table(page: str) -> str:
     """The page with the table between its marks."""
-    head, _, rest = page.partition(BEGIN)
-    return f"{head}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+    head, _, tail = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{table()}\n{END}{tail.partition(END)[2]}"
 
 
 def sheet(folder: str) -> bytes:
@@ -59,32 +59,32 @@ def sheet(folder: str) -> bytes:
         _write(row, kind.name, (2, CELL // 2))
         cells = [_labelled(kind, index) for index in range(SHOWN)]
         rows.append(np.concatenate([row, *cells], axis=1))
-    held = io.BytesIO()
-    Image.fromarray(np.concatenate(rows)).save(held, format="WEBP", quality=70, method=6)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    Image.fromarray(np.concatenate(rows)).save(buffer, format="WEBP", quality=70, method=6)
+    return buffer.getvalue()
 
 
 def _labelled(kind: StimulusKind, index: int) -> Pixels:
-    shown = _panel(stimulus(kind, index, seed=SEED))
-    cell = np.full((CELL + LABEL + GAP, shown.shape[1] + GAP, 3), 255, np.uint8)
-    cell[:CELL, : shown.shape[1]] = shown
-    cv2.rectangle(cell, (0, 0), (shown.shape[1] - 1, CELL - 1), (200, 200, 200))
+    panel = _panel(stimulus(kind, index, seed=SEED))
+    cell = np.full((CELL + LABEL + GAP, panel.shape[1] + GAP, 3), 255, np.uint8)
+    cell[:CELL, : panel.shape[1]] = panel
+    cv2.rectangle(cell, (0, 0), (panel.shape[1] - 1, CELL - 1), (200, 200, 200))
     _write(cell, true_answer(kind, index, seed=SEED), (1, CELL + LABEL - 4))
     return cell
 
 
-def _panel(made: Stimulus) -> Pixels:
+def _panel(sample: Stimulus) -> Pixels:
     """What is seen, and below it what is heard."""
     panels = []
-    if made.picture is not None:
-        panels.append(_scaled(made.picture, CELL, CELL))
-    if made.video is not None:
-        side, count = (CELL, 3) if made.sound is None else (CELL * 2 // 3, 4)
-        frames = [made.video[at] for at in np.linspace(1, len(made.video) - 2, count).astype(int)]
+    if sample.picture is not None:
+        panels.append(_scaled(sample.picture, CELL, CELL))
+    if sample.video is not None:
+        side, count = (CELL, 3) if sample.sound is None else (CELL * 2 // 3, 4)
+        frames = [sample.video[index] for index in np.linspace(1, len(sample.video) - 2, count).astype(int)]
         panels.append(np.concatenate([_scaled(frame, side, side) for frame in frames], axis=1))
-    if made.sound is not None:
+    if sample.sound is not None:
         width = panels[0].shape[1] if panels else CELL * 3 // 2
-        panels.append(_scaled(_spectrogram(made.sound), CELL - sum(len(one) for one in panels), width))
+        panels.append(_scaled(_spectrogram(sample.sound), CELL - sum(len(panel) for panel in panels), width))
     return np.concatenate(panels)
 
 

@@ -47,23 +47,23 @@ def _run_command(command: Command) -> None:
     words = shlex.split(command.line, comments=True)
     if words[0] != "auscult":
         return  # pip, make and pytest are for people
-    ran = auscult_command(*words[1:])
-    assert ran.code == 0, f"{command.line}\n{ran.err}"
-    missing = _missing(command.output, ran.out)
-    assert missing is None, f"{command.line} does not print {missing!r}, but:\n{ran.out}"
+    result = auscult_command(*words[1:])
+    assert result.code == 0, f"{command.line}\n{result.err}"
+    missing = _missing(command.output, result.out)
+    assert missing is None, f"{command.line} does not print {missing!r}, but:\n{result.out}"
 
 
-def _missing(shown: tuple[str, ...], printed: str) -> str | None:
+def _missing(lines_shown: tuple[str, ...], output: str) -> str | None:
     """The first shown line that is not printed next, or after a gap where the page has ``...``."""
-    lines = [plain for line in printed.splitlines() if (plain := _plain(line))]
+    lines = [plain for line in output.splitlines() if (plain := _plain(line))]
     place, gap = 0, False
-    for line in shown:
-        wanted = _plain(line)
+    for line in lines_shown:
+        expected = _plain(line)
         if line.strip() == "...":
             gap = True
-        elif wanted:
+        elif expected:
             places = range(place, len(lines)) if gap else range(place, min(place + 1, len(lines)))
-            found = next((index for index in places if lines[index] == wanted), None)
+            found = next((index for index in places if lines[index] == expected), None)
             if found is None:
                 return line
             place, gap = found + 1, False
@@ -113,14 +113,14 @@ def test_what_architecture_says_to_add_keeps_the_laws() -> None:
         if block.language == "python":
             _run_python(ARCHITECTURE, block, namespace)
     frame = np.full((12, 16, 3), 200, np.uint8)
-    about = ClipInfo(height=12, width=16)
+    clip_info = ClipInfo(height=12, width=16)
     dim = namespace["Dim"]()
     assert isinstance(dim, VisionStressor)
-    shown = [
-        int(dim.render(frame, dim.choose(generator(0, "dim"), about, strength=float(level))).mean())
+    lines_shown = [
+        int(dim.render(frame, dim.choose(generator(0, "dim"), clip_info, strength=float(level))).mean())
         for level in range(6)
     ]
-    assert shown == [200, 180, 140, 100, 70, 40]
+    assert lines_shown == [200, 180, 140, 100, 70, 40]
     case = Case(id="one", frame=frame, query=Query())
     verdict = namespace["AreaJudge"]()(case, Prediction(mask=np.ones((12, 16), bool)))
     assert verdict.iou == 1.0
@@ -129,46 +129,48 @@ def test_what_architecture_says_to_add_keeps_the_laws() -> None:
 
 def test_the_suite_that_architecture_shows_is_the_one_that_is_tested() -> None:
     """Every name that is called in its block stands in the toy suite."""
-    (block,) = [one for one in blocks(ARCHITECTURE) if "SuiteRunner(" in one.body]
+    (block,) = [block_ for block_ in blocks(ARCHITECTURE) if "SuiteRunner(" in block_.body]
     toy = (ROOT / "tests/suites/core/test_toy_suite.py").read_text(encoding="utf-8")
-    called = set(re.findall(r"\b([a-zA-Z_]+)\(", block.body))
-    assert "write_results" in called
-    assert [name for name in sorted(called) if f"{name}(" not in toy] == []
+    function_names = set(re.findall(r"\b([a-zA-Z_]+)\(", block.body))
+    assert "write_results" in function_names
+    assert [name for name in sorted(function_names) if f"{name}(" not in toy] == []
 
 
 def test_a_page_that_shows_other_output_is_found() -> None:
-    printed = "made\n\n a   1   2\n b   3   4\nnote\n"
-    assert _missing(("made", "a 7 8", "..."), printed) is None
-    assert _missing(("...", "note"), printed) is None
-    assert _missing(("made", "note"), printed) == "note"
-    assert _missing(("...", "other"), printed) == "other"
+    output = "made\n\n a   1   2\n b   3   4\nnote\n"
+    assert _missing(("made", "a 7 8", "..."), output) is None
+    assert _missing(("...", "note"), output) is None
+    assert _missing(("made", "note"), output) == "note"
+    assert _missing(("...", "other"), output) == "other"
 
 
 def test_the_verdict_in_the_docs_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge says it of the quickstart's mask with a hole; numbers are rounded and may move a little."""
     (block,) = [block for block in blocks(DOCS / "verdicts.md") if block.mark == "verdict: 001/dog"]
-    shown = json.loads(block.body)
+    shown_verdict = json.loads(block.body)
     monkeypatch.chdir(tmp_path)
     _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})
-    (verdict,) = [row for row in auscult.audit(list_items(Path("my")).items) if getattr(row, "id", "") == shown["id"]]
+    (verdict,) = [
+        row for row in auscult.audit(list_items(Path("my")).items) if getattr(row, "id", "") == shown_verdict["id"]
+    ]
     assert isinstance(verdict, auscult.Verdict)
-    told = json.loads(json.dumps(verdict_to_json(verdict)))
-    assert {key: told[key] for key in shown if key not in NUMBERS} == {
-        key: value for key, value in shown.items() if key not in NUMBERS
+    verdict_row = json.loads(json.dumps(verdict_to_json(verdict)))
+    assert {key: verdict_row[key] for key in shown_verdict if key not in NUMBERS} == {
+        key: value for key, value in shown_verdict.items() if key not in NUMBERS
     }
     for key in ("iou", "iou_low", "iou_high", "prob_iou_80"):
-        assert told[key] == pytest.approx(shown[key], abs=0.05)
-    assert told["defect_probs"] == pytest.approx(shown["defect_probs"], abs=0.1)
+        assert verdict_row[key] == pytest.approx(shown_verdict[key], abs=0.05)
+    assert verdict_row["defect_probs"] == pytest.approx(shown_verdict["defect_probs"], abs=0.1)
 
 
 @pytest.mark.extra_demo
 def test_the_readme_shows_what_the_demo_prints(demo_run: tuple[Path, str]) -> None:
     """The same table; counts may differ by a few masks where another build of OpenCV segments a little differently."""
     (block,) = [block for block in blocks(README) if block.mark == "output: demo"]
-    shown = [line for line in block.body.splitlines() if _plain(line)]
-    printed = [line for line in demo_run[1].splitlines() if _plain(line)][: len(shown)]
-    assert [_plain(line) for line in printed] == [_plain(line) for line in shown]
-    for said, true in zip(shown, printed, strict=True):
-        if "%" not in said:
-            pairs = zip(re.findall(r"\d+", said), re.findall(r"\d+", true), strict=True)
-            assert all(abs(int(first) - int(second)) <= 8 for first, second in pairs), f"{said}\nis now\n{true}"
+    lines_shown = [line for line in block.body.splitlines() if _plain(line)]
+    output_lines = [line for line in demo_run[1].splitlines() if _plain(line)][: len(lines_shown)]
+    assert [_plain(line) for line in output_lines] == [_plain(line) for line in lines_shown]
+    for shown_line, true in zip(lines_shown, output_lines, strict=True):
+        if "%" not in shown_line:
+            pairs = zip(re.findall(r"\d+", shown_line), re.findall(r"\d+", true), strict=True)
+            assert all(abs(int(first) - int(second)) <= 8 for first, second in pairs), f"{shown_line}\nis now\n{true}"

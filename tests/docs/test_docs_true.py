@@ -29,14 +29,14 @@ def test_numbers_of_the_judge_are_those_of_its_card(path: Path) -> None:
 
 def test_what_is_called_better_still_is() -> None:
     """The README says in words which way these numbers go; they must not turn round unnoticed."""
-    for where in ("new_families", "unseen_source"):
+    for set_name in ("new_families", "unseen_source"):
         for metric in ("auc_80", "spearman", "rmse"):
             for row in (BESIDE, "masks.cues.v1", "mask-area", "constant"):
                 if metric != "rmse" and row == "constant":
                     continue  # a constant has no order
-                low = result(CARD, where, f"{metric}.better", row).low
-                assert low is not None, (where, metric, row)
-                assert low > 0, (where, metric, row)
+                low = result(CARD, set_name, f"{metric}.better", row).low
+                assert low is not None, (set_name, metric, row)
+                assert low > 0, (set_name, metric, row)
     assert DEFAULT_JUDGE == NAME
 
 
@@ -48,8 +48,8 @@ def test_the_page_of_the_explainable_judges_card_is_the_card() -> None:
 def test_the_page_of_the_default_judges_card_is_the_card() -> None:
     text = (DOCS / "cards" / f"{NAME}.md").read_text(encoding="utf-8")
     for name, meaning in CARD.sets.items():
-        shown = [one for one in CARD.results if one.set == name]
-        assert f"### {name}\n\n{meaning}\n\n{table(shown)}\n" in text
+        results = [result_ for result_ in CARD.results if result_.set == name]
+        assert f"### {name}\n\n{meaning}\n\n{table(results)}\n" in text
 
 
 def test_the_page_of_the_older_networks_card_is_the_card() -> None:
@@ -59,9 +59,9 @@ def test_the_page_of_the_older_networks_card_is_the_card() -> None:
     words = page(card, made_by="tools/compact_results.py of commit a2f3981").partition("## Results")[0]
     assert text.startswith(words)
     for name, meaning in card.sets.items():
-        shown = [one for one in card.results if one.set == name]
-        shown = [one for one in shown if "." not in one.metric or one.metric.endswith(("osvos", "rvos"))]
-        assert f"### {name}\n\n{meaning}\n\n{table(shown)}\n" in text
+        results = [entry for entry in card.results if entry.set == name]
+        results = [entry for entry in results if "." not in entry.metric or entry.metric.endswith(("osvos", "rvos"))]
+        assert f"### {name}\n\n{meaning}\n\n{table(results)}\n" in text
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_every_page_is_in_the_contents_and_the_other_way_round() -> None:
 
 def test_the_commands_of_the_readme_are_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"`make ([a-z-]+)`", README.read_text(encoding="utf-8")))
-    assert {"test", "test-all", "check", "bench", "docs"} <= named <= targets
+    target_names = set(re.findall(r"`make ([a-z-]+)`", README.read_text(encoding="utf-8")))
+    assert {"test", "test-all", "check", "bench", "docs"} <= target_names <= targets
 
 
 def test_pictures_are_small() -> None:
@@ -140,20 +140,22 @@ UNSHARED = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--pid",
 if shutil.which("unshare") and subprocess.run([*UNSHARED, "true"], check=False, capture_output=True).returncode == 0:
 
     def test_the_recipe_for_strangers_code_leaves_nothing_but_its_output_to_write(tmp_path: Path) -> None:
-        found = RECIPE.search((DOCS / "your-model.md").read_text(encoding="utf-8"))
-        assert found is not None
-        home, work = tmp_path / "home", tmp_path / "work"
-        home.mkdir()
+        recipe = RECIPE.search((DOCS / "your-model.md").read_text(encoding="utf-8"))
+        assert recipe is not None
+        home_folder, work = tmp_path / "home", tmp_path / "work"
+        home_folder.mkdir()
         work.mkdir()
-        (home / "secret").write_text("mine")
-        tried = ("out/a", "b", f"{work}/c", f"{home}/secret", f"{ROOT}/d")
-        probe = " ".join(f"touch {path} && echo {at};" for at, path in enumerate(tried))
-        script = f'{found[1]} sh -c "ls $HOME /sys/class/net; {probe} :"\''
-        own = {"PATH": os.environ["PATH"], "HOME": str(home)}
-        done = subprocess.run(["sh", "-c", script], cwd=work, env=own, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        (home_folder / "secret").write_text("mine")
+        paths = ("out/a", "b", f"{work}/c", f"{home_folder}/secret", f"{ROOT}/d")
+        probe = " ".join(f"touch {path} && echo {index};" for index, path in enumerate(paths))
+        script = f'{recipe[1]} sh -c "ls $HOME /sys/class/net; {probe} :"\''
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home_folder)}
+        process = subprocess.run(
+            ["sh", "-c", script], cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
+        assert process.returncode == 0, process.stderr
         assert sorted(path.name for path in work.rglob("*")) == ["a", "out"]
-        assert (home / "secret").read_text() == "mine"
-        assert "secret" not in done.stdout
+        assert (home_folder / "secret").read_text() == "mine"
+        assert "secret" not in process.stdout
         assert not (ROOT / "d").exists()
-        assert "Read-only" in done.stderr
+        assert "Read-only" in process.stderr

@@ -15,6 +15,6 @@ SHOWN = [path for path in sorted(SRC.rglob("*.py")) if ">>> " in path.read_text(
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
 def test_the_examples_of_a_module_are_true(path: Path) -> None:
     name = ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
-    found = doctest.testmod(import_module(name))
-    assert found.attempted
-    assert not found.failed
+    doctest_results = doctest.testmod(import_module(name))
+    assert doctest_results.attempted
+    assert not doctest_results.failed

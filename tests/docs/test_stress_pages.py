@@ -77,9 +77,9 @@ def test_the_overview_counts_right() -> None:
     """The paper's 16, 12 and 4, and by name whatever else there is of pictures, sounds and sentences."""
     assert [len(PAPER[room]) for room in ("vision", "sound", "sentences")] == [16, 12, 4]
     text = (DOCS / "stress.md").read_text(encoding="utf-8")
-    told = text.partition("The others:")[2].partition("##")[0]
+    other_text = text.partition("The others:")[2].partition("##")[0]
     others = {name.split(".")[1] for name in OURS if name.split(".")[1] not in PAPER[room_of(name)]}
-    assert others == set(re.findall(r"`(\w+)`", told))
+    assert others == set(re.findall(r"`(\w+)`", other_text))
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -87,11 +87,11 @@ def test_a_page_says_what_its_perturbation_says(name: str) -> None:
     """The constants of level 3, every declared exception, where it arises, and the command."""
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     stressor = next(entry for entry in registry.entries("stressor") if entry.name == name).load()
-    for told in (stressor.meta.summary, stressor.meta.truth, stressor.meta.source, *stressor.declared.values()):
-        assert told.replace("*", "\\*") in text
+    for sentence in (stressor.meta.summary, stressor.meta.truth, stressor.meta.source, *stressor.declared.values()):
+        assert sentence.replace("*", "\\*") in text
     (row,) = re.findall(r"^\| 3 \| (.+) \|$", text.partition("## Constants")[2], re.MULTILINE)
-    shown = [float(value) for cell in row.split(" | ") for value in cell.split(" to ")]
-    assert shown == [pytest.approx(value, rel=1e-3) for value in stressor.levels[3]]
+    levels = [float(value) for cell in row.split(" | ") for value in cell.split(" to ")]
+    assert levels == [pytest.approx(value, rel=1e-3) for value in stressor.levels[3]]
     room, kind, _ = name.split(".")
     assert f"auscult stress {room} INPUT --kind {kind} --severity 1,3,5 --out DIR" in text
 
@@ -109,24 +109,24 @@ def test_the_example_of_a_page_runs(name: str) -> None:
 
 def test_every_picture_is_there_and_small() -> None:
     endings = {"vision": ".jpg", "sound": ".png", "timing": ".png"}
-    wanted = {f"{name}{endings[room_of(name)]}" for name in OURS if room_of(name) in endings}
-    assert wanted == {path.name for path in PICTURES.iterdir()}
+    expected_names = {f"{name}{endings[room_of(name)]}" for name in OURS if room_of(name) in endings}
+    assert expected_names == {path.name for path in PICTURES.iterdir()}
     for path in PICTURES.iterdir():
         assert 1_000 < path.stat().st_size < MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes"
         if path.suffix == ".png":
-            colours = _read(path).astype(np.int32) @ np.array([1, 256, 65_536], dtype=np.int32)
+            colours = _read_picture(path).astype(np.int32) @ np.array([1, 256, 65_536], dtype=np.int32)
             assert len(np.unique(colours)) <= 64
 
 
 @pytest.mark.parametrize("name", [name for name in OURS if room_of(name) == "vision"])
 def test_a_strip_shows_something_at_every_severity(name: str) -> None:
     """Five cells that differ from the first by more than its JPEG does, the last by much."""
-    strip = _read(PICTURES / f"{name}.jpg")[:CELL_PX].astype(np.float64)
+    strip = _read_picture(PICTURES / f"{name}.jpg")[:CELL_PX].astype(np.float64)
     assert strip.shape[1] == 6 * (CELL_PX + GAP_PX) - GAP_PX
-    given, *made = [strip[:, at * (CELL_PX + GAP_PX) :][:, :CELL_PX] for at in range(6)]
-    away = [float(np.abs(one - given).mean()) for one in made]
-    assert min(away) > 2.0
-    assert away[4] > 6.0
+    source_cell, *cells = [strip[:, index * (CELL_PX + GAP_PX) :][:, :CELL_PX] for index in range(6)]
+    distances = [float(np.abs(cell - source_cell).mean()) for cell in cells]
+    assert min(distances) > 2.0
+    assert distances[4] > 6.0
 
 
 def test_a_tone_stands_in_its_row_and_its_time(tool: ModuleType) -> None:
@@ -136,11 +136,11 @@ def test_a_tone_stands_in_its_row_and_its_time(tool: ModuleType) -> None:
     del tool
     times = np.arange(32_000) / 32_000
     tone = (0.5 * np.sin(2 * np.pi * 1_000.0 * times) * (times < 0.5)).astype(np.float32)
-    shown = spectrum_db(tone, rate_hz=32_000, columns=60, rows=81)
-    assert shown.shape == (81, 60)
-    assert shown[:, 10].argmax() == 40  # four octaves of eight below the top
-    assert shown[40, 10] == pytest.approx(-6.0, abs=1.0)
-    assert shown[40, 50] < -90.0
+    spectrum = spectrum_db(tone, rate_hz=32_000, columns=60, rows=81)
+    assert spectrum.shape == (81, 60)
+    assert spectrum[:, 10].argmax() == 40  # four octaves of eight below the top
+    assert spectrum[40, 10] == pytest.approx(-6.0, abs=1.0)
+    assert spectrum[40, 50] < -90.0
 
 
 @pytest.mark.extra_demo
@@ -151,12 +151,12 @@ def test_a_strip_can_be_drawn_anew(tool: ModuleType, tmp_path: Path) -> None:
     del tool
     for name in ("vision.contrast.v1.jpg", "sound.gain.v1.png", "timing.offset.v1.png"):
         draw(name[:-4], tmp_path / name)
-        made, kept = _read(tmp_path / name).astype(np.float64), _read(PICTURES / name)
-        assert made.shape == kept.shape
-        assert np.abs(made - kept).mean() < 2.0, "stale; run: python tools/stress_pages.py"
+        new_strip, stored_strip = _read_picture(tmp_path / name).astype(np.float64), _read_picture(PICTURES / name)
+        assert new_strip.shape == stored_strip.shape
+        assert np.abs(new_strip - stored_strip).mean() < 2.0, "stale; run: python tools/stress_pages.py"
 
 
-def _read(path: Path) -> np.ndarray:
-    found = cv2.imread(str(path), cv2.IMREAD_COLOR)
-    assert found is not None
-    return found
+def _read_picture(path: Path) -> np.ndarray:
+    pixels = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    assert pixels is not None
+    return pixels
