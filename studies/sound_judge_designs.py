@@ -29,7 +29,7 @@ from auscult.train.sound_judge.calibrate import predictions
 from auscult.train.sound_judge.compact import NETS, read_trunk
 from auscult.train.sound_judge.samples import ALL
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
-from auscult.train.sound_judge.trainer import SoundFeed, SoundPlan, SoundTrainer
+from auscult.train.sound_judge.trainer import AlignmentTrainer, SoundFeed, SoundPlan, SoundTrainer, Stage
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -98,13 +98,14 @@ def _trained(plan: SoundPlan, sets: Mapping[str, Sequence[StoredSample]], *, see
     if plan.start == "nothing":
         sets = {name: [replace(one, early=None) for one in samples] for name, samples in sets.items()}
     right = []
-    for aligning, name in ((True, "aligning"), (False, "train")):
+    stages: tuple[tuple[Stage, str], ...] = (("align", "aligning"), ("scores", "train"))
+    for stage, name in stages:
+        aligning = stage == "align"
         steps = STEPS[0 if aligning else 1]
         if aligning and not plan.aligning:
             continue
-        feed = SoundFeed(sets[name], plan, seed=seed, name=name, steps=steps, aligning=aligning)
-        trainer = SoundTrainer(net, feed, plan, seed=seed, steps=steps)
-        trainer.aligning = aligning
+        feed = SoundFeed(sets[name], plan, seed=seed, name=stage, steps=steps)
+        trainer = (AlignmentTrainer if aligning else SoundTrainer)(net, feed, plan, seed=seed, steps=steps)
         told = [trainer.learn(feed.batch(number)) for number in range(steps)]
         right += [one["right"] for one in told[-20:] if aligning]
     found: dict[str, Any] = {"right": float(np.mean(right)) if right else None}

@@ -737,8 +737,8 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor, saj, cues-sound,
-            sound-pictures; sound-card measures the judge of sounds that --model names.
+        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor, saj, compact-sound,
+            cues-sound, sound-pictures; sound-card measures the judge of sounds that --model names.
         out: Output folder; the same command again continues in it.
         data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions;
             for mq-auditor MQ-RAVSBench, or what `auscult stress masks --suite mqa` wrote; for saj an INPUT of separated
@@ -749,7 +749,8 @@ class TrainOptions:
             saj@FOLDER of an earlier stage.
         config: For rris: paper, release, small, mobile, or a YAML file of settings. For mq-auditor: paper, release,
             projectors, small, or a file; each also +ROW of an ablation, paper+table4.mask. For saj: paper, small, tiny,
-            each also with -alignment or -scores for one stage, or a file.
+            each also with -alignment or -scores for one stage, or a file. For compact-sound: small, songs to go on from
+            the judge that ships with songs alone, or a file.
         seed: The same seed makes the same material.
         samples: Samples to train on in all.
         minutes: Stop after this long; the same command goes on.

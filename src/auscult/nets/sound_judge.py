@@ -177,7 +177,7 @@ class _Block(nn.Module):
         return output
 
 
-class _Compare(nn.Module):
+class Comparison(nn.Module):
     """Sees spectrograms side by side, (n, channels, 128, 32 S), and gives (n, 96, S)."""
 
     def __init__(self, channels: int) -> None:
@@ -221,7 +221,7 @@ class SoundJudgeNet(nn.Module):
         self.register_buffer("meaning", trunk.classes.weight.detach().clone(), persistent=True)
         self.query = nn.Linear(self.meaning.shape[1], _QUERY)
         self.look = nn.Linear(WIDTH, 96)
-        self.compare = _Compare(3) if self.design.compare else None
+        self.compare = Comparison(3) if self.design.compare else None
         evidence = _EVIDENCE if self.design.evidence else 0
         self.enter = nn.Linear(3 * (96 + evidence) + 6 + _QUERY + 1 + (_SEEN if self.design.compare else 0), width)
         self.blocks = nn.Sequential(*(_Block(width) for _ in range(self.design.blocks)))

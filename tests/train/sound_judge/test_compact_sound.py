@@ -16,6 +16,8 @@ mixtures: 6
 aligning: 6
 held: 6
 stage: [4, 8]
+songs: 2
+song_steps: 2
 batch: 4
 real: 0.0
 design: {width: 32, blocks: 1}
@@ -48,6 +50,7 @@ def test_a_run_gives_a_judge(folder: Path) -> None:
     losses = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
     assert [row["step"] for row in losses] == list(range(8))
     assert all(np.isfinite(row["loss"]) for row in losses)
+    assert len((folder / "songs.jsonl").read_text().splitlines()) == 2
     judge = CompactSoundJudge().fitted(folder / "judge")
     for sample in made_samples(None, part="test", numbers=[0], seed=3, recipe=Recipe(outputs=2)):
         verdict = judge(sample.case, sample.separated)
@@ -86,16 +89,16 @@ def test_a_stopped_training_goes_on_with_the_same_losses(folder: Path, data: Pat
 
     def trainer():
         torch.manual_seed(0)
-        return run.trainer(SoundJudgeNet(read_trunk(data / NETS), run.plan.network), samples, aligning=False)
+        return run.trainer(SoundJudgeNet(read_trunk(data / NETS), run.plan.network), samples, stage="scores")
 
-    whole, stopped = trainer(), trainer()
-    expected = [whole.learn(whole.feed.batch(number))["loss"] for number in range(6)]
-    found = [stopped.learn(stopped.feed.batch(number))["loss"] for number in range(3)]
-    stopped.save(folder / "half.pt")
-    again = trainer()
-    again.load(folder / "half.pt")
-    found += [again.learn(again.feed.batch(number))["loss"] for number in range(again.step, 6)]
-    assert found == pytest.approx(expected, rel=1e-5)
+    straight, interrupted = trainer(), trainer()
+    expected = [straight.learn(straight.feed.batch(number))["loss"] for number in range(6)]
+    found_losses = [interrupted.learn(interrupted.feed.batch(number))["loss"] for number in range(3)]
+    interrupted.save(folder / "half.pt")
+    resumed = trainer()
+    resumed.load(folder / "half.pt")
+    found_losses += [resumed.learn(resumed.feed.batch(number))["loss"] for number in range(resumed.step, 6)]
+    assert found_losses == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_trunk_is_the_released_tagger(data: Path) -> None:
@@ -104,11 +107,11 @@ def test_the_trunk_is_the_released_tagger(data: Path) -> None:
 
     from auscult.train.sound_judge.compact import NETS, read_trunk
 
-    heard = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
-    released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": heard})
+    log_mel = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
+    released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": log_mel})
     trunk = read_trunk(data / NETS).eval()
     with torch.no_grad():
-        embedding = trunk(torch.from_numpy(heard)).mean(2)
+        embedding = trunk(torch.from_numpy(log_mel)).mean(2)
         assert np.abs(embedding.numpy() - released[1]).max() < 1e-4
         assert np.abs(trunk.logits(embedding).numpy() - released[0]).max() < 1e-4
 
@@ -116,22 +119,22 @@ def test_the_trunk_is_the_released_tagger(data: Path) -> None:
 def test_a_sample_is_the_same_by_its_number_alone() -> None:
     from auscult.train.sound_judge.samples import made_samples
 
-    both = list(made_samples(None, part="train", numbers=[4, 5], seed=2))
+    both_samples = list(made_samples(None, part="train", numbers=[4, 5], seed=2))
     alone = list(made_samples(None, part="train", numbers=[5], seed=2))
-    assert [one.id for one in both][-len(alone) :] == [one.id for one in alone]
-    for one, two in zip(both[-len(alone) :], alone, strict=True):
-        assert np.array_equal(one.separated, two.separated)
-        assert one.scores == two.scores
-    assert all(1 <= value <= 5 for one in both for value in one.scores.values())
+    assert [sample.id for sample in both_samples][-len(alone) :] == [sample.id for sample in alone]
+    for sample, alone_sample in zip(both_samples[-len(alone) :], alone, strict=True):
+        assert np.array_equal(sample.separated, alone_sample.separated)
+        assert sample.scores == alone_sample.scores
+    assert all(1 <= value <= 5 for sample in both_samples for value in sample.scores.values())
 
 
 def test_the_level_and_the_delay_of_an_output_are_no_part_of_its_truth() -> None:
     from auscult.train.sound_judge.samples import Recipe, made_samples
 
     recipe = Recipe(outputs=12, whole=1.0, by_separators=0.0, wrong=0.0)
-    found = list(made_samples(None, part="train", numbers=[1], seed=2, recipe=recipe))
-    assert len({one.separated.tobytes() for one in found}) > 3
-    assert all(min(one.scores.values()) > 4.999 for one in found)
+    samples = list(made_samples(None, part="train", numbers=[1], seed=2, recipe=recipe))
+    assert len({sample.separated.tobytes() for sample in samples}) > 3
+    assert all(min(sample.scores.values()) > 4.999 for sample in samples)
 
 
 def test_samples_are_stored_as_they_were(tmp_path: Path) -> None:
@@ -139,15 +142,15 @@ def test_samples_are_stored_as_they_were(tmp_path: Path) -> None:
     from auscult.train.sound_judge.samples import made_samples
     from auscult.train.sound_judge.store import heard_samples, read_shard, unpacked, write_shard
 
-    made = list(made_samples(None, part="train", numbers=[0, 1], seed=2))
-    stored = list(heard_samples(made))
-    write_shard(tmp_path / "0000.npz", stored)
-    read = read_shard(tmp_path / "0000.npz")
-    assert len(read) == len(stored) <= len(made)
-    for one, two in zip(read, stored, strict=True):
-        assert one.about == two.about
-        assert np.array_equal(one.output, two.output)
-        assert np.array_equal(one.mixture, two.mixture)
-        assert np.allclose(one.curves, two.curves)
-    heard = hear_mixture(made[0].case.mixture, made[0].case.rate_hz)
-    assert np.abs(unpacked(read[0].mixture) - heard.mel).max() < 0.01
+    samples = list(made_samples(None, part="train", numbers=[0, 1], seed=2))
+    stored_samples = list(heard_samples(samples))
+    write_shard(tmp_path / "0000.npz", stored_samples)
+    samples_read = read_shard(tmp_path / "0000.npz")
+    assert len(samples_read) == len(stored_samples) <= len(samples)
+    for sample_read, sample_stored in zip(samples_read, stored_samples, strict=True):
+        assert sample_read.about == sample_stored.about
+        assert np.array_equal(sample_read.output, sample_stored.output)
+        assert np.array_equal(sample_read.mixture, sample_stored.mixture)
+        assert np.allclose(sample_read.curves, sample_stored.curves)
+    opened_mixture = hear_mixture(samples[0].case.mixture, samples[0].case.rate_hz)
+    assert np.abs(unpacked(samples_read[0].mixture) - opened_mixture.mel).max() < 0.01

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,10 +21,19 @@ from auscult.errors import UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.sound.compact import FILE as CALIBRATION
-from auscult.judge.sound.compact.network import EVIDENCE, HARDNESS, HARDNESS_GIVES, HEAD, JUDGED, TRUNK, open_network
+from auscult.judge.sound.compact.network import (
+    EVIDENCE,
+    FOLDER,
+    HARDNESS,
+    HARDNESS_GIVES,
+    HEAD,
+    JUDGED,
+    TRUNK,
+    open_network,
+)
 from auscult.media.paths import write_bytes
 from auscult.nets.onnx_session import read_network
-from auscult.nets.sound_judge import CLASSES, WIDTH, HeadInput, HeardAlone, SoundJudgeNet, Trunk
+from auscult.nets.sound_judge import CLASSES, WIDTH, Comparison, HeadInput, HeardAlone, SoundJudgeNet, Trunk
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
@@ -32,7 +41,17 @@ from auscult.train.network_files import write_onnx
 from auscult.train.sound_judge.calibrate import calibrate
 from auscult.train.sound_judge.samples import Recipe
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
-from auscult.train.sound_judge.trainer import SoundFeed, SoundPlan, SoundTrainer, hear, hear_alone, read_plan
+from auscult.train.sound_judge.trainer import (
+    AlignmentTrainer,
+    HeadTrainer,
+    SoundFeed,
+    SoundPlan,
+    SoundTrainer,
+    Stage,
+    hear,
+    hear_alone,
+    read_plan,
+)
 from auscult.train.trainer import STATE, ends_at, trained
 
 
@@ -55,6 +74,44 @@ def read_trunk(path: Path) -> Trunk:
         for value, weight in zip(parameters, weights, strict=True):
             value.copy_(weight)
     return trunk
+
+
+def read_judge(folder: Path) -> SoundJudgeNet:
+    """The network of a judge's four files, from which training goes on."""
+    net = SoundJudgeNet(Trunk())
+    tensors = {f"trunk.{name}": value for name, value in _tensors(folder / TRUNK).items()}
+    for file in (EVIDENCE, HEAD, HARDNESS):
+        tensors |= _tensors(folder / file)
+    try:
+        net.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise UsageError(
+            f"the judge is of another design: {error}", expected="sound.compact.v1", path=folder
+        ) from error
+    return net
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    """The parameters in an exported file by their names in the network.
+
+    The exporter leaves matrices transposed and without a name, before a bias that has one, and of group normalisations
+    factors and offsets for an image, in the network's order.
+    """
+    graph = onnx.load_from_string(read_network(path, hint="fetch the judge's files again")).graph
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    named = {name: value for name, value in values.items() if not name.startswith("onnx::")}
+    users = {name: node for node in graph.node for name in node.input}
+    norms = iter([number for number, layer in enumerate(Comparison(3).layers) if isinstance(layer, nn.GroupNorm)])
+    for node in graph.node:
+        matrix = next((name for name in node.input if name in values and name.startswith("onnx::")), None)
+        if node.op_type == "MatMul" and matrix is not None:
+            bias = next(name for name in users[node.output[0]].input if name.endswith(".bias"))
+            named[bias.removesuffix("bias") + "weight"] = values[matrix].T
+        elif node.op_type == "Mul" and matrix is not None and values[matrix].ndim == 3:
+            shift = next(name for name in users[node.output[0]].input if name in values)
+            norm = f"net.compare.layers.{next(norms)}"
+            named |= {f"{norm}.weight": values[matrix].ravel(), f"{norm}.bias": values[shift].ravel()}
+    return {name.removeprefix("net."): torch.from_numpy(value.copy()) for name, value in named.items()}
 
 
 CLOSE: Final = 1e-4
@@ -141,7 +198,7 @@ MATERIAL, JUDGE, NETWORK, PLAN = "material", "judge", "network.pt", "plan.json"
 NETS: Final = "sound/nets/mn04_as.onnx"
 ALIGNING: Final = Recipe(outputs=2, whole=0.5, by_separators=0.0, wrong=0.5, damages=("leakage", "silence"), twice=0.0)
 """The first stage's outputs: the target, or another source of the mixture."""
-_SEEDS: Final = {"train": 1, "aligning": 13, "calibration": 11}
+_SEEDS: Final = {"train": 1, "aligning": 13, "calibration": 11, "songs": 17}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +215,12 @@ class CompactRun:
         return self.options.material()
 
     def samples(self, name: str, trunk: Trunk, progress: Progress) -> list[StoredSample] | None:
-        """The samples of ``train``, ``aligning`` or ``calibration``, made where they are missing; None out of time."""
+        """Those of ``train``, ``aligning``, ``songs`` or ``calibration``, made where missing; None out of time."""
         real = name == "calibration" or (name == "train" and self.plan.real > 0)
-        store = Store(folder=self.options.out / MATERIAL / name, real=real)
+        store = Store(folder=self.options.out / MATERIAL / name, real=real, songs=name == "songs")
         part: Part = "calibration" if name == "calibration" else "train"
-        counts = {"train": self.plan.mixtures, "aligning": self.plan.aligning, "calibration": self.plan.held}
+        plan = self.plan
+        counts = {"train": plan.mixtures, "aligning": plan.aligning, "songs": plan.songs, "calibration": plan.held}
         recipe = ALIGNING if name == "aligning" else Recipe()
         seed = self.options.seed if name == "train" and self.options.seed else _SEEDS[name]
         complete = store.make(
@@ -176,18 +234,23 @@ class CompactRun:
         )
         if not complete:
             return None
-        return with_early(store, trunk) if self.plan.start == "tagger" else store.samples
+        return store.samples if self.plan.start == "nothing" else with_early(store, trunk)
 
-    def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, aligning: bool) -> SoundTrainer:
+    def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, stage: Stage) -> SoundTrainer:
         """The training of a stage."""
-        seed, steps = self.options.seed, self.plan.stage[0 if aligning else 1]
+        seed, steps = self.options.seed, self.steps(stage)
         if self.options.samples is not None:
             steps = max(1, min(steps, self.options.samples // self.plan.batch))
-        name = "align" if aligning else "scores"
-        feed = SoundFeed(samples, self.plan, seed=seed, name=name, steps=steps, aligning=aligning)
-        training = SoundTrainer(net, feed, self.plan, seed=seed, steps=steps, device=self.options.device)
-        training.aligning = aligning
-        return training
+        plan = replace(self.plan, rate=self.plan.song_rate) if stage == "songs" else self.plan
+        feed = SoundFeed(samples, plan, seed=seed, name=stage, steps=steps)
+        trainers = {"align": AlignmentTrainer, "scores": SoundTrainer, "songs": HeadTrainer}
+        return trainers[stage](net, feed, plan, seed=seed, steps=steps, device=self.options.device)
+
+    def steps(self, stage: Stage) -> int:
+        """How many steps a stage has; 0 where it is left out."""
+        plan = self.plan
+        steps = {"align": plan.stage[0] * bool(plan.aligning), "scores": plan.stage[1], "songs": plan.song_steps}
+        return steps[stage] * (bool(plan.songs) or stage != "songs")
 
 
 def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -203,9 +266,13 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     write_bytes(plan, dump(to_json(run.plan)))
     yield plan
     torch.manual_seed(int(generator(options.seed, "compact-sound", "weights").integers(1 << 62)))
-    pretrained = read_trunk(run.root / NETS).to(memory_format=torch.channels_last)
-    trunk = pretrained if run.plan.start == "tagger" else Trunk()
-    net = SoundJudgeNet(deepcopy(trunk), run.plan.network).to(memory_format=torch.channels_last)
+    if run.plan.start == "judge":
+        net = read_judge(FOLDER)
+        pretrained = deepcopy(net.trunk)
+    else:
+        pretrained = read_trunk(run.root / NETS)
+        net = SoundJudgeNet(deepcopy(pretrained) if run.plan.start == "tagger" else Trunk(), run.plan.network)
+    net, pretrained = (part.to(memory_format=torch.channels_last) for part in (net, pretrained))
     learned = yield from _stages(run, net, pretrained=pretrained, progress=progress)
     if not learned:
         return
@@ -224,15 +291,18 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 def _stages(
     run: CompactRun, net: SoundJudgeNet, *, pretrained: Trunk, progress: Progress
 ) -> Generator[Path, None, bool]:
-    """Both stages; gives whether they are done."""
-    for name, aligning in (("aligning", True), ("train", False)):
-        if aligning and not (run.plan.aligning and run.plan.stage[0]):
+    """All stages; gives whether they are done."""
+    stages: dict[Stage, tuple[str, ...]] = {"align": ("aligning",), "scores": ("train",), "songs": ("train", "songs")}
+    for stage, names in stages.items():
+        if not run.steps(stage):
             continue
-        state = f"{name}-{STATE}"
-        samples = run.samples(name, pretrained, progress)
-        if samples is None:
+        parts = [run.samples(name, pretrained, progress) for name in names]
+        samples = [sample for part in parts if part is not None for sample in part]
+        if None in parts:
             return False
-        trainer = run.trainer(net, samples, aligning=aligning)
+        name = names[-1]
+        state, before = f"{name}-{STATE}", deepcopy(net.state_dict())
+        trainer = run.trainer(net, samples, stage=stage)
         if (run.options.out / state).exists():
             trainer.load(run.options.out / state)
         done = trainer.step >= trainer.steps or trained(
@@ -241,4 +311,7 @@ def _stages(
         yield run.options.out / f"{name}.jsonl"
         if not done:
             return False
+        if stage == "songs":
+            after, kept = net.state_dict(), run.plan.song_weight
+            net.load_state_dict({key: torch.lerp(before[key], after[key], kept) for key in before})
     return True

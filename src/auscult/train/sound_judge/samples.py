@@ -109,7 +109,7 @@ def made_samples(
 
 
 @dataclass(slots=True)
-class _OutputTruth:
+class OutputTruth:
     """What is true of the outputs of a mixture."""
 
     stems: list[Samples]
@@ -178,7 +178,7 @@ class _Maker:
             "seen": plan.seen,
             "cluster": mixture.item["cluster"],
         }
-        truth = _OutputTruth(stems, sounds.rate_hz, query, more=about)
+        truth = OutputTruth(stems, sounds.rate_hz, query, more=about)
         case = SoundCase(
             id=plan.id,
             mixture=mono(sounds.mixture)[None],
@@ -191,7 +191,7 @@ class _Maker:
             output, facts = self._output(rng, case, stems, key=f"{plan.id}-{index}")
             sample = truth.sample(output, case, id=f"{plan.id}-{index}", **facts)
             if sample is not None:
-                yield replace(sample, separated=_heard(rng, sample.separated, rate_hz=sounds.rate_hz))
+                yield replace(sample, separated=replayed(rng, sample.separated, rate_hz=sounds.rate_hz))
 
     def _frames(self, plan: MixturePlan) -> Frames | None:
         picture = plan.prompt.picture
@@ -231,7 +231,7 @@ class _Maker:
         return output, {"kind": name, "severity": severity if done else 0.0, "aligned": not target}
 
 
-def _heard(rng: np.random.Generator, separated: Samples, *, rate_hz: int) -> Samples:
+def replayed(rng: np.random.Generator, separated: Samples, *, rate_hz: int) -> Samples:
     """An output at another level, and sometimes late: neither changes what it is worth."""
     gain = np.float32(10 ** (rng.uniform(-18, 6) / 20)) if rng.random() < 0.5 else np.float32(1)
     late = int(rng.uniform(0, _LATE_S) * rate_hz) if rng.random() < 0.15 else 0
@@ -267,7 +267,7 @@ def real_samples(root: Path, *, part: Part) -> Iterator[SoundSample]:
         stems, rate_hz, query = [stem, mixture - stem], sounds[0].rate_hz, SoundQuery(text=item.query.text)
         kind = kinds.get(item.cluster, "")
         domain = "speech" if "speech" in kind or "speaker" in kind else "music" if "vocal" in kind else "sound"
-        truth = _OutputTruth(stems, rate_hz, query)
+        truth = OutputTruth(stems, rate_hz, query)
         case = SoundCase(id=item.id, mixture=mixture[None], rate_hz=rate_hz, text=query.text)
         sample = truth.sample(
             output,

@@ -26,6 +26,7 @@ from auscult.judge.sound.compact.network import STEP, STEP_S, HeardMixture, hear
 from auscult.judge.sound.shared import is_silent
 from auscult.nets.sound_judge import Trunk
 from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, real_samples
+from auscult.train.sound_judge.songs import song_samples
 from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Floats
 
 SHARD: Final = 50
@@ -170,6 +171,7 @@ class Store:
 
     folder: Path
     real: bool = True  # whether outputs of real systems are among them
+    songs: bool = False  # whether the mixtures are songs
 
     def make(
         self,
@@ -191,7 +193,10 @@ class Store:
                 if time.monotonic() >= until:
                     return False
                 numbers = range(shard * SHARD, min(mixtures, (shard + 1) * SHARD))
-                samples = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
+                if self.songs:
+                    samples = song_samples(root, part=part, numbers=numbers, seed=seed)
+                else:
+                    samples = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
                 write_shard(path, list(heard_samples(samples)))
             progress.step()
         if self.real and root is not None and (root / "sound" / "separated").is_dir():

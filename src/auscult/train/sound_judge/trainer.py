@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,11 +25,14 @@ from auscult.nets.sound_judge import Hardness, HeadDesign, HeadInput, HeardAlone
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.train.recipes import read_yaml
+from auscult.train.sound_judge.songs import SONG
 from auscult.train.sound_judge.store import StoredSample, domain_number, unpacked
 from auscult.train.trainer import Trainer
 from auscult.types import Floats
 
-COMMITTED: Final = ("small",)
+COMMITTED: Final = ("small", "songs")
+Stage: TypeAlias = Literal["align", "scores", "songs"]
+"""The stages of a training: whether an output is the target; scores; scores with songs, by the head alone."""
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -46,8 +49,14 @@ class SoundPlan:
     batch: _Count = 16  # samples of a step
     rate: float = 1.5e-3  # highest learning rate of AdamW
     trunk: _Share = 0.2  # share of it that the trunk learns with; 0 keeps it as it was
-    # ``tagger``, from the weights of the pretrained network, or ``nothing``
-    start: Literal["tagger", "nothing"] = "tagger"
+    # ``tagger``, from the weights of the pretrained network; ``judge``, from the judge that ships; or ``nothing``
+    start: Literal["tagger", "judge", "nothing"] = "tagger"
+    songs: Annotated[int, msgspec.Meta(ge=0)] = 1200  # made songs of the third stage; 0 leaves it out
+    song_steps: Annotated[int, msgspec.Meta(ge=0)] = 2000  # of the third stage
+    song_share: _Share = 0.35  # part of its samples that are songs
+    song_rate: float = 6e-4  # its highest learning rate
+    # share of what it learned that is kept; the rest of each weight is as before (Wortsman et al., CVPR 2022)
+    song_weight: _Share = 0.7
     decay: float = 0.02  # weight decay, on matrices and kernels
     warmup: _Share = 0.05  # part of the steps over which the rate rises; then it falls as a cosine
     clip: float | None = 1.0  # largest norm of the gradient
@@ -94,13 +103,12 @@ class SoundFeed:
         plan: SoundPlan,
         *,
         seed: int,
-        name: str,
+        name: Stage,
         steps: int,
-        aligning: bool = False,
     ) -> None:
         self._samples, self._plan, self._seed, self._name = samples, plan, seed, name
-        self._text_until = 0 if aligning else round(plan.text_first * steps)
-        weights = self._weights(aligning=aligning)
+        self._text_until = round(plan.text_first * steps) if name == "scores" else 0
+        weights = self._weights()
         self._lengths: dict[int, Any] = {}
         for length in sorted({sample.steps for sample in samples}):
             indices = np.array([index for index, sample in enumerate(samples) if sample.steps == length])
@@ -108,21 +116,25 @@ class SoundFeed:
         chances = np.array([weights[indices].sum() for indices, _ in self._lengths.values()])
         self._chances = chances / chances.sum()
 
-    def _weights(self, *, aligning: bool) -> Floats:
+    def _weights(self) -> Floats:
         """How often each sample is drawn, relative to the others."""
+        songs = np.array([sample.about["id"].startswith(SONG) for sample in self._samples])
         real = np.array([bool(sample.about["family"]) for sample in self._samples])
         weights = np.ones(len(self._samples))
-        if self._plan.balanced and not aligning:
+        if self._plan.balanced and self._name != "align":
             bins = np.digitize([sample.scores[3] for sample in self._samples], _BINS[1:-1])
             counts = np.bincount(bins, minlength=8)
             weights *= np.minimum(counts.max() / np.maximum(counts, 1), _MOST)[bins]
         domains = np.array([domain_number(sample) for sample in self._samples])
         for number, share in enumerate(self._plan.domains):
-            members = (domains == number) & ~real
+            members = (domains == number) & ~real & ~songs
             weights[members] *= share / max(weights[members].sum(), 1e-12)
-        weights[~real] *= (1 - self._plan.real) / weights[~real].sum()
-        if real.any():
-            weights[real] *= self._plan.real / weights[real].sum()
+        shares = [(real, self._plan.real), (songs, self._plan.song_share)]
+        shares = [(members, share) for members, share in shares if members.any()]
+        rest = 1 - sum(share for _, share in shares)
+        for members, share in [*shares, (~real & ~songs, rest)]:
+            if members.any():
+                weights[members] *= share / weights[members].sum()
         return np.asarray(weights, dtype=np.float32)
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> dict[str, Tensor]:
@@ -176,10 +188,9 @@ _BETA = 0.25  # of smooth L1, in points
 
 
 class SoundTrainer(Trainer):
-    """Learns to judge; with ``aligning`` only whether an output is the target."""
+    """Learns to judge."""
 
     recipe = "compact-sound"
-    aligning = False
 
     def _groups(self, net: nn.Module) -> list[dict[str, Any]]:
         groups = []
@@ -197,10 +208,7 @@ class SoundTrainer(Trainer):
     def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """The loss of a batch and its parts."""
         judged, hardness = judge(self.net, batch)
-        aligned = F.binary_cross_entropy_with_logits(judged.aligned, batch["aligned"])
-        if self.aligning:
-            right = ((judged.aligned > 0) == (batch["aligned"] > 0.5)).float().mean()
-            return {"loss": aligned, "right": right}
+        aligned = _alignment(judged, batch)
         error = F.smooth_l1_loss(judged.scores, batch["scores"], beta=_BETA, reduction="none")
         scores = (error * error.new_tensor([1.0, 1.0, 1.0, 1.5])).mean()
         off = (judged.scores - batch["scores"]).abs().detach()
@@ -211,6 +219,29 @@ class SoundTrainer(Trainer):
         domain = F.cross_entropy(hardness.domain[labelled], batch["domain"][labelled]) if labelled.any() else scores * 0
         loss = scores + 0.1 * spread + 0.2 * aligned + 0.4 * curves + 0.3 * hard + 0.05 * domain
         return {"loss": loss, "scores": scores, "curves": curves, "difficulty": hard, "aligned": aligned}
+
+
+class AlignmentTrainer(SoundTrainer):
+    """Learns whether an output is the target, and nothing else."""
+
+    def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The loss of a batch, and how many of it are right."""
+        judged, _ = judge(self.net, batch)
+        right = ((judged.aligned > 0) == (batch["aligned"] > 0.5)).float().mean()
+        return {"loss": _alignment(judged, batch), "right": right}
+
+
+class HeadTrainer(SoundTrainer):
+    """Learns to judge with the head alone: what is heard, what prompts mean and difficulty stay as they are."""
+
+    def _groups(self, net: nn.Module) -> list[dict[str, Any]]:
+        for name, value in net.named_parameters():
+            value.requires_grad = not name.startswith(("trunk", "query", "hard"))
+        return super(SoundTrainer, self)._groups(net)
+
+
+def _alignment(judged: Judged, batch: Mapping[str, Tensor]) -> Tensor:
+    return F.binary_cross_entropy_with_logits(judged.aligned, batch["aligned"])
 
 
 def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
