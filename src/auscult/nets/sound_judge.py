@@ -196,6 +196,7 @@ class Comparison(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, mels: Tensor) -> Tensor:
+        """What it sees in each step."""
         return self.layers(mels).squeeze(2)
 
 
