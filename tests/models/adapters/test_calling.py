@@ -67,7 +67,7 @@ def test_what_a_model_spoils_is_its_own() -> None:
         np.testing.assert_array_equal(now, then)
 
 
-@pytest.mark.parametrize("name", ["good", "soft", "everything", "WithPredict", "OBJECT"])
+@pytest.mark.parametrize("name", ["good", "soft", "all_inputs", "WithPredict", "OBJECT"])
 def test_functions_objects_and_classes_are_asked_with_what_they_take(name: str) -> None:
     answer = Calling(function_of(str(STRANGE), name))(question())
     assert answer.masks.shape == SHAPE

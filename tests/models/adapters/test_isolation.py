@@ -29,7 +29,7 @@ FUNCTIONS = {
     "child_lingers": HALF,
     "moves_away": HALF,
     "wrong_type": "the model gave str",
-    "nothing": "the model gave NoneType",
+    "no_mask": "the model gave NoneType",
     "generated": "the model gave generator",
     "wrong_shape": "the model gave an array of shape (3, 5, 7)",
     "ragged": "the model gave masks of different shapes",
