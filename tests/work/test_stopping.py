@@ -16,6 +16,7 @@ import signal, sys
 from functools import partial
 import typer
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` leaves it ignored
 from auscult.cli import main
 sys.path.insert(0, {tests!r})
 import stopped_functions as sf
