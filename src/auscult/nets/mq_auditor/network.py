@@ -262,7 +262,7 @@ class SoundEncoder(nn.Module):
 
 
 class Stem(nn.Sequential):
-    """Convolutions that halve a picture until a place is a patch; from nothing they find edges sooner than patches."""
+    """Convolutions that halve a picture until a place is a patch: trained from nothing, they find edges sooner."""
 
     def __init__(self, width: int, patch: int) -> None:
         halvings = patch.bit_length() - 1
@@ -278,34 +278,36 @@ class Stem(nn.Sequential):
         return self[-1].weight
 
 
-class Aids(nn.Module):
-    """Says type, action and IoU of a mask straight from what the encoder and what the Q-Former made of its pictures.
+class AuxiliaryHeads(nn.Module):
+    """Predict type, action and IoU of a mask from the encoder's patches, and from the Q-Former's tokens.
 
-    What looks learns from it while there is no language yet; replies do without it, and it is not saved. Means and
-    maxima are normalised over the batch: at first what masks differ in is little beside what all have in common.
+    Encoder and Q-Former learn from them before the language model does; replies do not use them, and they are not
+    saved. Means and maxima are normalised over the batch: at first masks differ little beside what all have in common.
     """
 
     def __init__(self, config: AuditorConfig) -> None:
         super().__init__()
         width = int(config.language["hidden_size"])
         pictures = 2 * (1 + config.mask_pictures)  # the frame and those of the mask, of each the mean and the maximum
-        of_patches, of_tokens = pictures * int(config.vision["hidden_size"]), (pictures + 1) * width
-        self.of_patches, self.of_tokens = (self._readout(inputs, width) for inputs in (of_patches, of_tokens))
+        patch_inputs, token_inputs = pictures * int(config.vision["hidden_size"]), (pictures + 1) * width
+        self.of_patches, self.of_tokens = (self._readout(inputs, width) for inputs in (patch_inputs, token_inputs))
 
     @staticmethod
     def _readout(inputs: int, width: int) -> nn.Module:
-        said = len(DEFECTS) + len(ACTIONS) + 1
-        return nn.Sequential(nn.BatchNorm1d(inputs), nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, said))
+        outputs = len(DEFECTS) + len(ACTIONS) + 1
+        return nn.Sequential(nn.BatchNorm1d(inputs), nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs))
 
     def forward(self, patches: Tensor, tokens: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
-        """What is said from patches, and from tokens (n, pictures, k, width) with the means of words (n, width)."""
-        seen, asked = (torch.cat([part.mean(dim=2), part.amax(dim=2)], dim=1).flatten(1) for part in (patches, tokens))
-        return self.of_patches(seen), self.of_tokens(torch.cat([asked, words], dim=1))
+        """Predictions from patches, and from tokens (n, pictures, k, width) with the means of words (n, width)."""
+        patch_means, token_means = (
+            torch.cat([part.mean(dim=2), part.amax(dim=2)], dim=1).flatten(1) for part in (patches, tokens)
+        )
+        return self.of_patches(patch_means), self.of_tokens(torch.cat([token_means, words], dim=1))
 
     @staticmethod
-    def loss(said: Tensor, kinds: Tensor, ious: Tensor) -> Tensor:
-        """How far off it is: types and actions by cross entropy, the IoU by its distance."""
-        types, actions, iou = said.float().split((len(DEFECTS), len(ACTIONS), 1), dim=1)
+    def loss(predicted: Tensor, kinds: Tensor, ious: Tensor) -> Tensor:
+        """Cross entropy of types and actions, and the absolute error of the IoU."""
+        types, actions, iou = predicted.float().split((len(DEFECTS), len(ACTIONS), 1), dim=1)
         named = functional.cross_entropy(types, kinds[:, 0]) + functional.cross_entropy(actions, kinds[:, 1])
         return named + functional.l1_loss(iou[:, 0].sigmoid(), ious)
 
@@ -341,14 +343,14 @@ class MqAuditor(PreTrainedModel):
         self.vision = CLIPVisionModel(CLIPVisionConfig(**config.vision))
         if config.stem:
             wide, patch = int(config.vision["hidden_size"]), int(config.vision["patch_size"])
-            seeing = getattr(self.vision, "vision_model", self.vision)  # depends on the version of transformers
-            seeing.embeddings.patch_embedding = Stem(wide, patch)
+            encoder = getattr(self.vision, "vision_model", self.vision)  # depends on the version of transformers
+            encoder.embeddings.patch_embedding = Stem(wide, patch)
         self.sound = SoundEncoder(config.sound)
         width = int(language.hidden_size)
         self.video_bridge = Bridge(config, source=int(config.vision["hidden_size"]), width=width)
         self.sound_bridge = Bridge(config, source=self.sound.width, width=width)
         self.iou_head: Any = nn.Linear(width, 1) if config.iou == "token" else None
-        self.aids: Aids | None = None
+        self.auxiliary: AuxiliaryHeads | None = None
         self.post_init()
         if config.lora_rank:
             _add_adapters(self.language, config)
@@ -375,18 +377,20 @@ class MqAuditor(PreTrainedModel):
     def forward(self, batch: AuditorBatch) -> dict[str, Tensor]:
         """Losses of answers: ``loss``, of which ``words`` is the mean over tokens, and ``iou`` the squared error.
 
-        The IoU's is 0 unless it is read off a token. With ``aids`` theirs is added; of a batch without answers it is
-        all.
+        The IoU's is 0 unless it is read off a token. With auxiliary heads theirs is added; of a batch without answers
+        it is all.
         """
-        _, frames, masks = looked = self._looked(batch)
-        aided = frames.new_zeros(())
-        if self.aids is not None and batch.kinds is not None and batch.ious is not None:
-            said = self.aids(*self._aided(batch, looked))
-            aided = sum((self.aids.loss(one, batch.kinds, batch.ious) for one in said), aided)
+        _, frames, masks = encoded = self._encoded(batch)
+        auxiliary_loss = frames.new_zeros(())
+        if self.auxiliary is not None and batch.kinds is not None and batch.ious is not None:
+            for predicted in self.auxiliary(*self._auxiliary_inputs(batch, encoded)):
+                auxiliary_loss = auxiliary_loss + self.auxiliary.loss(predicted, batch.kinds, batch.ious)
         if not batch.answers:
-            return {"loss": aided, "aids": aided}
+            return {"loss": auxiliary_loss, "auxiliary": auxiliary_loss}
         losses = self._spoken(batch, self._prompts(batch, frames, masks))
-        return losses if self.aids is None else {**losses, "loss": losses["loss"] + aided, "aids": aided}
+        if self.auxiliary is None:
+            return losses
+        return {**losses, "loss": losses["loss"] + auxiliary_loss, "auxiliary": auxiliary_loss}
 
     def _spoken(self, batch: AuditorBatch, prompts: Sequence[Tensor]) -> dict[str, Tensor]:
         words = [torch.tensor(answer, device=self.device) for answer in batch.answers]
@@ -454,7 +458,7 @@ class MqAuditor(PreTrainedModel):
         """The IoU at hidden states (n, width) of its token: (n,), 0..1."""
         return self.iou_head(hidden)[..., 0].float().sigmoid()
 
-    def _looked(self, batch: AuditorBatch) -> tuple[Tensor, Tensor, Tensor]:
+    def _encoded(self, batch: AuditorBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Patches of all pictures, frames first, tokens of frames (f, queries, width), masks (n, k queries, width)."""
         count, (rows, each) = len(batch.frames), batch.masks.shape[:2]
         if not count:
@@ -464,9 +468,11 @@ class MqAuditor(PreTrainedModel):
         tokens = self.video_bridge(patches)
         return patches, tokens[:count], tokens[count:].unflatten(0, (rows, each)).flatten(1, 2)
 
-    def _aided(self, batch: AuditorBatch, looked: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    def _auxiliary_inputs(
+        self, batch: AuditorBatch, encoded: tuple[Tensor, Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Each row's patches and tokens, of its frame and then its mask's pictures, and the mean of its expression."""
-        patches, frames, masks = looked
+        patches, frames, masks = encoded
         count, of = len(batch.frames), list(batch.frame_of)
         words = [layout[layout.index("frame") - 1] for layout in batch.layouts]
         spoken = [self.embed([token for token in part if isinstance(token, int)]).mean(dim=0) for part in words]

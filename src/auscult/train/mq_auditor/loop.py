@@ -36,7 +36,7 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import write_bytes
 from auscult.nets.mq_auditor.inputs import AuditorBatch, Reader
-from auscult.nets.mq_auditor.network import Aids, Decoding, MqAuditor
+from auscult.nets.mq_auditor.network import AuxiliaryHeads, Decoding, MqAuditor
 from auscult.nets.mq_auditor.prompt import AuditorConfig, build_tokenizer
 from auscult.nets.mq_auditor.weights import assemble, load, save
 from auscult.record.codec import dump, from_json, to_json
@@ -64,9 +64,9 @@ class AuditorPlan:
         positives: p of Table 6: the part of each small batch that is perfect masks.
         comment: Whether an answer begins with a sentence, in which the type is decided word by word; a network that
             cannot name things yet, learns types sooner without.
-        looks: The part of the steps, the first ones, in which nothing is said yet: small heads name a mask's type,
-            action and IoU from what encoder and Q-Former made of it, so that what looks learns before what speaks.
-            Later their loss is added; they are not saved. The rate rises and falls in each of both parts.
+        auxiliary: The part of the steps, the first ones, that are without words: auxiliary heads predict a mask's type,
+            action and IoU, so that encoder and Q-Former learn before the language model. Later their loss is added;
+            they are not saved. The rate rises and falls in each of both parts.
         share: The part of the videos that is learned from (Table 10).
         epochs: Each shows one mask of each video.
         batch: Masks of a step, over all processes and accumulated small batches.
@@ -83,7 +83,7 @@ class AuditorPlan:
     learns: Literal["answers", "captions", "all"] = "answers"
     positives: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
     comment: bool = True
-    looks: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
+    auxiliary: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.0
     share: _Share = 1.0
     epochs: _Count = 48
     batch: _Count = 128
@@ -96,20 +96,20 @@ class AuditorPlan:
     precision: Literal["no", "bf16"] = "bf16"
 
     def __post_init__(self) -> None:
-        """Check that small batches fill a batch, and that there are masks to look at."""
-        if self.looks and self.learns == "captions":
-            raise ValueError("captions are of clips: there are no masks that `looks` could name")
+        """Check that small batches fill a batch, and that auxiliary heads have masks."""
+        if self.auxiliary and self.learns == "captions":
+            raise ValueError("captions are of clips: there are no masks for `auxiliary` heads")
         if self.batch % self.small_batch:
             raise ValueError(f"a batch of {self.batch} is not made of small batches of {self.small_batch}")
 
-    def looking(self, steps: int) -> int:
+    def auxiliary_steps(self, steps: int) -> int:
         """How many of the steps are taken without words."""
-        return round(self.looks * steps)
+        return round(self.auxiliary * steps)
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step."""
-        looking = self.looking(steps)
-        step, steps = (step, looking) if step < looking else (step - looking, steps - looking)
+        first = self.auxiliary_steps(steps)
+        step, steps = (step, first) if step < first else (step - first, steps - first)
         rising = math.ceil(self.warmup * steps)
         if step < rising:
             return self.rate * (step + 1) / rising
@@ -316,7 +316,7 @@ MODEL: Final = "model"
 _CALIBRATED_ON: Final = 0.1  # of the videos, which are not learned from
 _CALIBRATED_MOST: Final = 400
 _LEAST: Final = 20
-_THROWN_AWAY: Final = "aids."
+_NOT_SAVED: Final = "auxiliary."
 
 
 class AuditorTrainer(trainer.Trainer):
@@ -332,12 +332,12 @@ class AuditorTrainer(trainer.Trainer):
         from accelerate import PartialState
 
         net.learn(plan.learns)
-        if plan.looks:
-            net.aids = Aids(net.config)
+        if plan.auxiliary:
+            net.auxiliary = AuxiliaryHeads(net.config)
         parts = plan.batch // plan.small_batch
         processes = PartialState(cpu=device == "cpu").num_processes
-        if plan.looks and processes > 1:
-            raise UsageError("several processes cannot learn to look first", hint="`looks: 0`, or one process")
+        if plan.auxiliary and processes > 1:
+            raise UsageError("several processes cannot train auxiliary heads", hint="`auxiliary: 0`, or one process")
         if parts % processes:
             raise UsageError(f"{parts} small batches are not shared out evenly among {processes} processes")
         super().__init__(net, feed, plan, seed=seed, steps=steps, device=device, accumulation=parts // processes)
@@ -347,7 +347,7 @@ class AuditorTrainer(trainer.Trainer):
         return batch
 
     def losses(self, batch: AuditorBatch) -> dict[str, Tensor]:
-        """Next-token loss of a small batch and, with a head for the IoU, its squared error (Sec. 5.2), or ``aids``."""
+        """Next-token loss of a small batch and, with a head for the IoU, its squared error (Sec. 5.2)."""
         losses: dict[str, Tensor] = self.net(batch.to(self.accelerator.device))
         return losses
 
@@ -358,14 +358,14 @@ class Lessons:
 
     feed: AuditorFeed
     read: Reader
-    looking: int = 0  # batches, the first ones, without answers
+    auxiliary_steps: int = 0  # batches, the first ones, without answers
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[AuditorBatch]:
         """The small batches of a process, see ``Feed.batch``."""
         parts, read = self.feed.batch(number, process=process, processes=processes), self.read
         if self.feed.plan.learns == "captions":
             return [read.captions([item.case for item in part], [item.caption for item in part]) for part in parts]
-        return [self._shown(part, silent=number < self.looking) for part in parts]
+        return [self._shown(part, silent=number < self.auxiliary_steps) for part in parts]
 
     def _shown(self, part: Sequence[Sample], *, silent: bool) -> AuditorBatch:
         """Masks with what to answer, or, ``silent``, without it and without their clips."""
@@ -390,13 +390,13 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     net, tokenizer = build(options.model, plan, learned)
     feed = AuditorFeed(learned, ClipIndex.of(listing), plan, seed=options.seed)
     steps = feed.steps if options.samples is None else max(1, options.samples // plan.batch)
-    lessons = Lessons(feed, Reader(net.config, tokenizer), looking=plan.looking(steps))
+    lessons = Lessons(feed, Reader(net.config, tokenizer), auxiliary_steps=plan.auxiliary_steps(steps))
     training = AuditorTrainer(net, lessons, plan, seed=options.seed, steps=steps, device=options.device)
     if (options.out / STATE).exists():
         training.load(options.out / STATE)
     main = training.accelerator.is_main_process
     if main:
-        kept = [parameter for name, parameter in net.named_parameters() if not name.startswith(_THROWN_AWAY)]
+        kept = [parameter for name, parameter in net.named_parameters() if not name.startswith(_NOT_SAVED)]
         value = {
             "model": options.model,
             "seed": options.seed,
@@ -414,7 +414,7 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     weights = training.accelerator.get_state_dict(training.net)  # gathered, where processes share them
     if main:
         net, tokenizer = build(options.model, plan, learned)
-        net.load_state_dict({name: value for name, value in weights.items() if not name.startswith(_THROWN_AWAY)})
+        net.load_state_dict({name: value for name, value in weights.items() if not name.startswith(_NOT_SAVED)})
         save(net, tokenizer, options.out / MODEL, learned_only=plan.learns != "all")
         yield options.out / MODEL
         if plan.learns != "captions":

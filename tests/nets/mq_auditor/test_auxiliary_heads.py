@@ -40,36 +40,36 @@ def _batch(net, tokenizer, answers=None):
 
 
 def test_without_answers_what_looks_learns_and_nothing_is_said():
-    from auscult.nets.mq_auditor.network import Aids
+    from auscult.nets.mq_auditor.network import AuxiliaryHeads
 
     net, tokenizer = _network(stem=True)
-    net.aids = Aids(net.config)
+    net.auxiliary = AuxiliaryHeads(net.config)
     batch = _batch(net, tokenizer)
     optimiser = torch.optim.Adam(net.parameters(), 3e-3)
     losses = []
     for _ in range(14):
         parts = net(batch)
-        assert set(parts) == {"loss", "aids"}
+        assert set(parts) == {"loss", "auxiliary"}
         losses.append(parts["loss"].item())
         optimiser.zero_grad()
         parts["loss"].backward()
         optimiser.step()
     assert losses[-1] < 0.7 * losses[0]
     learned = {name for name, value in net.named_parameters() if value.grad is not None}
-    assert {name.partition(".")[0] for name in learned} == {"vision", "video_bridge", "aids", "language"}
+    assert {name.partition(".")[0] for name in learned} == {"vision", "video_bridge", "auxiliary", "language"}
     assert {name for name in learned if name.startswith("language.")} == {"language.model.embed_tokens.weight"}
 
 
 def test_with_answers_their_loss_and_the_heads_are_added():
-    from auscult.nets.mq_auditor.network import Aids
+    from auscult.nets.mq_auditor.network import AuxiliaryHeads
 
     net, tokenizer = _network()
     plain = net.eval()(_batch(net, tokenizer, ANSWERS))
-    net.aids = Aids(net.config).eval()
+    net.auxiliary = AuxiliaryHeads(net.config).eval()
     parts = net(_batch(net, tokenizer, ANSWERS))
     assert parts["words"].item() == pytest.approx(plain["loss"].item())
-    assert parts["loss"].item() == pytest.approx((parts["words"] + parts["aids"]).item())
-    assert parts["aids"].item() > 1
+    assert parts["loss"].item() == pytest.approx((parts["words"] + parts["auxiliary"]).item())
+    assert parts["auxiliary"].item() > 1
 
 
 @pytest.mark.parametrize("patch", [4, 8, 16])

@@ -47,10 +47,10 @@ def options(tmp_path: Path) -> TrainOptions:
     write_lines(tmp_path / "items.jsonl", *lines)
     tiny = tiny_config(1).to_dict()
     del tiny["language"]["vocab_size"]  # that of the words that are there
-    plan = {"learns": "all", "looks": 0.5, "comment": False, "batch": 4, "small_batch": 2, "precision": "no"}
+    plan = {"learns": "all", "auxiliary": 0.5, "comment": False, "batch": 4, "small_batch": 2, "precision": "no"}
     network = {**{key: tiny[key] for key in KEYS}, "stem": True, "lora_rank": 0}
-    (tmp_path / "looks.yaml").write_text(yaml.safe_dump({**plan, "network": network}))
-    config = str(tmp_path / "looks.yaml")
+    (tmp_path / "auxiliary.yaml").write_text(yaml.safe_dump({**plan, "network": network}))
+    config = str(tmp_path / "auxiliary.yaml")
     return TrainOptions(
         name="mq-auditor", out=tmp_path / "out", data=tmp_path, config=config, samples=16, threads=1, workers=0
     )
@@ -81,11 +81,11 @@ def test_words_come_after_looking_and_both_are_resumed(
 ) -> None:
     list(recipes.run(options))
     rows = rows_of(options.out)
-    assert [set(row) for row in rows[:2]] == [{"step", "loss", "aids"}] * 2
-    assert [set(row) for row in rows[2:]] == [{"step", "loss", "aids", "words", "iou"}] * 2
+    assert [set(row) for row in rows[:2]] == [{"step", "loss", "auxiliary"}] * 2
+    assert [set(row) for row in rows[2:]] == [{"step", "loss", "auxiliary", "words", "iou"}] * 2
     net, _ = load(options.out / MODEL)
     assert net.config.stem
-    assert not any(name.startswith("aids.") for name in net.state_dict())
+    assert not any(name.startswith("auxiliary.") for name in net.state_dict())
     resumed = replace(options, out=tmp_path / "resumed")
     interrupt(resumed, monkeypatch, at=1)
     list(recipes.run(resumed))
@@ -93,13 +93,13 @@ def test_words_come_after_looking_and_both_are_resumed(
 
 
 def test_the_rate_rises_and_falls_in_each_part() -> None:
-    plain, plan = AuditorPlan(warmup=0.1, rate=1.0), AuditorPlan(looks=0.4, warmup=0.1, rate=1.0)
+    plain, plan = AuditorPlan(warmup=0.1, rate=1.0), AuditorPlan(auxiliary=0.4, warmup=0.1, rate=1.0)
     rates = [plan.rate_at(step, 100) for step in range(100)]
     assert rates[:40] == [plain.rate_at(step, 40) for step in range(40)]
     assert rates[40:] == [plain.rate_at(step, 60) for step in range(60)]
 
 
 def test_only_the_small_settings_look_first_and_captions_cannot() -> None:
-    assert [read_plan(name).looks for name in ("paper", "release", "projectors", "small")] == [0.0, 0.0, 0.0, 0.5]
+    assert [read_plan(name).auxiliary for name in ("paper", "release", "projectors", "small")] == [0.0, 0.0, 0.0, 0.5]
     with pytest.raises(ValueError, match="no masks"):
-        AuditorPlan(looks=0.4, learns="captions")
+        AuditorPlan(auxiliary=0.4, learns="captions")
