@@ -73,8 +73,8 @@ class Audit(FrameVerb[Summary]):
 
     @staticmethod
     def warm_up(options: AuditOptions) -> Callable[[], None] | None:
-        """The default judge is loaded meanwhile."""
-        return load_default_judge if options.judge == DEFAULT_JUDGE else None
+        """The default judge, by its full or short name, is loaded meanwhile."""
+        return load_default_judge if options.judge in (DEFAULT_JUDGE, DEFAULT_JUDGE.split(".")[1]) else None
 
     def listed(self) -> Listing:
         """What INPUT holds, or the masks of a video."""
