@@ -26,6 +26,8 @@ from auscult.jobs.options import AuditOptions
 from auscult.outcome import Failed
 from auscult.record.reader import read_run
 from auscult.types import ACTIONS, Case, Item, MaskRef, Metadata, Prediction, Truth, Verdict
+from auscult.work import EarlyWorkers
+from auscult.work.process import Process
 from plugged import plug_in
 from small_inputs import (
     HEIGHT,
@@ -512,3 +514,22 @@ def test_an_audit_enters_few_modules(tmp_path: Path) -> None:
         sys.setprofile(before)
         threading.setprofile(None)
     assert 40 < len(entered) <= MOST_MODULES, sorted(Path(name).relative_to(PACKAGE).as_posix() for name in entered)
+
+
+@pytest.mark.parametrize(("judge", "early"), [("masks.prompted.v1", 1), ("prompted", 1), ("cues", 0)])
+def test_workers_of_the_default_judge_start_before_the_input_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judge: str, early: int
+) -> None:
+    counts = []
+
+    class Counting(EarlyWorkers):
+        def take(self, first: bytes, *, memory_mb: int | None) -> list[Process]:
+            processes = super().take(first, memory_mb=memory_mb)
+            counts.append(len(processes))
+            return processes
+
+    monkeypatch.setattr("auscult.jobs.runner.EarlyWorkers", Counting)
+    source = folder_input(tmp_path / "in")
+    summary = audit_folder(AuditOptions(source=source, out=tmp_path / "out", judge=judge, workers=2))
+    assert counts[0] == early
+    assert summary.failed == 0
