@@ -296,7 +296,7 @@ def _renamed(result: Result, name: str) -> Result:
 
 
 def load_default_judge() -> None:
-    """Load the modules of the default judge, for workers without a task yet."""
+    """Load modules and networks of the default judge, for workers without a task yet."""
     from auscult.judge.masks.prompted import JUDGE
     from auscult.judge.masks.prompted import verdict as _  # noqa: F401 - imported with the first candidate otherwise
 

@@ -168,7 +168,7 @@ class Indivisible:
         return 1
 
     def split(self) -> Sequence[Self]:
-        """Empty."""
+        """No parts."""
         return ()
 
     def failed(self: Divisible, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
@@ -440,14 +440,14 @@ class Verb(ABC, Generic[V, S]):
     once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
     threads: int = 0  # instead of worker processes, for a function that waits
-    early: EarlyWorkers | None = None
+    early: EarlyWorkers | None = None  # the worker processes that were started before anything was listed
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
 
     @staticmethod
     def warm_up(options: Any) -> Callable[[], None] | None:  # noqa: ARG004 - of most verbs nothing takes long
-        """What worker processes can do while the verb lists its tasks; must be picklable."""
+        """A function that worker processes run while the verb lists its tasks; must be picklable."""
         return None
 
     @abstractmethod
@@ -640,7 +640,7 @@ class FrameVerb(Verb[Any, S]):
 
 
 INPUTS: Final = "inputs.jsonl"
-"""Key of the stamp beside ``input_digest``, which shows without opening a file that it is unchanged."""
+"""File of stamps beside each result's ``input_digest``, which show without opening a file that it is unchanged."""
 
 _OfFile: TypeAlias = Callable[[Path], str]
 

@@ -54,10 +54,10 @@ def test_without_anyone_speaking_there_is_no_song() -> None:
 
 def test_a_sung_note_has_its_pitch() -> None:
     from auscult.rng import generator
-    from auscult.train.sound_judge.songs import RATE_HZ, _shaped
+    from auscult.train.sound_judge.songs import RATE_HZ, _filtered
 
     flat = np.ones((200, 257), np.float32)
-    sung = _shaped(generator(0), flat, np.ones(200, np.float32), pitch=np.full(200, 220.0), count=RATE_HZ)
+    sung = _filtered(generator(0), flat, np.ones(200, np.float32), pitch=np.full(200, 220.0), count=RATE_HZ)
     power = np.abs(np.fft.rfft(sung)) ** 2  # bins of 1 Hz
     harmonics = sum(power[220 * number - 3 : 220 * number + 4].sum() for number in range(1, 30))
     assert harmonics > 0.7 * power.sum()

@@ -191,7 +191,7 @@ class _Maker:
             output, facts = self._output(rng, case, stems, key=f"{plan.id}-{index}")
             sample = truth.sample(output, case, id=f"{plan.id}-{index}", **facts)
             if sample is not None:
-                yield replace(sample, separated=replayed(rng, sample.separated, rate_hz=sounds.rate_hz))
+                yield replace(sample, separated=at_random_level(rng, sample.separated, rate_hz=sounds.rate_hz))
 
     def _frames(self, plan: MixturePlan) -> Frames | None:
         picture = plan.prompt.picture
@@ -231,8 +231,8 @@ class _Maker:
         return output, {"kind": name, "severity": severity if done else 0.0, "aligned": not target}
 
 
-def replayed(rng: np.random.Generator, separated: Samples, *, rate_hz: int) -> Samples:
-    """An output at another level, and sometimes late: neither changes what it is worth."""
+def at_random_level(rng: np.random.Generator, separated: Samples, *, rate_hz: int) -> Samples:
+    """An output at a random level and, sometimes, with a delay: its truth is independent of both."""
     gain = np.float32(10 ** (rng.uniform(-18, 6) / 20)) if rng.random() < 0.5 else np.float32(1)
     late = int(rng.uniform(0, _LATE_S) * rate_hz) if rng.random() < 0.15 else 0
     moved = np.pad(separated, ((0, 0), (late, 0)))[:, : separated.shape[1]]

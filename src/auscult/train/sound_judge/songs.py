@@ -1,9 +1,9 @@
 """Songs for the sound judge to learn from: sung melodies over chords, bass and drums, every stem known.
 
-Free songs with stems are too few to learn from, so they are made. Recorded speech is sung: its spectral envelopes shape
-a pulse train that follows a melody. What accompanies it is synthesised, or recorded notes and drums of the catalogue.
-Outputs are made by soft masks that know the truth and err in ways of learned separators: too much or too little is
-taken away, details are blurred, whole stretches are missed.
+Free songs with stems are too few to learn from, so they are synthesised. Vocals are recorded speech, of which the
+spectral envelopes filter a pulse train that follows a melody; the accompaniment is synthesised, with recorded drum hits
+where the part has some. Outputs are made by ratio masks with errors as of learned separators: a bias towards target or
+rest, noise, blur, and whole stretches that are missed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Catalogue, Part
 from auscult.stress.sound.separation import perturb
-from auscult.train.sound_judge.samples import OutputTruth, SoundSample, open_material, replayed
+from auscult.train.sound_judge.samples import OutputTruth, SoundSample, at_random_level, open_material
 from auscult.types import Floats, Samples, SoundCase, SoundQuery
 
 RATE_HZ: Final = 16_000
@@ -39,9 +39,9 @@ DAMAGES: Final = (
     "target_loss", "temporal_mask", "timbre", "time_loss",
 )  # fmt: skip
 SONG: Final = "song"
-"""How the ids of songs begin."""
+"""Prefix of the ids of songs."""
 OUTPUTS: Final = 5
-"""How many are made of a song."""
+"""Outputs of each song."""
 
 _SECONDS: Final = (3.0, 8.0)
 _SCALES: Final = ((0, 2, 4, 5, 7, 9, 11), (0, 2, 3, 5, 7, 8, 10))
@@ -52,13 +52,13 @@ _TARGETS: Final = ("vocals", "accompaniment", "drums", "bass")
 _CHANCES: Final = (0.75, 0.1, 0.08, 0.07)
 _HOP: Final = 80  # of speech frames, 5 ms
 _VOICE_HZ: Final = {"woman": (200.0, 560.0), "man": (95.0, 330.0)}
-_STRIKE_S: Final = 0.3
+_HIT_S: Final = 0.3
 _TINY: Final = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bars:
-    """What all parts of a song keep to."""
+    """Length, tempo, key and chords of a song."""
 
     count: int  # samples
     beat: int  # samples of an eighth
@@ -114,13 +114,13 @@ def compose(rng: np.random.Generator, catalogue: Catalogue, *, part: Part) -> tu
         stems["bass"] = _bass(rng, bars)
     if rng.random() < 0.8:
         hits = {
-            clip.label: catalogue.samples([clip.id], seconds=_STRIKE_S, offset=0.0, rate_hz=RATE_HZ)
+            clip.label: catalogue.samples([clip.id], seconds=_HIT_S, offset=0.0, rate_hz=RATE_HZ)
             for clip in clips
             if clip.label in {"kick drum", "snare drum", "cymbal"}
         }
         stems["drums"] = _drums(rng, bars, hits)
     if rng.random() < 0.25:
-        stems["lead"] = _melody_of_instrument(rng, bars)
+        stems["lead"] = _lead(rng, bars)
     levels = {"vocals": 0.0, "bass": -6.0, "drums": -5.0, "lead": -9.0}
     ratio = rng.uniform(-6, 5)
     for name, stem in stems.items():
@@ -131,23 +131,23 @@ def compose(rng: np.random.Generator, catalogue: Catalogue, *, part: Part) -> tu
 
 
 def _vocals(rng: np.random.Generator, bars: _Bars, speech: Samples, *, range_hz: tuple[float, float]) -> Samples:
-    """A sung line: speech's envelopes over a pulse train on a melody; perhaps in two voices, doubled, in a hall."""
+    """Vocals on a melody; at random in two voices, doubled, reverberant."""
     degrees, starts = _melody(rng, bars, range_hz=range_hz)
-    line = _sung(rng, bars, speech, notes=list(zip(starts, degrees, strict=True)))
+    line = _sing(rng, bars, speech, notes=list(zip(starts, degrees, strict=True)))
     if rng.random() < 0.3:
         second = [
             (start, None if degree is None else degree + 2) for start, degree in zip(starts, degrees, strict=True)
         ]
-        line = line + np.float32(rng.uniform(0.2, 0.6)) * _sung(rng, bars, speech, notes=second)
+        line = line + np.float32(rng.uniform(0.2, 0.6)) * _sing(rng, bars, speech, notes=second)
     if rng.random() < 0.3:
         line = line + np.float32(0.5) * np.roll(line, int(rng.uniform(0.012, 0.03) * RATE_HZ))
-    return _in_hall(rng, _compressed(line, power=float(rng.uniform(0.5, 1.0))), wet=float(rng.uniform(0.0, 0.35)))
+    return _with_reverb(rng, _compressed(line, power=float(rng.uniform(0.5, 1.0))), wet=float(rng.uniform(0.0, 0.35)))
 
 
 def _melody(
     rng: np.random.Generator, bars: _Bars, *, range_hz: tuple[float, float]
 ) -> tuple[list[int | None], list[int]]:
-    """Degrees, None for a pause, and the samples at which they begin; the last is where the song ends."""
+    """Degrees of the scale, None for a rest, and the sample at which each begins; the last is the end of the song."""
     fitting = [degree for degree in range(-14, 29) if range_hz[0] <= bars.pitch_hz(degree) <= range_hz[1]]
     place, position = int(rng.integers(len(fitting))), int(rng.integers(-4, 4)) * bars.beat
     degrees, starts = list[int | None](), list[int]()
@@ -159,7 +159,7 @@ def _melody(
     return [*degrees, None], [*starts, bars.count]
 
 
-def _sung(
+def _sing(
     rng: np.random.Generator, bars: _Bars, speech: Samples, *, notes: Sequence[tuple[int, int | None]]
 ) -> Samples:
     envelopes, voiced = _envelopes(speech)
@@ -180,11 +180,11 @@ def _sung(
     vibrato = rng.uniform(0.0, 0.5) * np.sin(2 * np.pi * rng.uniform(4.8, 6.5) * np.arange(frames) * _HOP / RATE_HZ)
     pitch = pitch * 2 ** ((vibrato + 0.08 * rng.standard_normal(frames)) / 12)
     rows = np.clip(np.rint(places).astype(int), 0, len(envelopes) - 1)
-    return _shaped(rng, envelopes[rows] * gate[:, None], voiced[rows], pitch=pitch, count=bars.count)
+    return _filtered(rng, envelopes[rows] * gate[:, None], voiced[rows], pitch=pitch, count=bars.count)
 
 
 def _envelopes(speech: Samples) -> tuple[Floats, Floats]:
-    """Of each 5 ms of speech the spectral envelope (frames, 257), and how voiced it is (frames,), 0..1."""
+    """The cepstral envelope (frames, 257) and voicing (frames,), 0..1, of each 5 ms of speech."""
     size = 512
     padded = np.pad(speech, size // 2)
     frames = np.lib.stride_tricks.sliding_window_view(padded, size)[::_HOP] * np.hanning(size).astype(np.float32)
@@ -192,7 +192,7 @@ def _envelopes(speech: Samples) -> tuple[Floats, Floats]:
     cepstra = np.fft.irfft(np.log(spectra + 1e-4))
     cepstra[:, 30:-29] = 0
     envelopes = np.exp(np.fft.rfft(cepstra).real).astype(np.float32)
-    # speech recorded at 8 kHz has nothing above 4: go on from what lies below, falling
+    # speech recorded at 8 kHz has nothing above 4 kHz: the envelope is extended from below, falling
     edge = 115
     if np.median(envelopes[:, 140:].mean(1) / (envelopes[:, 60:edge].mean(1) + _TINY)) < 0.05:
         fall = 10 ** (-np.arange(257 - edge) / 90)
@@ -202,8 +202,8 @@ def _envelopes(speech: Samples) -> tuple[Floats, Floats]:
     return envelopes, np.clip((peaks - 0.25) * 4, 0, 1).astype(np.float32)
 
 
-def _shaped(rng: np.random.Generator, envelopes: Floats, voiced: Floats, *, pitch: Any, count: int) -> Samples:
-    """A pulse train and noise with envelopes of each 5 ms."""
+def _filtered(rng: np.random.Generator, envelopes: Floats, voiced: Floats, *, pitch: Any, count: int) -> Samples:
+    """A pulse train and noise, filtered by an envelope for each 5 ms."""
     times = np.arange(count) / _HOP
     hertz = np.interp(times, np.arange(len(pitch)), pitch)
     phase = np.cumsum(hertz / RATE_HZ)
@@ -250,7 +250,7 @@ def _note(rng: np.random.Generator, hertz: float, count: int, *, sound: str) -> 
     return np.asarray(values, np.float32)
 
 
-def _placed(onto: Samples, note: Samples, start: int, *, attack_s: float = 0.005) -> None:
+def _add_note(onto: Samples, note: Samples, start: int, *, attack_s: float = 0.005) -> None:
     """Add a note that begins at a sample, faded in and out."""
     length = min(note.size, onto.size - start)
     if length > 0:
@@ -271,12 +271,12 @@ def _chords(rng: np.random.Generator, bars: _Bars) -> Samples:
         root, start = bars.chord(eighth) + octave, eighth * bars.beat
         if manner == "broken":
             hertz = bars.pitch_hz(root + steps[eighth % 3])
-            _placed(track, _note(rng, hertz, 2 * bars.beat, sound=sound), start)
+            _add_note(track, _note(rng, hertz, 2 * bars.beat, sound=sound), start)
         elif eighth % (8 if manner == "held" else 2) == 0 and (manner == "held" or rng.random() < 0.85):
             long = (8 if manner == "held" else 2) * bars.beat
             for step in steps:
-                _placed(track, _note(rng, bars.pitch_hz(root + step), long, sound=sound), start, attack_s=0.02)
-    return _in_hall(rng, track, wet=float(rng.uniform(0, 0.3)))
+                _add_note(track, _note(rng, bars.pitch_hz(root + step), long, sound=sound), start, attack_s=0.02)
+    return _with_reverb(rng, track, wet=float(rng.uniform(0, 0.3)))
 
 
 def _bass(rng: np.random.Generator, bars: _Bars) -> Samples:
@@ -285,25 +285,25 @@ def _bass(rng: np.random.Generator, bars: _Bars) -> Samples:
     for eighth in bars.eighths:
         if eighth % every == 0 and rng.random() < 0.9:
             hertz = bars.pitch_hz(bars.chord(eighth) - 7) / (2 if bars.tonic_hz > 110 else 1)
-            _placed(track, _note(rng, hertz, every * bars.beat, sound=sound), eighth * bars.beat)
+            _add_note(track, _note(rng, hertz, every * bars.beat, sound=sound), eighth * bars.beat)
     kernel = np.hanning(int(rng.integers(8, 24)) + 2)
     return np.convolve(track, kernel / kernel.sum(), mode="same").astype(np.float32)
 
 
-def _melody_of_instrument(rng: np.random.Generator, bars: _Bars) -> Samples:
+def _lead(rng: np.random.Generator, bars: _Bars) -> Samples:
     track, sound = np.zeros(bars.count, np.float32), str(rng.choice(_SOUNDS))
     degrees, starts = _melody(rng, bars, range_hz=(250.0, 1200.0))
     for degree, (start, end) in zip(degrees, pairwise(starts), strict=False):
         if degree is not None and start >= 0:
-            _placed(track, _note(rng, bars.pitch_hz(degree), end - start, sound=sound), start, attack_s=0.03)
-    return _in_hall(rng, track, wet=float(rng.uniform(0, 0.3)))
+            _add_note(track, _note(rng, bars.pitch_hz(degree), end - start, sound=sound), start, attack_s=0.03)
+    return _with_reverb(rng, track, wet=float(rng.uniform(0, 0.3)))
 
 
 def _drums(rng: np.random.Generator, bars: _Bars, hits: Mapping[str, Samples]) -> Samples:
-    """Kick, snare and hi-hat: recorded where the part has some and chance wants it, or synthesised."""
+    """Kick, snare and hi-hat, each synthesised or, at random, a recorded hit."""
     track = np.zeros(bars.count, np.float32)
     kick, snare = _BEATS[int(rng.integers(len(_BEATS)))]
-    times = np.arange(int(_STRIKE_S * RATE_HZ)) / RATE_HZ
+    times = np.arange(int(_HIT_S * RATE_HZ)) / RATE_HZ
     low = rng.uniform(45, 70)
     sounds = {
         "kick drum": np.sin(2 * np.pi * (low * times + 3 * (1 - np.exp(-times * 30)))) * np.exp(-times * 14),
@@ -316,18 +316,18 @@ def _drums(rng: np.random.Generator, bars: _Bars, hits: Mapping[str, Samples]) -
         loud = {"kick drum": eighth % 8 in kick, "snare drum": eighth % 8 in snare, "cymbal": rng.random() < 0.8}
         for label, strikes in loud.items():
             if strikes:
-                _placed(track, np.float32(rng.uniform(0.6, 1)) * sounds[label].astype(np.float32), eighth * bars.beat)
-    return _in_hall(rng, track, wet=float(rng.uniform(0, 0.2)))
+                _add_note(track, np.float32(rng.uniform(0.6, 1)) * sounds[label].astype(np.float32), eighth * bars.beat)
+    return _with_reverb(rng, track, wet=float(rng.uniform(0, 0.2)))
 
 
 def _compressed(sound: Samples, *, power: float) -> Samples:
-    """A sound whose level over 30 ms is raised to a power."""
+    """Compress the dynamics: the level over 30 ms is raised to a power."""
     level = np.sqrt(cv2.blur(sound[None] ** 2, (481, 1))[0] + 1e-8)
     return np.asarray(sound * level ** (power - 1), np.float32)
 
 
-def _in_hall(rng: np.random.Generator, sound: Samples, *, wet: float) -> Samples:
-    """A sound with a decaying echo of noise."""
+def _with_reverb(rng: np.random.Generator, sound: Samples, *, wet: float) -> Samples:
+    """Add reverberation by exponentially decaying noise."""
     length = int(rng.uniform(0.3, 1.5) * RATE_HZ)
     echo = rng.standard_normal(length) * np.exp(-6.9 * np.arange(length) / length)
     size = sound.size + length
@@ -336,12 +336,12 @@ def _in_hall(rng: np.random.Generator, sound: Samples, *, wet: float) -> Samples
 
 
 def masked(rng: np.random.Generator, target: Samples, rest: Samples) -> Samples:
-    """What a soft mask lets through that knows by how much the target is over the rest, and errs."""
+    """The mixture through a ratio mask of target and rest with random errors."""
     window = int(rng.choice([512, 1024, 2048]))
     mixture, wanted, unwanted = (stft(sound, window=window) for sound in (target + rest, target, rest))
     ratio = 20 * np.log10((np.abs(wanted) + _TINY) / (np.abs(unwanted) + _TINY)).astype(np.float32)
     ratio = np.clip(ratio, -40, 40)
-    if rng.random() < 0.7:  # what lies close together is not told apart
+    if rng.random() < 0.7:  # blur
         ratio = np.asarray(cv2.blur(ratio, (int(rng.integers(1, 12)), int(rng.integers(1, 24)))), np.float32)
     noise = rng.standard_normal(ratio.shape).astype(np.float32)
     noise = np.asarray(cv2.GaussianBlur(noise, (0, 0), float(rng.uniform(0.5, 6))), np.float32)
@@ -356,7 +356,7 @@ def masked(rng: np.random.Generator, target: Samples, rest: Samples) -> Samples:
 
 
 def _stretches(rng: np.random.Generator, frames: int) -> Floats:
-    """How much more is taken for the target every 24 frames, in dB: mostly none, now and then much more or less."""
+    """A bias of the ratio every 24 frames, in dB: mostly 0, now and then up to 30 either way."""
     count = len(range(0, frames + 24, 24))
     return np.where(rng.random(count) < 0.12, rng.uniform(-30, 30, count), 0.0)
 
@@ -383,7 +383,7 @@ def song_samples(root: Path | None, *, part: Part, numbers: Sequence[int], seed:
             output, facts = _output(rng, [target, *others], key=f"{key}-{index}")
             sample = truth.sample(output, case, id=f"{key}-{index}", **facts)
             if sample is not None:
-                yield replace(sample, separated=replayed(rng, sample.separated, rate_hz=RATE_HZ))
+                yield replace(sample, separated=at_random_level(rng, sample.separated, rate_hz=RATE_HZ))
 
 
 def _sum(stems: Iterable[Samples]) -> Samples:
@@ -391,7 +391,7 @@ def _sum(stems: Iterable[Samples]) -> Samples:
 
 
 def _output(rng: np.random.Generator, stems: Sequence[Samples], *, key: str) -> tuple[Samples, dict[str, Any]]:
-    """An output of a song, and how it was made."""
+    """An output of a song, and its kind."""
     draw, target = rng.random(), stems[0]
     rest = _sum(stems[1:])
     if draw < 0.07:
