@@ -205,14 +205,16 @@ class _Batches(Dataset[Any]):
         return len(self._numbers)
 
     def __getitem__(self, index: int) -> Any:
-        import cv2
-
-        cv2.setNumThreads(1)
         return self._make(self._numbers[index])
 
 
 def numbered_batches(make: Callable[[int], Any], numbers: range, *, workers: int) -> Iterator[Any]:
     """Batches made by their numbers, ahead and by other processes; 0 workers make them here."""
+    import cv2
+
+    # OpenCV's threads end here, before the fork: a copy of a process that has some waits for them without end.
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(1)
     loader = DataLoader(
         _Batches(make, numbers),
         batch_size=None,
@@ -221,7 +223,10 @@ def numbered_batches(make: Callable[[int], Any], numbers: range, *, workers: int
         multiprocessing_context="fork" if workers else None,
         collate_fn=lambda batch: batch,
     )
-    yield from loader
+    try:
+        yield from loader
+    finally:
+        cv2.setNumThreads(threads)
 
 
 def refuse_other_settings(theirs: Mapping[str, Any], ours: Mapping[str, Any], *, what: str, path: Path) -> None:

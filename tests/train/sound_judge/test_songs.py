@@ -122,9 +122,7 @@ def test_a_judge_of_which_nothing_new_is_kept_is_as_before(data: Path, tmp_path:
 
     settings = "{start: judge, mixtures: 2, aligning: 0, stage: [0, 0], held: 2, songs: 1, song_steps: 1, batch: 2"
     (tmp_path / "plan.yaml").write_text(f"{settings}, real: 0.0, song_weight: 0.0}}", encoding="utf-8")
-    options = TrainOptions(
-        name="compact-sound", out=tmp_path, data=data, config=str(tmp_path / "plan.yaml"), threads=1, workers=0
-    )
+    options = TrainOptions(name="compact-sound", out=tmp_path, data=data, config=str(tmp_path / "plan.yaml"), threads=1)
     list(compact_sound(options, Silent()))
     network = torch.load(tmp_path / "network.pt", weights_only=True)
     for name, value in read_judge(FOLDER).state_dict().items():
