@@ -34,6 +34,7 @@ FRAMES = 112
 SHAPE = (480, 854)
 WORKERS = 2
 SAMPLED = 150
+JUDGE = os.environ.get("BENCH_JUDGE") or DEFAULT_JUDGE
 _POLL_S = 0.01
 
 
@@ -62,7 +63,6 @@ class Needed:
 
 def run() -> Table:
     """Measure both on generated frames with two objects each; the audit of pictures, and of a video with truth."""
-    judge = os.environ.get("BENCH_JUDGE") or DEFAULT_JUDGE
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         make_input(root / "input", frames=FRAMES)
@@ -70,14 +70,14 @@ def run() -> Table:
         stress = measure(["stress", "masks", str(root / "input"), "--seed", "0", "--out", str(made)])
         plain = root / "plain"
         as_pictures(made, plain)
-        needed, masks = need(plain, judge)
+        needed, masks = need(plain, JUDGE)
         rows = [["stress masks", str(masks), *_cells(stress, masks, None)]]
         for name, source in (("audit, pictures", plain), ("audit, one video with truth", made)):
             out = root / f"{source.name}-audit"
-            command = ["audit", str(source), "--alone", "--judge", judge, "--out", str(out)]
+            command = ["audit", str(source), "--alone", "--judge", JUDGE, "--out", str(out)]
             rows.append([name, str(masks), *_cells(measure(command, watch=out / "verdicts.jsonl"), masks, needed)])
     return Table(
-        title=f"whole commands, disk to disk, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {judge}",
+        title=f"whole commands, disk to disk, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {JUDGE}",
         header=[
             "command", "masks", "wall s", "masks/s", "CPU s", "masks/s of 2 CPUs", "first verdict s", "peak MB",
             "wall ratio", "CPU ratio",

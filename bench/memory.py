@@ -1,17 +1,12 @@
-"""Memory of `auscult audit`: does the largest process grow with the number of masks?
-
-The judge is the default one, or the one that the environment variable ``BENCH_JUDGE`` names.
-"""
+"""Memory of `auscult audit`: does the largest process grow with the number of masks?"""
 
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from pathlib import Path
 
-from auscult.judge import DEFAULT_JUDGE
-from bench.main_job import SHAPE, WORKERS, make_input, measure
+from bench.main_job import JUDGE, SHAPE, WORKERS, make_input, measure
 from bench.table import Table
 
 FRAMES = 25
@@ -20,18 +15,17 @@ COUNTS = (100, 1_000, 10_000)
 
 def run() -> Table:
     """Audit 100 to 10,000 items that share 50 masks; the largest process of each run."""
-    judge = os.environ.get("BENCH_JUDGE") or DEFAULT_JUDGE
     rows = []
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         make_input(root / "input", frames=FRAMES)
         for count in COUNTS:
             _list(root / "input", count)
-            command = ["audit", str(root / "input" / "items.jsonl"), "--alone", "--judge", judge]
+            command = ["audit", str(root / "input" / "items.jsonl"), "--alone", "--judge", JUDGE]
             found = measure([*command, "--out", str(root / f"out-{count}")])
             rows.append([f"{count:,}", f"{found.peak_mb:.0f}", f"{found.cpu_s:.1f}", f"{found.wall_s:.1f}"])
     return Table(
-        title=f"memory of the audit, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {judge}",
+        title=f"memory of the audit, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {JUDGE}",
         header=["masks", "largest process MB", "CPU s", "wall s"],
         rows=rows,
         note="resident size at its highest, command and workers taken one by one; MB are 10^6 bytes",

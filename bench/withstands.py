@@ -24,7 +24,7 @@ import numpy as np
 
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
-from bench.main_job import WORKERS, make_input
+from bench.main_job import JUDGE, WORKERS, make_input
 from bench.table import Table, text
 
 KILLS = 30
@@ -150,7 +150,7 @@ def many(folder: Path) -> str:
     total = int(os.environ.get("WITHSTANDS_MASKS") or 20_000)
     source, out = _many_masks(folder, total), folder / "out"
     verdicts = out / "verdicts.jsonl"
-    command = ["audit", str(source), "--out", str(out), "--judge", os.environ.get("BENCH_JUDGE") or "prompted"]
+    command = ["audit", str(source), "--out", str(out), "--judge", JUDGE]
     process = start(command)
     until(process, verdicts, total // 20)
     last_s, rates, sizes = _cpu_s(process.pid), [], []
