@@ -156,7 +156,7 @@ class Conversation:
         return ProgramEnded(message, expected=self._format, hint="run it by hand with one request to see why")
 
     def end(self, *, at_once: bool = False) -> str:
-        """End the program, gently or at once; the end of its standard error on one line of printable ASCII."""
+        """End the program, at once or by closing its input; gives its last error output on one line of plain ASCII."""
         self._stdin.close()
         try:
             self._process.wait(0.0 if at_once else _GRACE_S)

@@ -81,10 +81,10 @@ def run_tasks(
     become free; with 0 ``workers`` all are done in this process, without isolation or limits. A worker that exceeds
     ``timeout_s`` at one task is killed and replaced; ``setup_s`` is for starting a worker and making the function in
     it, None for ten minutes, or for ``timeout_s`` if that is more. ``memory_mb`` limits the resident memory of a
-    worker with its child processes, in mebibytes, checked ten times a second on Linux; a worker that has grown over
-    80 % of it is replaced between two tasks, without loss. An exception, a crash, a time-out or a result that cannot be
-    sent is a ``Failed``. If no worker can make the function, an error of ours is raised as it is, any other as
-    ``UsageError``; if at least one can, the run goes on with those. Workers come from ``kept``, if it has some, and
+    worker with its child processes, in mebibytes, checked ten times a second on Linux; a worker whose tasks made it
+    grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a time-out or a result that
+    cannot be sent is a ``Failed``. If no worker can make the function, an error of ours is raised as it is, any other
+    as ``UsageError``; if at least one can, the run goes on with those. Workers come from ``kept``, if it has some, and
     return there at the end; or from ``early``, but not from both.
     """
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
@@ -339,9 +339,8 @@ class _Pool:
                 f"a worker process cannot be started: {event.error.strerror}",
                 hint="use fewer --workers, or close other programs",
             ) from event.error
-        if (
-            not worker.ready and worker.kept and not worker.timed_out
-        ):  # a new worker shows whether the function can be made
+        if worker.kept and not worker.ready and not worker.timed_out:
+            # a new worker shows whether the function can be made
             self._backlog += [] if worker.key is None else [(worker.key, worker.message)]
             return
         if not worker.ready:

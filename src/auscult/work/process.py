@@ -4,9 +4,9 @@ A fresh interpreter is started rather than a fork or a copy of the caller: about
 lock, thread or open file of the caller reaches it and the caller's script is not run again. The thread that starts it
 also listens to it and lives as long, because Linux counts a child as orphaned when the thread that made it ends.
 
-It leads a process group of its own, and has a folder of its own for temporary files. When it ends, for any reason, both
-are removed, with the processes that left the group. The parent watches its memory, so that the worker cannot block
-that, and passes on what it prints.
+It leads a process group of its own, and has a folder of its own for temporary files. When it ends, for any reason, its
+group and the processes that left the group are killed, and the folder is removed. The parent watches its memory, which
+nothing in the worker can block, and passes on what it prints.
 
 The processes of a worker are its group and those that inherited the unique name of its folder: a child that leaves the
 group, as a daemon does, keeps its environment. One that leaves the group and clears its environment is not found.
@@ -94,7 +94,7 @@ def _processes() -> list[int]:
 
 
 def _has_mark(process: int, mark: bytes) -> bool | None:
-    """Whether the initial environment of a process contains ``mark``; None if it cannot be read yet."""
+    """Whether the initial environment of a process contains ``mark``; None if it cannot be read at present."""
     try:
         environment = _PROC.joinpath(str(process), "environ").read_bytes()
     except OSError:  # another user's, or it has ended since
@@ -141,7 +141,7 @@ _NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
 
 
 def peak_mb() -> int | None:
-    """Peak memory of this process with the model, in MB; None if the system does not report it."""
+    """Peak memory of this process with the model, in mebibytes; None if the system does not report it."""
     with contextlib.suppress(OSError, ValueError, IndexError):  # getrusage has the peak of the starting process as well
         return int(_PROC.joinpath("self", "status").read_bytes().split(b"VmHWM:")[1].split()[0]) >> 10
     try:
@@ -158,7 +158,7 @@ def forget_peak() -> None:
 
 
 def peak_gpu_mb() -> int | None:
-    """Peak GPU memory of torch in this process, in MB; None if it used none."""
+    """Peak GPU memory of torch in this process, in mebibytes; None if it used none."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None
@@ -239,7 +239,7 @@ _MOST_BLOCKS = 64  # per call, so that a fast writer cannot block it
 
 
 class StderrRelay:
-    """Copies a worker's stderr to ours without blocking; ``pipe`` is the descriptor to read from."""
+    """Copies a worker's stderr, 64 KiB of each task, to ours without blocking; ``pipe`` is the descriptor to read."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
@@ -340,12 +340,12 @@ class Process:
         return True
 
     def set_up_again(self, first: bytes, *, memory_mb: int | None) -> None:
-        """Make another function when idle, by another setup message and with another limit."""
+        """Have it make another function as soon as it is idle, by another setup message and with another limit."""
         self._memory_mb = memory_mb
         with self._guard:
             self._setup.append(frames.NEXT + first)
             if self._process is not None:  # else it is sent after the start
-                self.send(self._setup.pop())  # where it has died, its end says so too
+                self.send(self._setup.pop())  # if it has died, an event says so too
 
     def retire(self) -> None:
         """Let an idle process end by itself; it is killed after 2 s."""
@@ -454,7 +454,7 @@ class _Listener:
         """Read up to so many bytes; none at the end."""
         while self._selector is not None:
             arrived = self._has_message(self._selector)
-            if time.monotonic() - self._last_check >= _TICK_S:  # also between messages
+            if time.monotonic() - self._last_check >= _TICK_S:  # also while messages keep coming
                 if not self._is_running() and not arrived:
                     return b""
                 self._last_check = time.monotonic()

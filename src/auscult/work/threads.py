@@ -43,7 +43,7 @@ def run_threads(
     begins, tasks under way have ``LEAVE_S`` to finish, and nothing is stored after that.
 
     A task that takes more than ``timeout_s`` is ``Failed``. Its thread cannot be ended: a new one takes its place, and
-    its result is dropped.
+    what the old one still returns is dropped.
     """
     try:
         function = make()
@@ -177,7 +177,7 @@ class SharedWorker(Generic[P, R]):
     ``make`` makes it there and must be picklable. ``memory_mb`` limits the memory of the process with its children, as
     in ``run_tasks``, and ``setup_s`` the time to make the function. If the process dies, calls under way are
     ``Failed``, or ``FailedTogether`` if there are several, and the next call starts a new process. A call that takes
-    more than ``timeout_s`` is ``Failed``; its result is dropped.
+    more than ``timeout_s`` is ``Failed``; it goes on in the process, and its result is dropped.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class SharedWorker(Generic[P, R]):
             return failures.of_timeout(self._timeout_s or 0.0, self._stage)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, which is killed if it does not end by itself within 2 s."""
         with self._guard:
             last = self._process
         if last is not None:

@@ -4,7 +4,7 @@
 client    one request to an endpoint until it is completed or has failed
 wire      the connection: request bodies with media, replies of bounded size and time without the key
 replies   the answer of an endpoint: whole, as events, or an error
-spending  tokens and cost, and the budget
+spending  tokens and cost, and a budget that no request may exceed
 ========  ============================================================================
 
 The package ``openai`` (extra `chat`) and its HTTP client are imported when the first client is made, and nowhere else.

@@ -327,7 +327,7 @@ def _new_connection(endpoint: Endpoint, secret: str) -> _Connection:
         timeout_s=endpoint.timeout_s,
         connections=endpoint.connections,
     )
-    # openai would send names from the environment to any address: they are omitted.
+    # openai would send organization and project of the environment to any address: they are omitted.
     omitted = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     api = openai.OpenAI(
         api_key=secret or _NO_KEY, base_url=endpoint.base_url, default_headers=omitted, http_client=http

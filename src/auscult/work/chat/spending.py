@@ -57,7 +57,7 @@ class Spending:
 
     @property
     def spent(self) -> float:
-        """USD."""
+        """The money spent so far, in USD, with that of earlier commands."""
         with self._condition:
             self._add_earlier()
             return self._spent
@@ -71,7 +71,7 @@ class Spending:
     def reserved(self, most: float) -> Iterator[None]:
         """Reserve the highest possible cost of a request, while it is under way.
 
-        If only the reservations of other requests leave too little, it waits for these, which mostly cost less.
+        If only the reservations of other requests leave too little, it waits for their ends, mostly at less cost.
 
         Raises:
             BudgetSpent: The rest of the budget may not be enough.

@@ -62,7 +62,8 @@ def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float
     """An ``httpx2.Client`` that reads at most ``most_bytes`` of a reply and follows no redirection.
 
     The key is removed from every reply first, so that an endpoint that repeats it cannot bring it into a record, unless
-    it is shorter than `SHORTEST_SECRET`. Compressed replies are refused, since few bytes may become many.
+    it is shorter than `SHORTEST_SECRET`. Replies are requested without compression, and compressed ones refused, since
+    few bytes may become many.
     """
     import httpx2
 
@@ -113,7 +114,7 @@ class _Deadline(threading.local):
     until = float("inf")
 
     def left(self, timeout: float | None) -> float:
-        """Seconds left, above 0, at most ``timeout``."""
+        """Seconds left, above 0, at most ``timeout``; raises ReadTimeout after the deadline."""
         import httpcore2
 
         if (left := self.until - time.monotonic()) <= 0:
