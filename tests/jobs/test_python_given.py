@@ -254,6 +254,18 @@ def test_an_item_with_an_array_is_refused_by_type(name: str, tmp_path: Path) -> 
         list(auscult.audit([item]))
 
 
+def test_a_mask_ref_holds_a_path_in_words_and_no_array(tmp_path: Path) -> None:
+    frame, mask = save_frame(tmp_path / "f.png"), save_mask(tmp_path / "m.png", LEFT)
+    item = Item(id="a", frame=frame, mask=MaskRef(path=str(mask)))  # type: ignore[arg-type]
+    (verdict,) = auscult.audit([item])
+    assert isinstance(verdict, auscult.Verdict)
+    for name, value in (("path", LEFT), ("segmentation", LEFT), ("size", np.array(LEFT.shape)), ("index", np.int64(1))):
+        with pytest.raises(InputError, match=f"the {name} of the mask of the item 'a' is of type"):
+            list(auscult.audit([replace(item, mask=MaskRef(**{name: value}))]))
+    with pytest.raises(UsageError, match="judge is of type Area"):
+        list(auscult.audit([item], judge=Area()))  # type: ignore[arg-type]
+
+
 def test_verdicts_become_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts: list[Any] = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=Area())
     failed = Failed(ErrorRecord(stage="read", error="no such file", id="c"))

@@ -327,6 +327,12 @@ def audit(
         in the order in which they are done; a ``Failed`` names its item in ``error.id``. Of items with one id the first
         is judged.
     """
+    if not isinstance(judge, str):  # it is loaded where it judges, in each worker
+        raise UsageError(
+            f"judge is of type {type(judge).__name__}",
+            expected="the name of a registered judge",
+            hint="auscult.audit_masks(frame, masks, judge=...) takes a judge itself",
+        )
     rules, heard_rules = _rules(policy), _sound_rules(sound_policy)
     once, twice = unique(_items(items))
     masks = [item for item in once if isinstance(item, Item)]
@@ -400,6 +406,8 @@ def _checked(item: Item) -> Item:
     converted: dict[str, Any] = {}
     for name, (kind, expected) in _FIELDS.items():
         value = getattr(item, name)
+        if isinstance(value, MaskRef):
+            converted[name] = _checked_ref(value, item.id)
         if isinstance(value, kind):
             continue
         if name == "mask" and isinstance(value, str | Path):
@@ -411,6 +419,26 @@ def _checked(item: Item) -> Item:
                 f"the {name} of the item {shown(str(item.id))} is of type {type(value).__name__}", expected=expected
             )
     return replace(item, **converted) if converted else item
+
+
+def _checked_ref(ref: MaskRef, item: str) -> MaskRef:
+    path: Any = ref.path
+    if isinstance(path, str):
+        ref = replace(ref, path=Path(path))
+    for name, kinds, expected in (
+        ("path", Path, "the path of a mask"),
+        ("index", int, "an int"),
+        ("segmentation", (Mapping, list, tuple), "a COCO RLE, or a list of polygons"),
+        ("size", (tuple, list), "(height, width)"),
+    ):
+        value = getattr(ref, name)
+        if value is not None and not isinstance(value, kinds):
+            raise InputError(
+                f"the {name} of the mask of the item {shown(str(item))} is of type {type(value).__name__}",
+                expected=expected,
+                hint="auscult.audit_masks(frame, masks) takes arrays",
+            )
+    return ref
 
 
 def to_frame(verdicts: Iterable[Verdict | SoundVerdict | Failed]) -> pd.DataFrame:
