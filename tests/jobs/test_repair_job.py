@@ -124,6 +124,16 @@ def test_what_comes_out_is_a_record_an_input_and_coco(done: Path, tmp_path: Path
     assert {Path(picture_name(row["id"])).name for row in rows(done / REPAIRS)} <= picture_names
 
 
+def test_a_mask_that_was_repaired_before_is_repaired_again(audited: Path, done: Path, tmp_path: Path) -> None:
+    (kept_id, *_) = (row["id"] for row in rows(done / REPAIRS) if row["kept"] is not None)
+    once = shutil.copytree(audited, tmp_path / "once")
+    earlier = {"repair": {"attempt": "fill", "before": {}}}
+    kept_rows = [row | earlier if row["id"] == kept_id else row for row in rows(once / "verdicts.jsonl")]
+    write_lines(once / "verdicts.jsonl", *kept_rows)
+    new = {row["id"]: row for row in rows(repaired(once, tmp_path / "out") / "verdicts.jsonl")}
+    assert new[kept_id]["repair"] == {row["id"]: row for row in rows(done / "verdicts.jsonl")}[kept_id]["repair"]
+
+
 def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> None:
     blind = tmp_path / "blind"
     shutil.copytree(audited, blind)

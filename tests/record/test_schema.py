@@ -74,6 +74,12 @@ def test_extra_keys_cannot_replace_the_verdicts() -> None:
     assert (row["iou"], row["note"]) == (0.84, "kept")
 
 
+def test_a_new_verdict_keeps_nothing_of_the_row_that_it_takes_the_place_of() -> None:
+    old = schema.verdict_to_json(verdict(prob_iou_80=0.1, own_action="reject"), frame="f3.jpg")
+    row = schema.verdict_to_json(verdict(prob_iou_80=0.9), **old)
+    assert (row["prob_iou_80"], row.get("own_action"), row["frame"]) == (0.9, None, "f3.jpg")
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -441,7 +441,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
                 continue
             kept = next(attempt for attempt in repaired["attempts"] if attempt["kept"])
             shares = {key: kept["verdict"].get(key) for key in ("missing_share", "extra_share")}
-            extra = {key: value for key, value in rows[name].items() if key not in {"input", *shares}}
+            extra = {key: value for key, value in rows[name].items() if key not in {"input", "repair", *shares}}
             extra |= {key: value for key, value in shares.items() if value is not None}
             was = {"attempt": kept["attempt"], "before": repaired["before"]}
             rows[name] = verdict_to_json(verdict_from_json(kept["verdict"]), **extra, repair=was)

@@ -91,13 +91,16 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
-    """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals."""
+    """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals.
+
+    ``extra`` may be the row of an earlier verdict: what is the verdict's own, and absent in this one, is left out.
+    """
     values = to_json(replace(verdict, error_map=None, picture=None), decimals=DECIMALS)
     if verdict.error_map is not None:
         values["error_map"] = error_map.to_json(verdict.error_map)
     row = {key: values[key] for key in VERDICT_KEYS}
     optional = {key: values[key] for key in OPTIONAL_KEYS if values[key] is not None}
-    return {**row, **optional, **{key: value for key, value in extra.items() if key not in row}}
+    return {**row, **optional, **{key: value for key, value in extra.items() if key not in values}}
 
 
 def verdict_from_json(
