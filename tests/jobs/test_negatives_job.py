@@ -490,6 +490,40 @@ def test_a_sentence_without_a_head_is_undefined_with_its_reason(kind: str, text:
     assert SAID[text] in result.reason
 
 
+@pytest.mark.parametrize("text", ["not the man", "no man on the left", "all but the man", "Anything but the old man"])
+@pytest.mark.parametrize("kind", ["target", "attribute", "relation", "sentence"])
+def test_what_is_said_of_everything_but_the_head_noun_is_left_alone(kind: str, text: str) -> None:
+    """Without a cat in the picture "all but the cat" names all that is there."""
+    things, all_categories = (Seen(category="person"),), frozenset(COCO.names)
+    others = (borrowable(text.replace("man", "cat"), "other", known=COCO),)
+    subject = Subject(sentence=text, known=COCO, things=things, looked_for=all_categories, others=others)
+    assert isinstance(perturb(kind, subject), Undefined)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the girl who is not a reflection in the glass", "the man outside the car", "man far away from the bench",
+        "the one man other than the driver", "man lacking a tie", "the man rather than the dog",
+    ],
+)  # fmt: skip
+def test_a_relation_that_holds_where_its_object_is_absent_is_left_alone(text: str) -> None:
+    subject = Subject(sentence=text, known=COCO, things=(Seen(category="person"),), looked_for=frozenset(COCO.names))
+    result = perturb("relation", subject)
+    assert isinstance(result, Undefined)
+    assert "the relation is denied" in result.reason
+
+
+def test_a_denial_that_ends_before_the_relation_leaves_it_to_be_replaced() -> None:
+    text = "the man who is not sitting and is next to the chair"
+    subject = Subject(
+        sentence=text, known=COCO, things=(Seen(category="person"),), looked_for=frozenset({"bus", "person"})
+    )
+    result = perturb("relation", subject)
+    assert not isinstance(result, Undefined)
+    assert result.output == "the man who is not sitting and is next to the bus"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_absolute_position_is_said_where_none_may_be(kind: str) -> None:
     """On 1,000 sentences of every kind, from positive ones with and without positions."""

@@ -205,6 +205,8 @@ class Rewritten(Negative, ABC):
         """Draw what is changed in a sentence of these parts."""
 
 
+_ALL: Final = frozenset({"all", "any", "anybody", "anyone", "anything", "everybody", "everyone", "everything"})
+_BUT: Final = frozenset({"but", "save", "besides"})
 NOT_EXHAUSTIVE: Final = Undefined("the annotation does not say which categories it has wherever they occur")
 NOTHING_ABSENT: Final = Undefined("no category may be said to be absent")
 
@@ -232,7 +234,21 @@ def read(sentence: str) -> Parse | Undefined:
     if len(sentence) > 20 * MOST_WORDS or sentence.count(" ") >= MOST_WORDS:
         return Undefined(f"the sentence has more than {MOST_WORDS} words")
     parsed = parse(sentence)
-    return parsed if parsed.head is not None else Undefined(parsed.problem or "there is no head noun")
+    if parsed.head is None:
+        return Undefined(parsed.problem or "there is no head noun")
+    return Undefined("its head noun is denied: it is about something else") if _head_is_denied(parsed) else parsed
+
+
+def _head_is_denied(parsed: Parse) -> bool:
+    """Whether "not the dog" or "all but the dog" is about what the noun does not mean; "the non-red dog" is a dog."""
+    end = 0 if parsed.head is None else parsed.head.end
+    low = [word.low for word in parsed.words if word.end <= end]
+    left_out = any(word in _BUT and _ALL.intersection(low[:index]) for index, word in enumerate(low))
+    return left_out or any(span.end < end and not _is_prefix(parsed.sentence, span) for span in parsed.negation)
+
+
+def _is_prefix(sentence: str, denial: Span) -> bool:
+    return sentence[denial.start : denial.end].lower().startswith("non-")
 
 
 def with_noun(sentence: str, span: tuple[int, int], noun: str) -> tuple[Edit, ...]:

@@ -8,6 +8,7 @@ of a sentence for its target; that is ``noun="first"``, and kept only where it i
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,12 @@ from auscult.stress.negatives.base import (
 from auscult.stress.sentences.base import Edit
 from auscult.types import Metadata
 
+_APART: Final = frozenset(
+    {"apart", "avoiding", "away", "beyond", "far", "farther", "further", "instead", "lacking", "minus", "missing"}
+    | {"outside", "rather", "unlike"}
+)
+"""Words of relations that hold where the related object is absent: a man is far from every bus that is not there."""
+_ENDS_DENIAL: Final = re.compile(r",|\b(?:and|but)\b", re.IGNORECASE)
 _PLACED: Final = ("left of", "right of", "next to", "behind", "in front of", "near")
 
 
@@ -85,7 +92,7 @@ class _Relation(Rewritten):
         name = absent_category(rng, subject)
         if isinstance(name, Undefined):
             return name
-        if parsed.relation is not None and parsed.relation.negated:
+        if parsed.relation is not None and _is_denied(parsed, parsed.relation):
             return Undefined("the relation is denied: beside something absent the denial is true")
         if parsed.relation is not None and _is_object(subject, parsed.relation):
             return NegativeParams(edits=_related(subject, parsed.relation, name), proof=subject.without(name))
@@ -93,6 +100,16 @@ class _Relation(Rewritten):
             return Undefined("something is denied in it: what is added may be denied too")
         sided = subject.absolute and all(attribute.kind != "position" for attribute in parsed.attributes)
         return NegativeParams(edits=_added(rng, subject, name, sided=sided), proof=subject.without(name))
+
+
+def _is_denied(parsed: Parse, relation: Relation) -> bool:
+    """Whether it is said not to be so: by itself, as "far from", or by a word before it, as "not a man at the bus"."""
+    related = relation.related.start
+    count = sum(relation.words.start <= word.start < related for word in parsed.words)
+    own = [word.low for word in parsed.words if word.start < related][-count - 1 :]  # "far" stands before "from"
+    denials = (span for span in parsed.negation if span.end <= related)
+    between = (parsed.sentence[span.end : relation.words.start] for span in denials)
+    return relation.negated or not _APART.isdisjoint(own) or any(_ENDS_DENIAL.search(text) is None for text in between)
 
 
 def _is_object(subject: Subject, relation: Relation) -> bool:
