@@ -180,6 +180,10 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     assert scores["m3"]["dropped"] == {"overall": "raters disagree"}
     assert scores["m3"]["recall"] == 5
     assert summary.failed == 3
+    errors = map(json.loads, (tmp_path / "imported/errors.jsonl").read_text().splitlines())
+    unheard = next(row for row in errors if row["id"] == "unheard")
+    assert (unheard["path"], unheard["line"]) == (str(options.source), lines.index("unheard,a,3,3") + 1)
+    assert unheard["expected"] == "an item of key.csv"
     table = {row[:2]: row[2:] for row in tables[0].rows}
     assert table["speech", "overall"] == ("2", "1", "1", "0", "0")
     assert table["music", "all axes"] == ("2", "2", "0", "0", "0")

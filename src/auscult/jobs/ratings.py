@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 ALL_AXES: Final = "all axes"
 SURE: Final = 0.9
-"""Least probability of being good enough, with which a rater is trusted; or of the opposite."""
+"""A rater is trusted if good enough with at least this probability, and not if the opposite has it; else unsure."""
 
 _RATERS_CSV: Final = ("rater", "trust", "n", "mad", "low", "high", "chance", "plain_mad", "bias")
 _ENDS: Final = 20
@@ -255,7 +255,7 @@ def import_ratings(options: ImportOptions) -> Done:
     if trust is not None:
         rating_set = replace(rating_set, ratings=tuple(rating for rating in rating_set.ratings if trust[rating.rater]))
     if options.key is not None:
-        rating_set = _unblinded(rating_set, options.key)
+        rating_set = _unblinded(rating_set, options.key, source=options.source)
     rows, counts = _settled_rows(rating_set, least=options.fewest)
     axes = (*rating_set.axes, ALL_AXES)
     totals = Counter(axis for _, axis, became in counts.elements() if became == "settled")
@@ -273,8 +273,8 @@ def _trust_in(path: Path) -> dict[str, bool]:
         return {str(row["rater"]): row["trust"] == "yes" for _, row in rows}
 
 
-def _unblinded(found: RatingSet, key: Path) -> RatingSet:
-    """Ratings under the original names of items, without golden ones."""
+def _unblinded(found: RatingSet, key: Path, *, source: Path) -> RatingSet:
+    """Ratings of the file ``source`` under the original names of items, without golden ones."""
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
@@ -283,8 +283,8 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     for rating in found.ratings:
         row = by_name.get(rating.item)
         if row is None:
-            error = InputError(f"the key does not name the item {shown(rating.item)}", path=key, line=rating.line)
-            problems.add(error, item=rating.item)
+            message, expected = f"the item {shown(rating.item)} is not in the key", f"an item of {key.name}"
+            problems.add(InputError(message, expected=expected), source, line=rating.line, item=rating.item)
         elif row["golden"] == "no":
             ratings.append(replace(rating, item=row["id"]))
     items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in by_name.values()}
@@ -366,7 +366,7 @@ class CorrelateOptions(RecordOptions):
 
 def correlate(options: CorrelateOptions) -> Done:
     """Correlate columns of a table: Pearson, Spearman and Kendall with intervals."""
-    by, cluster = (options.by or "").lower(), (options.cluster or "").lower()  # like the names of columns
+    by, cluster = (options.by or "").lower(), (options.cluster or "").lower()  # names of columns are read in lower case
     against = options.against.lower()
     needed = [name for name in (against, cluster, by) if name]
     with required_file(options.source):
@@ -451,7 +451,8 @@ def deal_tasks(options: TasksOptions) -> Done:
             paths = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
             tasks[name] = {"data": {"item": name, "text": item.query.text or "", **paths}}
     if not named["no"]:
-        raise NothingToDo("no item has a separated sound that can be read", path=options.source)
+        message, expected = "no item has a separated sound that can be read", "'separated' beside each 'mixture'"
+        raise NothingToDo(message, path=options.source, expected=expected)
     for person, own in deal(named["no"], people, each=options.per_item, seed=options.seed).items():
         rng = generator(options.seed, "ratings", "golden", person)
         hidden = rng.permutation(named["yes"])[: options.golden_each].tolist()
@@ -695,7 +696,7 @@ def _changed(path: Path, kind: str, **drawn: Any) -> bytes:
 
 
 def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:
-    """Id and numbers of each row of a table or of JSON lines."""
+    """The id of each row of a table or of JSON lines, with its numbers in the columns."""
     rows = []
     with required_file(path):
         for line, row in rows_of(path, needed=("id",), expected=_FORM):
@@ -718,7 +719,7 @@ def composite(rows: Sequence[Mapping[str, Any]]) -> Doubles:
 
 
 def thirds(values: Doubles) -> NDArray[np.int64]:
-    """(n,) 0, 1 or 2: the third of the range (without 2 % at each end) of a value."""
+    """(n,) 0, 1 or 2: the third of the range (without 2 % of the values at each end) in which a value is."""
     low, high = np.quantile(values, (0.02, 0.98))
     return np.asarray(np.digitize(values, (low + (high - low) / 3, high - (high - low) / 3)))
 
@@ -738,7 +739,7 @@ def _bins(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> NDArray[np.
 
 
 def _counts(bins: NDArray[np.int64], count: int) -> Doubles:
-    """(axes, bins) counts of (n, axes)."""
+    """(axes, ``count``) how many rows of ``bins``, (n, axes), are in each bin."""
     return np.array([np.bincount(column, minlength=count) for column in bins.T], dtype=np.float64)
 
 
