@@ -195,13 +195,13 @@ def iou_figure(items: Sequence[JsonRow]) -> str:
         cells.setdefault(cell, {})[kind] = histogram(ious)
     parts = _legend()
     for index, (cell, kinds) in enumerate(cells.items()):
-        parts += _panel(cell, kinds, highest=_LEGEND + index * (_PANEL + _HEAD))
+        parts += _panel(cell, kinds, top_px=_LEGEND + index * (_PANEL + _HEAD))
     height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
     title = "Exact IoU of the masks of each split, by type"
     return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
 
 
-def _panel(cell: TableCell, kinds: dict[str, list[int]], *, highest: float) -> list[DrawnShape]:
+def _panel(cell: TableCell, kinds: dict[str, list[int]], *, top_px: float) -> list[DrawnShape]:
     stacks = [
         Stack(
             f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
@@ -213,8 +213,8 @@ def _panel(cell: TableCell, kinds: dict[str, list[int]], *, highest: float) -> l
     title = f"{split_words(cell[1])}, {cell[0]} protocol: {total:,} masks"
     ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
     return [
-        Text(at=(40, highest + 14), words=title, bold=True),
-        *histogram_parts(stacks, ticks=ticks, top=highest + _HEAD),
+        Text(at=(40, top_px + 14), words=title, bold=True),
+        *histogram_parts(stacks, ticks=ticks, top=top_px + _HEAD),
     ]
 
 

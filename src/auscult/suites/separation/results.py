@@ -239,22 +239,22 @@ def named(model: str) -> str:
     return f"{model.removeprefix(ORACLE)} (oracle)" if model.startswith(ORACLE) else model
 
 
-def _general(view: GridColumns, record: _Numbers) -> Table:
+def _general(view: GridColumns, results: _Numbers) -> Table:
     rows = []
-    for model in record.models:
-        numbers = [record.of(model, metric) for metric in _COLUMNS]
+    for model in results.models:
+        numbers = [results.of(model, metric) for metric in _COLUMNS]
         texts = [_text(number, interval=True) for number in numbers]
-        rows.append((named(model), *texts, cases_text([record.of(model, "overall"), record.of(model, SI_SDR)])))
+        rows.append((named(model), *texts, cases_text([results.of(model, "overall"), results.of(model, SI_SDR)])))
     repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
     twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
-    remarks = _remarks(view, record.models)
+    remarks = _remarks(view, results.models)
     return Table(
         title="Separation",
         header=("model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
         note="SI-SDR, its improvement over the mixture, and SDR of BSS Eval v3 (512 taps) in dB. "
         f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice}{remarks} "
-        f"{record.drawn(CLEAN)}",
+        f"{results.drawn(CLEAN)}",
     )
 
 
@@ -277,51 +277,51 @@ def _remarks(view: GridColumns, models: Iterable[str]) -> str:
     return remarks
 
 
-def _by_group(record: _Numbers, group: str) -> Table:
+def _by_group(results: _Numbers, group: str) -> Table:
     rows = []
-    for level in record.levels.get(group, ()):
-        for model in record.grouped():
-            numbers = [record.of(model, metric, (group, level)) for metric in _COLUMNS]
+    for level in results.levels.get(group, ()):
+        for model in results.grouped():
+            numbers = [results.of(model, metric, (group, level)) for metric in _COLUMNS]
             texts = [_text(number, interval=number is not None and number.metric in _TELLING) for number in numbers]
-            items = cases_text([record.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
+            items = cases_text([results.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
             rows.append((level, named(model), *texts, items))
     return Table(
         title=_GROUPS[group],
         header=(group, "model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"As above; other intervals, silence and random_bands are in cells.csv. {record.drawn(group)}"
+        note=f"As above; other intervals, silence and random_bands are in cells.csv. {results.drawn(group)}"
         + (" 1 is easy, 5 is hard: docs/sound-truth.md." if group == "difficulty" else ""),
     )
 
 
-def _axes(record: _Numbers) -> Table:
+def _axes(results: _Numbers) -> Table:
     """Overall by each axis of difficulty."""
-    axes = [axis for axis in DIFFICULTY_AXES if axis != "overall" and axis in record.levels]
+    axes = [axis for axis in DIFFICULTY_AXES if axis != "overall" and axis in results.levels]
     rows = [
-        (axis, named(model), *(_text(record.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
+        (axis, named(model), *(_text(results.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
         for axis in axes
-        for model in record.grouped()
+        for model in results.grouped()
     ]
     return Table(
         title="Overall by axis of difficulty",
         header=("axis", "model", *_BANDS),
         rows=tuple(rows),
         note="1 to 5. An axis is what makes a mixture hard: how many sources, how they overlap, how loud they are, how "
-        f"alike. {record.drawn(*axes)}",
+        f"alike. {results.drawn(*axes)}",
     )
 
 
-def _families(view: GridColumns, record: _Numbers) -> Table:
+def _families(view: GridColumns, results: _Numbers) -> Table:
     """Published outputs and the untouched mixture of the same items."""
-    published = [model for model in record.models if model.startswith(PUBLISHED)]
+    published = [model for model in results.models if model.startswith(PUBLISHED)]
     rows = []
     for model in published:
         for family, cases in _by(view, "family").items():
             if family == _UNKNOWN:
                 continue
             oracle = any(view.grid.about[case].get("oracle") for case in cases)
-            numbers = [record.of(model, metric, ("family", family)) for metric in _COLUMNS]
-            floor = [record.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
+            numbers = [results.of(model, metric, ("family", family)) for metric in _COLUMNS]
+            floor = [results.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
             mixtures = len({view.grid.cases[case] for case in cases})
             texts = [
                 _text(number, interval=number is not None and number.metric in (*_TELLING, SI_SDR))
@@ -335,18 +335,18 @@ def _families(view: GridColumns, record: _Numbers) -> Table:
         header=("family", "outputs", "mixtures", *_COLUMNS, "mixture: overall", "mixture: SI-SDR"),
         rows=tuple(rows),
         note=f"The last columns are of the untouched mixture for the same items. {OURS} Families "
-        f"have other mixtures each: no ranking. {record.drawn('family')}",
+        f"have other mixtures each: no ranking. {results.drawn('family')}",
     )
 
 
-def _differences(record: _Numbers) -> Table:
-    stars = significant(record.difference.values())
+def _differences(results: _Numbers) -> Table:
+    stars = significant(results.difference.values())
     rows = []
-    for pair in dict.fromkeys(pair for pair, _ in record.difference):
-        numbers = [record.difference[pair, metric] for metric in _COMPARED]
+    for pair in dict.fromkeys(pair for pair, _ in results.difference):
+        numbers = [results.difference[pair, metric] for metric in _COMPARED]
         texts = [starred(_text(number, interval=True, signed=True), number, stars) for number in numbers]
         rows.append((" - ".join(map(named, pair.split(" - "))), *texts, cases_text(numbers[::-1])))
-    all_numbers = list(record.difference.values())
+    all_numbers = list(results.difference.values())
     return Table(
         title="Differences of models on the same items",
         header=("first - second", *_COMPARED, "items: overall, SI-SDR"),
@@ -355,15 +355,15 @@ def _differences(record: _Numbers) -> Table:
     )
 
 
-def _charts(record: _Numbers) -> Iterable[Figure]:
-    bands = record.levels.get("difficulty", ())
-    models = record.models[:MAX_MODELS]
+def _charts(results: _Numbers) -> Iterable[Figure]:
+    bands = results.levels.get("difficulty", ())
+    models = results.models[:MAX_MODELS]
     if not bands:
         return
     types = tuple(
         TypeBars(
             name=band,
-            values=tuple(estimate(record.of(model, "overall", ("difficulty", band)), scale=1.0) for model in models),
+            values=tuple(estimate(results.of(model, "overall", ("difficulty", band)), scale=1.0) for model in models),
         )
         for band in bands
     )
@@ -376,23 +376,23 @@ def _charts(record: _Numbers) -> Iterable[Figure]:
     )
 
 
-def _lead(view: GridColumns, record: _Numbers) -> str:
+def _lead(view: GridColumns, results: _Numbers) -> str:
     """The results in one paragraph."""
-    tested = [model for model in record.models if not view.grid.task.is_baseline(model)]
+    tested = [model for model in results.models if not view.grid.task.is_baseline(model)]
     mixtures = len(set(view.grid.cases.values()))
     opening = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
     sentences = [f"{opening} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(tested), 'model')}."]
     for model in tested[:_MOST_PAIRED]:
-        texts = [f"{name} {_text(record.of(model, name), interval=True)}" for name in _TELLING]
+        texts = [f"{name} {_text(results.of(model, name), interval=True)}" for name in _TELLING]
         sentences.append(f"{named(model)}: {', '.join(texts)}.")
-    stars = significant(record.difference.values())
+    stars = significant(results.difference.values())
     plain = [
         named(model)
         for model in tested
-        if (number := record.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
+        if (number := results.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
         and not ((number.value or 0.0) > 0 and any(number is star for star in stars))
     ]
-    sentences.append(f"The untouched mixture has overall {_text(record.of(FLOOR[0], 'overall'), interval=True)}.")
+    sentences.append(f"The untouched mixture has overall {_text(results.of(FLOOR[0], 'overall'), interval=True)}.")
     if plain:
         sentences.append(f"Not shown to be better than it: {', '.join(plain)}.")
     return " ".join(sentences)

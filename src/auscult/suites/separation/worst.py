@@ -61,12 +61,12 @@ def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished
     orders = list(_orders(runner, done, chosen))
     drawings = _drawn(runner, orders)
     sections: list[Section] = []
-    for rank, model in enumerate(models, start=1):
+    for place, model in enumerate(models, start=1):
         of_model = [order for order in orders if order.model == model and order.file in drawings]
         if of_model:
             examples = tuple(_example(order, drawings[order.file], grid) for order in of_model)
             title, lead = f"Worst outputs of {named(model)}", _LEAD.format(named(model), _SECONDS)
-            sections.append(Section(name=f"worst-{rank}", title=title, lead=lead, examples=examples))
+            sections.append(Section(name=f"worst-{place}", title=title, lead=lead, examples=examples))
     return sections
 
 
