@@ -33,7 +33,7 @@ def convert_beats(source: Path, target: Path) -> list[str]:
 
 def _converted(source: Path, target: Path, *, beats: bool) -> list[str]:
     if not source.is_file():
-        raise UsageError("there is no such file of weights", path=source)
+        raise UsageError("there is no such file of weights", path=source, expected="the release's file, downloaded")
     (result,) = run_tasks(
         partial(_converter, target.resolve(), beats=beats),
         [Task(source.name, source.resolve())],

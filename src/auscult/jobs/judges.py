@@ -35,6 +35,7 @@ SOUND_FOLDERS: Final = {
     "sound.sam_audio.v1": "auscult.judge.sound.saj:SamAudioJudge",
 }
 """Judges of separated sounds that need a folder of weights, and so are not registered."""
+_WEIGHTS: Final = "docs/saj.md says where weights come from and what the folder holds"
 _READ: Final = frozenset({".json", ".npz", ".onnx", ".pt", ".safetensors"})
 REASONING: Final = ("reasoning@", "masks.reasoning.v1@")
 
@@ -240,7 +241,7 @@ def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
     if full not in SOUND_FOLDERS:
         return _found(name, further={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
     if not separator:
-        raise UsageError(f"the judge {full} has weights of yours", expected=f"{base}@FOLDER, docs/saj.md says of what")
+        raise UsageError(f"the judge {full} needs a folder of weights", expected=f"{base}@FOLDER", hint=_WEIGHTS)
     point = EntryPoint(full, SOUND_FOLDERS[full], registry.KINDS["judge"])
     return registry.Entry(kind="judge", name=full, package=registry.BUILT_IN, _point=point), Path(folder)
 

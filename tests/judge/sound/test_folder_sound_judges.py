@@ -101,7 +101,7 @@ def test_intervals_are_those_of_the_calibration(folder: Path) -> None:
 
 
 def test_a_judge_without_its_folder_is_told_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="weights of yours"):
+    with pytest.raises(UsageError, match="needs a folder of weights"):
         load_sound_judge("sound.saj.v1")
     with pytest.raises(UsageError, match="no SAJ"):
         load_sound_judge(f"saj@{tmp_path}")

@@ -87,7 +87,7 @@ def conversions(path: Path) -> list[str]:
 
 
 def _several(picture: object) -> bool:
-    """Whether a file holds several pictures, such as pages or an animation, besides a camera's preview."""
+    """Whether a file holds several pictures, such as pages or an animation; a camera's preview does not count."""
     return bool(getattr(picture, "is_animated", False)) and getattr(picture, "format", "") != "MPO"
 
 
@@ -328,7 +328,7 @@ def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth
 def _sized(frames: Iterable[TimedFrame], size: tuple[int, int], path: Path) -> Iterator[Frame]:
     for number, timed in enumerate(frames):
         if number % _TIDY_EVERY == 0:
-            gc.collect()  # frees decoded frames, which are in reference cycles
+            gc.collect()  # decoded frames are in reference cycles, and the collector counts objects, not bytes
         if timed.frame.shape[:2] != size:
             raise InputError(
                 f"the frames change their size, to {timed.frame.shape[0]} x {timed.frame.shape[1]} at "
@@ -357,7 +357,12 @@ def _shown(frames: Iterable[Frame], plan: Plan, count: int, *, path: Path) -> It
         if len(held) * frame.nbytes > _MOST_HELD_BYTES:
             raise InputError("too many frames are shown long after they were", expected="512 MiB of frames", path=path)
     if position != count:
-        raise InputError(f"the video ended after {position} of {count} frames", path=path)
+        raise InputError(
+            f"the video ended after {position} of {count} frames",
+            expected="the frames that were counted before",
+            hint="if the file was changed meanwhile, give the same command again",
+            path=path,
+        )
 
 
 # --- the worker ---
@@ -425,7 +430,7 @@ class Perturber:
         return planned(recipe, seed=self.options.seed, key=output.part.key, **fields)
 
     def _picture(self, output: Output) -> Made:
-        """A picture with the masks of its items; without any readable one, nothing is written."""
+        """A picture with the masks of its items; if none of these can be read, nothing is written."""
         part = output.part
         frame = read_frame(_path(part)) if output.steps else None
         plan = None
@@ -464,7 +469,7 @@ class Perturber:
         return row | ({"converted": changed} if changed else {})
 
     def _copied(self, output: Output) -> dict[str, Any]:
-        """Copy a file unchanged; its hash is of its bytes."""
+        """Copy a file unchanged; its hash is of its bytes, since nothing is decoded."""
         data = read_bytes(_path(output.part))
         write_bytes(self.options.out / output.file, data)
         return {"file_sha256": hashlib.sha256(data).hexdigest(), "plan": None}
