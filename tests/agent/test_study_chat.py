@@ -120,14 +120,15 @@ def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(
 
 
 def test_the_plan_of_the_gallery_is_that_of_its_dialogue(tmp_path: Path) -> None:
-    docs, bold = Path(__file__).resolve().parents[2] / "docs", []
+    docs = Path(__file__).resolve().parents[2] / "docs"
 
     def moving(_: int, text: str, ids: list[str]) -> str:
         names = {row["id"]: row["name"] for row in entries(text)[1:]}
         if ids[0][0] != "p":
             return listed({key: ids[0][0] == "s" or name == "J&F" for key, name in names.items()})
-        bold.append("boldly" in text)
-        phrases = ("motion", "fog.") if bold[-1] and sum(bold) == 1 else ("motion",)
+        # the guardian's first turn, in which only the operator has said something; requests come in any order
+        is_first = "boldly" in text and len(entries(text)[1]["said"]) == 1
+        phrases = ("motion", "fog.") if is_first else ("motion",)
         return listed({key: any(phrase in name for phrase in phrases) for key, name in names.items()})
 
     sentence, page = "outdoor night scene, hand-held", (docs / "agent-gallery.md").read_text(encoding="utf-8")
