@@ -88,8 +88,8 @@ def analyse(
 ) -> Analysis:
     """Analyse the record of a suite of models, finished or not; no file is written.
 
-    ``metrics`` are those of ``result_table``. ``analyst``, whose name is ``writer``, is sent the table. Templates are
-    used without an analyst, and where the record supports none of its sentences.
+    ``metrics`` are as for ``result_table``. ``analyst``, whose name is ``writer``, is sent the table. Templates are
+    used without an analyst, and if the record supports none of its sentences.
 
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
@@ -110,7 +110,7 @@ def analyse(
 
 
 def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, ...]]) -> Analysis:
-    """Keep the sentences that the table supports; an unproven difference becomes ``No difference shown``."""
+    """Keep the sentences that the table supports; for an unproven difference ``No difference shown`` is added."""
     checker, cells = SentenceChecker(table), {cell.ref: cell for cell in table.cells}
     by_section: dict[str, list[AnalysedSentence]] = {}
     struck = []
@@ -331,7 +331,7 @@ class _Writer:
             yield _cite("Nothing was perturbed at several strengths, so resilience is not measured here.")
 
     def strengths(self) -> Iterator[AnalysedSentence]:
-        """The smallest measured losses."""
+        """The smallest measured loss of each model, and which others it is shown to be above on clean input."""
         for model in self._measured:
             losses = self._losses(model)
             if len(losses) > 1:
@@ -348,7 +348,7 @@ class _Writer:
             yield _cite("None is known, for want of scores.")
 
     def weaknesses(self) -> Iterator[AnalysedSentence]:
-        """The largest measured losses, and whether they differ from the next ones."""
+        """The largest measured loss of each model, and whether it is shown to differ from the next one."""
         for model in self._measured:
             losses = self._losses(model)
             if losses and losses[0].measure == "average change" and losses[0].sign >= 0:

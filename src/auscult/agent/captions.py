@@ -176,7 +176,7 @@ def _measurer() -> Callable[[SampleClip], Statistics]:
 
 
 def measured(sample: SampleClip) -> Statistics:
-    """Measure the files of a sample: means over frames; ``day`` and ``indoors`` where half the frames agree.
+    """Measure the files of a sample: means over frames; ``day`` and ``indoors`` if half agree and no other differs.
 
     ``motion`` is the 90th percentile of the flow between two consecutive frames, as a share of the diagonal; the
     median over the thirds of a clip. By EXIF it is day from an exposure value of 11 on, which no lamp in a room
@@ -226,7 +226,7 @@ def picture_statistics(frame: Frame) -> Statistics:
     """Brightness, sharpness, noise and place of one picture, uint8 RGB (H, W, 3).
 
     ``brightness`` is the mean grey value, ``sharpness`` the standard deviation of the Laplacian, ``noise`` a standard
-    deviation, estimated by the filter of Immerkær (1996), but from the median, since texture raises his mean.
+    deviation, by the filter of Immerkær (1996), which is 0 on slopes, but from the median: texture raises his mean.
 
     At 160 pixels and colours 0..1, with the upper quarter as the top, a picture is outdoors by day if it is brighter
     than .2, and 30 % of its top are smooth, over .5 and no redder than blue, like a sky; or 10 % of it are green; or

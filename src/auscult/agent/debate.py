@@ -165,7 +165,7 @@ class Debate:
 
     proposal: Proposal  # the operator's last one
     turns: tuple[Turn, ...]  # in their order
-    agreed: bool | None  # None where no guardian replied
+    agreed: bool | None  # whether both selected the same in the end; None where no guardian replied
     disputes: tuple[Dispute, ...] = ()  # where the two did not agree
 
     @property
@@ -265,7 +265,7 @@ class ReplayedDebater:
         self._role, self._turns, self._round = role, turns, 0
 
     def propose(self, instruction: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
-        """Its first proposal, or that of the next round; ``other`` is not used."""
+        """Its first proposal without ``other``, else that of the next round, whatever ``other`` holds."""
         self._round = 0 if other is None else self._round + 1
         turn = self._turns.get((_key(instruction, offer), self._role, self._round))
         self.remarks = () if turn is None else turn.remarks

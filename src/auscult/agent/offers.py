@@ -41,7 +41,7 @@ from auscult.suites.r2.conditions import FIRST_MASKS, OF_SOUND
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris import cases as rris
 
-_TWINS: Final = "_r2bench"  # variants in the geometry of the release, not offered
+_TWINS: Final = "_r2bench"  # variants in the geometry of the release, not offered beside the others
 _MOST_REMARKS: Final = 20
 _MOST_TEXT: Final = 300
 

@@ -195,7 +195,7 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """Of the plan without its limits, which change no result."""
+        """Hash of what is run and why; limits, which change no result, and earlier versions do not count."""
         return digest_json(to_json(replace(self, changed=False, proposed="", limits=PlanLimits())))
 
     @property

@@ -123,9 +123,8 @@ def _read(views: RecordViews, question: str) -> _Question:
         parsed.words |= meant
         which_count += "which" in meant
         noun = next((entity for entity in _TABLES["entities"] if entity in meant), "")
-        if noun and (
-            not parsed.entity or which_count == 1
-        ):  # "for each case, which perturbation" asks for a perturbation
+        # "for each case, which perturbation" asks for a perturbation
+        if noun and (not parsed.entity or which_count == 1):
             parsed.entity, which_count = noun, 2 * which_count
         if word.isdigit() or word in _TABLES["numbers"]:
             parsed.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))

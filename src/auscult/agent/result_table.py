@@ -123,7 +123,7 @@ class ResultTable:
     cells: tuple[ResultCell, ...]
 
     def of(self, measure: str, **named: str) -> list[ResultCell]:
-        """The cells of a measure with these fields; of the main metric if it has any."""
+        """The cells of a measure with these fields; by default of the main metric and all cases, if cells have them."""
         criteria = {"metric": self.metric, "split": "", **named} if measure not in ("count", "case") else named
         cells = (cell for cell in self.cells if cell.measure == measure)
         return [cell for cell in cells if all(getattr(cell, name) == value for name, value in criteria.items())]
@@ -183,7 +183,7 @@ def _record(folder: Path) -> SuiteRecord:
 
 
 def charts_by(folder: Path, metric: str) -> list[Figure]:
-    """The charts of a record by a metric, named as in tables; empty for its main metric."""
+    """The charts of a record of r2 by a metric, named as in tables, other than its main one; else empty."""
     record = _record(folder)
     metrics = [name for name in record.task.metrics if record.task.metric_name(name) == metric]
     if not metrics or record.task.main in metrics or record.task.suite != "r2":
@@ -261,7 +261,7 @@ class _CellMaker:
         return over[0] if len(over) == 1 else AVERAGE
 
     def _changes(self, model: str) -> Iterator[ResultCell]:
-        """The change at each level, if there are several."""
+        """The change at each constant strength, if there are several, and at the dynamic one."""
         for group in self.view.grid.groups():
             static = static_of(self.view, model, group)
             moving = [condition for condition in self.view.grid.of_group(*group) if condition.level == DYNAMIC]

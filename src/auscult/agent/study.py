@@ -383,7 +383,7 @@ def _chosen(proposal: Proposal, *, selected: bool) -> dict[ChoiceSet, tuple[Plan
 def _of_tasks(
     taken: Mapping[ChoiceSet, tuple[PlanChoice, ...]], left_out: Sequence[PlanChoice]
 ) -> tuple[tuple[PlanChoice, ...], tuple[PlanChoice, ...]]:
-    """The avi samples of the selected tasks, and the others; any sample of these tasks if none was selected."""
+    """The avi samples of the selected tasks, and the others; all samples of these tasks if none was selected."""
     tasks = {task.name for task in taken["perturbations"]}
     fitting, others = list[PlanChoice](), [*left_out]
     for sample in taken["samples"]:
@@ -435,7 +435,7 @@ def _perturbations(
 
 
 def _possible(plan: Plan, reading: Reading) -> Plan:
-    """The plan without conflicts: wishes and choices of the built-in planner are forced, others left out."""
+    """Solve the conflicts of a plan: wishes, built-in choices and the later of a pair are forced, others left out."""
     left, possible, remarks = [], list[PlanPerturbation](), []
     against = dict(conflicts(plan))
     for number, perturbation in enumerate(plan.perturbations):

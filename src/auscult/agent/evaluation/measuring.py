@@ -353,7 +353,7 @@ def _rounds_table(values: _Values, *, seed: int) -> Table:
 
 
 def _agreement_table(*, seed: int) -> Table:
-    """Agreement of two labellings; the scores of the second as a planner are an upper bound for planners."""
+    """Agreement of two labellings, and the second as a planner: no planner can be expected to score higher."""
     first = {example.id: example for example in labelled()}
     second = labelled(second=True)
     pairs = [first[example.id] for example in second]

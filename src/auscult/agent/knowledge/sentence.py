@@ -35,15 +35,13 @@ _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
 _WHOLE: Final = ("ing", "er", "ment", "animal")
-_NOT_SEEN: Final = frozenset(
-    {"model", "candidate", "server", "camera", "device", "can"}
-)  # objects, but not in these sentences
+# objects, but not in these sentences
+_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})
 _ENDS: Final = frozenset(",;.!?:")
 _DENIALS: Final = ("denies", "excepts", "seldom", "rare")
 _HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
-_WORKS: Final = frozenset(
-    {"work", "fail", "break", "lose", "cope", "handle"}
-)  # "must not fail in fog" does not deny fog
+# "must not fail in fog" does not deny fog
+_WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
 
@@ -57,9 +55,7 @@ class Reading:
     unwished: tuple[str, ...] = ()  # perturbations to leave out
     only: bool = False  # whether to test the wished ones only
     metrics: tuple[str, ...] = ()  # topics of metrics in the file: ``boundary``
-    levels: tuple[
-        str, ...
-    ] = ()  # severities as ``auscult run r2`` takes them: ``low``, ``3``; empty where it says none
+    levels: tuple[str, ...] = ()  # severities as ``auscult run r2`` takes them: ``low``, ``3``; empty for none
     dynamic: bool = False  # whether severity is to change over time
     objects: tuple[str, ...] = ()  # to be seen or heard: categories of COCO and of the file
     unobjects: tuple[str, ...] = ()  # not to be seen or heard

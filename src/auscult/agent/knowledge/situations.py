@@ -35,7 +35,7 @@ class Cell:
     reason: str
     of: str  # the situation that has the cell: this one, a broader one, or ``ANYWHERE``
     steps: int = 0  # steps to it: 0 for the situation itself
-    source: str = ""  # a publication; empty if the entry is ours
+    source: str = ""  # a publication or the file of the rules of places; empty if the entry is ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Situation:
     name: str
     parents: tuple[str, ...]  # what it is a case of, the nearest first
     terms: tuple[str, ...]  # words for it
-    place: str  # places of ``stress.presets``, joined by a plus, whose rules hold in it
+    place: str  # places of ``stress.presets``, joined by a plus, whose rules hold in it; may be empty
     shows: tuple[str, ...]  # objects, sounds and situations that mark a sample of it
     cells: Mapping[str, Cell]  # of the line itself, by perturbation
 
