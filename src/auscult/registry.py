@@ -75,9 +75,11 @@ class Entry:
         """
         try:
             return self._point.load()
-        except (ImportError, AttributeError) as error:
+        except (Exception, SystemExit) as error:  # a stranger's module may raise anything, and may not even parse
+            is_lacking = isinstance(error, ImportError | AttributeError)
+            reason = f"{error}" if is_lacking else f"{type(error).__name__}: {error}"
             raise UsageError(
-                f"{self.kind} {self.name} of package {self.package} cannot be loaded: {error}",
+                f"{self.kind} {self.name} of package {self.package} cannot be loaded: {reason}",
                 hint="install the extra or package it needs, or remove the plug-in; `auscult doctor` checks all",
             ) from error
 

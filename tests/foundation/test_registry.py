@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
 import pytest
 
 from auscult import registry
-from auscult.errors import UnknownName
+from auscult.errors import UnknownName, UsageError
 
 
 def test_every_builtin_stressor_is_found_by_full_and_bare_name() -> None:
@@ -62,3 +65,27 @@ def test_everything_registered_loads_and_says_what_it_is(kind: str) -> None:
         assert meta.summary
         assert meta.goal
         assert meta.source
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise RuntimeError('no weights')", "RuntimeError: no weights"),
+        ("def judge(:", "SyntaxError"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("import lacking_package", "No module named 'lacking_package'"),
+        ("", "no attribute 'JUDGE'"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_imported_is_an_error_that_names_its_package(
+    code: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = f"broken_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(code)
+    point = EntryPoint("masks.broken.v1", f"{module}:JUDGE", "auscult.judges")
+    with pytest.raises(UsageError) as error:
+        registry.Entry("judge", point.name, "their-package", point).load()
+    assert "judge masks.broken.v1 of package their-package cannot be loaded" in error.value.message
+    assert reason in error.value.message
+    assert "doctor" in error.value.hint

@@ -166,7 +166,11 @@ _NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     """Write a plug-in package; returns its files. Stressors and judges may have a room, ``vision.dust``."""
     if kind not in SKELETONS:
-        raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
+        raise UsageError(
+            f"there is no skeleton for {kind!r}",
+            expected=f"one of: {', '.join(SKELETONS)}",
+            hint="docs/plugins.md says what any other kind consists of",
+        )
     source, name = _source_of(kind, name)
     _check_name(kind, name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
