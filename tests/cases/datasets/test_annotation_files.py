@@ -221,6 +221,10 @@ def test_panoptic_colours_without_stuff(make: Any) -> None:
     assert "a segment's id is '-3'" in listing.errors[0][1].error
     file = make.root / "annotations/panoptic_val2017.json"
     assert ids(list_items(file, ListOptions(images=make.root / "val2017"))) == ["a/300"]
+    make.json("annotations/panoptic_z.json", value)
+    (make.root / "annotations/panoptic_z").mkdir()
+    (note,) = set(list_items(make.root).notes) - set(listing.notes)
+    assert note.startswith("panoptic_val2017.json is read; 'panoptic_z.json' not")
 
 
 def test_cityscapes_objects_without_classes(make: Any) -> None:
@@ -236,6 +240,19 @@ def test_cityscapes_objects_without_classes(make: Any) -> None:
     assert is_square(listing.items[0])
     assert listing.items[0].extra["category"] == "car"
     assert listing.notes == ("2 areas of a class or group left out: no single object",)
+
+
+@pytest.mark.parametrize("folders", [("{}", "{}"), ("{}/img", "{}/ids"), ("img/{}", "ids/{}")])
+def test_numbers_of_one_file_name_belong_to_the_picture_of_their_folder(make: Any, folders: tuple[str, str]) -> None:
+    for place in ("north", "south"):
+        make.frame(f"{folders[0]}/0001.jpg".format(place))
+        mask = make.root / f"{folders[1]}/0001_instanceIds.png".format(place)
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.where(square(), 26001, 7).astype(np.uint16)).save(mask)
+    listing = list_items(make.root)
+    assert not listing.errors
+    assert [place for item in listing.items for place in ("north", "south") if place in item.id] == ["north", "south"]
+    assert all(place in str(item.frame) for item, place in zip(listing.items, ("north", "south"), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,23 @@
 
 A pixel of an object holds 1000 times its class and a number, which is one mask; smaller values are classes, or groups
 whose objects nobody told apart, and are left out, which is said. ``x_instanceIds.png`` of ``x.jpg`` is read as well.
+Of several pictures of one name the one in the folder most alike counts; ids of such masks have their folder in front.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 
 from auscult.cases.datasets.base import Layout
 from auscult.cases.ids import check_id, counted, safe_id
 from auscult.cases.listing import Listing, ListOptions
 from auscult.cases.problems import Problems
-from auscult.cases.walk import boundary, first_files, is_folder, stem, walk
+from auscult.cases.walk import boundary, first_files, is_folder, stem, suffix, walk
 from auscult.errors import InputError
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.masks import object_indices
@@ -61,27 +65,46 @@ class CityscapesDataset(Layout):
         """List every object of every picture."""
         self.check(source, options)
         tree = walk(source, root=boundary(source, source=source, root=options.root))
-        pictures = {stem(path.name).removesuffix(_PICTURE): path for path in _pictures(tree.files)}
+        pictures = _pictures(tree.files)
+        masks = {file: _MASK.sub("", path.name) for file, path in tree.files.items() if _MASK.search(path.name)}
+        same = Counter(masks.values())
         problems, items, areas = Problems(), list[Item](), 0
         problems.take(tree.errors)
-        for path in tree.files.values():
-            name, is_mask = _MASK.subn("", path.name)
-            if not is_mask:
-                continue
+        for file, name in masks.items():
+            path, key = tree.files[file], _MASK.sub("", file) if same[name] > 1 else name
             try:
-                objects = _objects(path, name, pictures.get(name))
+                objects = _objects(path, key, _picture(file, pictures.get(name, {})))
                 items += objects
                 areas += len(object_indices(path, labels=True) or ()) - len(objects)
             except InputError as error:
-                problems.add(error, error.path or path, item=safe_id(name))
+                problems.add(error, error.path or path, item=safe_id(key))
         notes = (f"{counted(areas, 'area')} of a class or group left out: no single object",) if areas else ()
         return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
-def _pictures(files: Mapping[str, Path]) -> list[Path]:
-    """Pictures that may have objects; ``_leftImg8bit`` last, since a later file of a name counts."""
-    paths = [path for path in files.values() if path.suffix.lower() in FRAME_SUFFIXES and not _MASK.search(path.name)]
-    return sorted(paths, key=lambda path: path.stem.endswith(_PICTURE))
+def _pictures(files: Mapping[str, Path]) -> dict[str, dict[str, Path]]:
+    """Pictures that may have objects, by name and file; ``_leftImg8bit`` first."""
+    listed: dict[str, dict[str, Path]] = {}
+    for file in sorted(files, key=lambda file: not stem(file).endswith(_PICTURE)):
+        path = files[file]
+        if suffix(path.name) in FRAME_SUFFIXES and not _MASK.search(path.name):
+            listed.setdefault(stem(path.name).removesuffix(_PICTURE), {})[file] = path
+    return listed
+
+
+def _picture(mask: str, pictures: Mapping[str, Path]) -> Path | None:
+    """Of pictures of one name the one whose folders agree most with the mask's, at their beginning and end."""
+    folders = mask.split("/")[:-1]
+
+    def alike(file: str) -> int:
+        others = file.split("/")[:-1]
+        return _agreeing(folders, others) + _agreeing(folders[::-1], others[::-1])
+
+    return pictures[max(pictures, key=alike)] if pictures else None
+
+
+def _agreeing(first: Sequence[str], second: Sequence[str]) -> int:
+    return sum(takewhile(bool, map(eq, first, second)))
 
 
 def _objects(path: Path, name: str, picture: Path | None) -> list[Item]:

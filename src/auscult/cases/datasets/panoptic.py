@@ -1,9 +1,9 @@
 """COCO panoptic: a json whose ``segments_info`` names colours of PNG files, one colour an object.
 
-INPUT is the json, or a folder that holds one, or holds it in ``annotations/``. The PNG files stand in the folder that
-is named like the json, or in ``--masks``; the pictures in ``--images``, or in INPUT, in ``images/`` or in the folder
-named like the json without ``panoptic_``. Ids are ``<picture's stem>/<segment id>``. Regions without objects ("stuff")
-and crowds are left out, which is said.
+INPUT is the json, or a folder that holds one, or holds it in ``annotations/``; of several the first by name is read,
+which is said. The PNG files stand in the folder that is named like the json, or in ``--masks``; the pictures in
+``--images``, or in INPUT, in ``images/`` or in the folder named like the json without ``panoptic_``. Ids are
+``<picture's stem>/<segment id>``. Regions without objects ("stuff") and crowds are left out, which is said.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from auscult.cases.datasets.coco import MAX_FILE_BYTES, CocoFile, is_panoptic
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.problems import Problems
+from auscult.cases.problems import Problems, few
 from auscult.cases.walk import boundary, chosen, is_folder, suffix, within
 from auscult.errors import InputError, NothingToDo
 from auscult.types import Item, MaskRef, Metadata
@@ -40,12 +40,13 @@ class PanopticDataset:
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether it is such a json, or a folder that holds one."""
-        return options.frames is None and options.instances is None and _file(source) is not None
+        return options.frames is None and options.instances is None and next(_files(source), None) is not None
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List every object of every picture."""
         refuse_options(options, "frames", "instances", layout="COCO panoptic; its pictures are in --images")
-        file = _file(source) or source
+        files = list(_files(source))
+        file = files[0] if files else source
         data = load(file, max_bytes=MAX_FILE_BYTES)
         masks = file.with_suffix("") if options.masks is None else chosen(source, options.masks, "")
         if not is_folder(masks):
@@ -62,23 +63,26 @@ class PanopticDataset:
                         stuff += 1
                         continue
                     items.append(_item(segment, row, coco=coco, path=within(base, home=masks, name=row["file_name"])))
-        notes = (f"{counted(stuff, 'area')} of no single object (stuff, crowds) left out",) if stuff else ()
-        return Listing(tuple(items), tuple(problems.found), self.name, notes)
+        notes = [f"{counted(stuff, 'area')} of no single object (stuff, crowds) left out"] if stuff else []
+        if len(files) > 1:
+            names = few([path.name for path in files[1:]])
+            notes.append(f"{file.name} is read; {names} not: each json is an INPUT of its own")
+        return Listing(tuple(items), tuple(problems.found), self.name, tuple(notes))
 
 
 def _is_stuff(category: Mapping[str, Any]) -> bool:
     return not category.get("isthing", 1)
 
 
-def _file(source: Path) -> Path | None:
-    """The json of an INPUT; the first by name of several in a folder."""
+def _files(source: Path) -> Iterator[Path]:
+    """The json of an INPUT; of a folder those in it and then those in its ``annotations/``, by name."""
     if not is_folder(source):
-        return source if suffix(source.name) == ".json" and is_panoptic(source) else None
+        if suffix(source.name) == ".json" and is_panoptic(source):
+            yield source
+        return
     for folder in (source, source / "annotations"):
         candidates = (path for path in sorted(folder.glob("*.json")) if is_folder(path.with_suffix("")))
-        if (file := next(filter(is_panoptic, candidates), None)) is not None:
-            return file
-    return None
+        yield from filter(is_panoptic, candidates)
 
 
 def _pictures(data: object, file: Path, source: Path) -> Path:
