@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,29 @@ def test_the_hint_for_a_missing_frame_names_the_frame(make: Any) -> None:
         "add the frame v/002",
         "add the frame w/002",
     ]
+
+
+def test_the_hint_for_a_missing_frame_knows_other_ways_of_naming(make: Any) -> None:
+    make.frame("frames/000.jpg")
+    (make.root / "frames/001.bmp").touch()
+    for name in ("000_1", "dog/000", "001_mask"):
+        make.mask(f"masks/{name}.png")
+    hints = {name: record.hint for name, record in list_items(make.root).errors}
+    assert hints["000_1"] == "is it one of several masks of the frame '000'? then name it '000/000_1'"
+    assert hints["dog/000"] == "is it one of several masks of the frame '000'? then name it '000/dog'"
+    assert hints["001_mask"].startswith("'001.bmp' is in no format of frames; convert it")
+
+
+def test_many_masks_without_frames_are_told_in_linear_time(make: Any) -> None:
+    make.frame("frames/a.png")
+    picture = (make.root / "frames/a.png").read_bytes()
+    (make.root / "masks").mkdir()
+    for number in range(1500):
+        for name in (f"frames/{number}.png", f"masks/m{number}.png"):
+            (make.root / name).write_bytes(picture)
+    started = time.process_time()
+    assert len(list_items(make.root).errors) == 1500
+    assert time.process_time() - started < 2  # 4 s where each looked at all frames
 
 
 def test_links_to_nowhere_and_pipes_are_masks_and_frames_that_cannot_be_opened(make: Any) -> None:

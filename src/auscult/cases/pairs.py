@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
-from auscult.cases.ids import check_id, counted, natural_key, safe_id
+from auscult.cases.ids import check_id, counted, natural_key, safe_id, shown
 from auscult.cases.listing import Listing, Unmasked
 from auscult.cases.problems import Problems, few
 from auscult.cases.walk import Tree, stem, suffix, unmarked
@@ -93,6 +93,7 @@ def pair(pairing: Pairing, into: Pairs | None = None) -> Pairs:
     for tree, stage in ((pairing.frames, "frames"), (pairing.masks, "read"), (pairing.truth, "truth")):
         into.problems.take(() if tree is None else tree.errors, stage=stage)
     frames = _frames(pairing, into)
+    missing = _Missing(pairing, frames)
     matched: dict[str, list[tuple[str, Path]]] = {}
     for name, path in pairing.masks.files.items():
         if suffix(name) not in MASK_SUFFIXES:
@@ -103,7 +104,7 @@ def pair(pairing: Pairing, into: Pairs | None = None) -> Pairs:
         if owner is not None:
             matched.setdefault(owner, []).append((key, path))
         else:
-            _no_frame(key, path, into=into, frames=frames, pairing=pairing)
+            missing.add(key, path, into)
     truths = _Truths(pairing.truth, labels=pairing.labels)
     for owner, frame in frames.items():
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
@@ -252,29 +253,58 @@ def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], 
     into.lose(pairing.prefix + key, frame=frames[key], clip=pairing.clip_of(key), mask=path)
 
 
-def _no_frame(key: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], pairing: Pairing) -> None:
-    folders = {name.rpartition("/")[0]: frame.suffix for name, frame in frames.items()}
-    error = InputError(
-        "a mask for a missing frame",
-        expected=_NO_FRAME,
-        hint=f"add the frame {_owner(key, frozenset(folders))}, or remove the mask",
-    )
-    into.problems.add(error, path, item=safe_id(pairing.prefix + key))
-    parent = key.rpartition("/")[0]
-    name = key if parent in folders else parent
-    if (folder := name.rpartition("/")[0]) in folders:
-        frame = pairing.frames.folder / f"{name}{folders[folder]}"  # where it should stand, like those beside it
-        into.lose(pairing.prefix + key, frame=frame, clip=pairing.clip_of(name), mask=path)
+@dataclass(frozen=True)
+class _Missing:
+    """Masks of a pairing without a frame; what all of them ask for is computed once."""
 
+    pairing: Pairing
+    frames: Mapping[str, Path]
 
-def _owner(key: str, folders: frozenset[str]) -> str:
-    """The frame that a mask without one most probably belongs to, given the folders in which frames stand.
+    @cached_property
+    def folders(self) -> dict[str, str]:
+        """The folders in which frames stand, and the ending of one of those in each."""
+        return {name.rpartition("/")[0]: frame.suffix for name, frame in self.frames.items()}
 
-    ``a/b.png`` may be the mask of a frame ``a/b``, or one of several of a frame ``a``.
-    """
-    parent = key.rpartition("/")[0]
-    if parent in folders or not parent:
-        return key
-    depths = {folder.count("/") + 1 if folder else 0 for folder in folders}
-    same_level, level_above = key.count("/") in depths, key.count("/") - 1 in depths
-    return parent if level_above and not same_level else f"{key} or {parent}" if level_above else key
+    @cached_property
+    def depths(self) -> set[int]:
+        """How deep the folders of frames stand."""
+        return {folder.count("/") + 1 if folder else 0 for folder in self.folders}
+
+    @cached_property
+    def foreign(self) -> dict[str, str]:
+        """Files among the frames of which none is a format of frames, by their name without ending."""
+        return {stem(name): name for name in self.pairing.frames.files if suffix(name) not in FRAME_SUFFIXES}
+
+    def add(self, key: str, path: Path, into: Pairs) -> None:
+        error = InputError("a mask for a missing frame", expected=_NO_FRAME, hint=self._advice(key))
+        into.problems.add(error, path, item=safe_id(self.pairing.prefix + key))
+        parent = key.rpartition("/")[0]
+        name = key if parent in self.folders else parent
+        if (folder := name.rpartition("/")[0]) in self.folders:
+            # where it should stand, like those beside it
+            frame = self.pairing.frames.folder / f"{name}{self.folders[folder]}"
+            into.lose(self.pairing.prefix + key, frame=frame, clip=self.pairing.clip_of(name), mask=path)
+
+    def _advice(self, key: str) -> str:
+        if (other := self.foreign.get(key) or self.foreign.get(unmarked(key))) is not None:
+            return (
+                f"{shown(other)} is in no format of frames; convert it to one of: {', '.join(sorted(FRAME_SUFFIXES))}"
+            )
+        folder, _, name = key.rpartition("/")
+        for form in (name, unmarked(name), name.rpartition("_")[0], name.rpartition("-")[0]):
+            for owner in (f"{folder}/{form}", form) if folder else (form,):
+                if form and owner in self.frames:
+                    mask = f"{owner}/{name if name != form else folder.replace('/', '_')}"
+                    return f"is it one of several masks of the frame {shown(owner)}? then name it {shown(mask)}"
+        return f"add the frame {self._owner(key)}, or remove the mask"
+
+    def _owner(self, key: str) -> str:
+        """The frame that a mask without one most probably belongs to.
+
+        ``a/b.png`` may be the mask of a frame ``a/b``, or one of several of a frame ``a``.
+        """
+        parent = key.rpartition("/")[0]
+        if parent in self.folders or not parent:
+            return key
+        same_level, level_above = key.count("/") in self.depths, key.count("/") - 1 in self.depths
+        return parent if level_above and not same_level else f"{key} or {parent}" if level_above else key
