@@ -265,6 +265,14 @@ def test_a_users_own_masks_teach_what_is_peculiar_to_them(found: Calibration) ->
     assert estimates(FRESH, found).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("own", "no_better"), [(users(11, 240), False), (outputs(15, a=60), True)])
+def test_a_fit_that_is_no_better_says_so(found: Calibration, own: Outputs, no_better: bool) -> None:
+    lines: list[str] = []
+    refit(own, found, log=lines.append)
+    assert any("keep the judge as it ships" in line for line in lines) is no_better
+
+
 @pytest.mark.parametrize(("count", "message"), [(40, "40 masks"), (59, "15 photographs")])
 def test_too_few_masks_of_ones_own_are_refused(found: Calibration, count: int, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:

@@ -113,7 +113,7 @@ def test_shipping_replaces_the_networks_and_may_be_done_twice(tmp_path: Path) ->
 
 
 def own_masks(folder: Path, *, photographs: int) -> Path:
-    """Eight masks of each photograph, all photographs in one folder; one truth is text and one line is no JSON."""
+    """Eight masks of each photograph, all photographs in one folder; one truth is text, one has no mask, one line is no JSON."""
     rows = []
     for index in range(photographs):
         write_frame(folder / f"frames/{index:03}.jpg", small.picture(index))
@@ -132,6 +132,8 @@ def own_masks(folder: Path, *, photographs: int) -> Path:
                 }
             )
     (folder / "truth/broken.png").write_text("no picture")
+    rows[1]["truth"] = {"iou": 0.5}
+    write_mask(folder / "masks/000_2.png", np.zeros(small.SHAPE, np.bool_))
     lines = [json.dumps(row) for row in rows]
     (folder / "items.jsonl").write_text("\n".join([*lines[:3], "no json", *lines[3:]]))
     return folder / "items.jsonl"
@@ -147,7 +149,9 @@ def test_masks_of_ones_own_fit_the_shipped_judge_and_what_is_broken_is_named(tmp
     lost_files = json.loads((tmp_path / "fitted/material.json").read_text())["lost"]
     assert [lost_file["path"] for lost_file in lost_files] == ["items.jsonl", "broken.png"]
     log_text = (tmp_path / "fitted/calibration.txt").read_text()
-    assert log_text.startswith("79 masks with truth; 2 files or lines could not be read")
+    assert log_text.startswith("77 masks with truth; 2 files or lines could not be read")
+    assert "1 masks were left out: their truth has no mask" in log_text
+    assert "1 masks were left out: they or their true masks are empty" in log_text
     assert "photographs or clips left out, 10 in all" in log_text
     frame, mask = small.picture(3), small.objects(3)[0]
     shipped, fitted_verdict = (

@@ -379,6 +379,8 @@ def refit(
         f"RMSE of the IoU on photographs or clips left out, {len(clusters)} in all: {before:.3f} as shipped, "
         f"{after:.3f} fitted"
     )
+    if after >= before:
+        log("The fit is no better on them: keep the judge as it ships, or name the truth of more masks.")
     tails = tails_at(levels[0], levels[1], np.full(len(outputs), 1 / len(outputs)), alpha=(1 - COVERED) / 2)
     return replace(fitted(outputs, shipped, ridge=ridge), tails=tails)
 

@@ -121,6 +121,11 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     outputs.save(options.out / "own.npz")
     yield options.out / "own.npz"
     lines = [f"{len(outputs)} masks with truth; {len(lost)} files or lines could not be read, see material.json"]
+    maskless = sum(item.truth is not None and item.truth.mask is None for item in listing.items)
+    if maskless:
+        lines.append(f"{maskless} masks were left out: their truth has no mask")
+    if empty := len(with_truth) - len(outputs) - (len(lost) - len(listing.errors)):
+        lines.append(f"{empty} masks were left out: they or their true masks are empty")
     calibration = refit(outputs, shipped, seed=options.seed, log=lines.append)
     write_bytes(options.out / "calibration.txt", ("\n".join(lines) + "\n").encode())
     yield options.out / "calibration.txt"
