@@ -338,6 +338,21 @@ def test_coco_without_sentences_says_the_category_of_what_is_alone(source: Path,
     assert {name for name in tree(out) if name.endswith(".jpg")} == {"frames/1.jpg"}
 
 
+def test_of_lvis_what_was_not_looked_for_on_a_picture_is_not_called_absent(source: Path, tmp_path: Path) -> None:
+    """LVIS annotates a category on some pictures: the dog may be one of several, and two are known to be absent."""
+    absent = ["horse", "bus"]
+    images = instances()["images"][:1]
+    images[0] |= {
+        "neg_category_ids": [NUMBER[name] for name in absent], "not_exhaustive_category_ids": [NUMBER["dog"]],
+    }  # fmt: skip
+    (tmp_path / "lvis.json").write_text(json.dumps(instances(images=images)))
+    listing = ListOptions(images=source / "images")
+    out = run(tmp_path / "lvis.json", tmp_path / "out", listing=listing, kinds=("category", "target", "relation"))
+    items = rows(out / "items.jsonl")
+    assert {item["text"] for item in items if item["exists"]} == {"the couch"}
+    assert {item["negative"]["proof"]["word"] for item in items if not item["exists"]} == set(absent)
+
+
 def test_without_its_pictures_no_colour_is_said(source: Path, tmp_path: Path) -> None:
     out = run(source / "coco.json", tmp_path / "out", listing=ListOptions(), kinds=("attribute",))
     claims = {row["negative"]["proof"]["claim"] for row in rows(out / "items.jsonl") if not row["exists"]}

@@ -91,6 +91,7 @@ class AnnotatedPicture:
         objects: All that is annotated, crowd regions included.
         references: What refers to them.
         facts: What is seen and heard in a generated scene; None elsewhere.
+        looked_for: The categories that its annotation has wherever they occur; None for those of the listing.
     """
 
     id: str
@@ -99,6 +100,7 @@ class AnnotatedPicture:
     objects: tuple[AnnotatedObject, ...]
     references: tuple[Reference, ...]
     facts: Facts | None = None
+    looked_for: frozenset[str] | None = None
 
     def object(self, name: str) -> AnnotatedObject | None:
         """The object of an id."""

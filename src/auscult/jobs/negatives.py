@@ -129,9 +129,18 @@ class NegativeMaker:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.known = Categories(setup.table)
-        looked_for = [self.known.meant(name) for name in setup.looked_for]
-        self.looked_for: frozenset[str] = frozenset().union(*looked_for)
+        self.looked_for = self._meant(setup.looked_for)
         self.others = [self._borrowable(*other) for other in setup.others]
+
+    def _meant(self, names: Iterable[str]) -> frozenset[str]:
+        """The table's categories that an annotation means."""
+        return frozenset().union(*(self.known.meant(name) for name in names))
+
+    def looked_for_on(self, picture: AnnotatedPicture) -> frozenset[str]:
+        """The categories whose absence from a picture its annotation proves."""
+        if picture.facts is not None and picture.facts.unlisted:
+            return frozenset()
+        return self.looked_for if picture.looked_for is None else self._meant(picture.looked_for)
 
     def _borrowable(self, text: str, source: str, category: str) -> Borrowed:
         return borrowable(text, source, known=self.known, category=category)
@@ -240,16 +249,15 @@ class _NegativesOfReference:
         if index not in self.subjects:
             maker, objects, sentence = self.maker, self.objects, self.ref.sentences[index]
             target = objects.picture.object(self.ref.target)
-            facts = objects.picture.facts
             self.subjects[index] = Subject(
                 sentence=sentence.text,
                 known=maker.known,
                 things=objects.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
-                looked_for=frozenset() if facts is not None and facts.unlisted else maker.looked_for,
+                looked_for=maker.looked_for_on(objects.picture),
                 others=maker.others,
                 absolute=maker.setup.absolute,
                 noun="first" if maker.setup.noun == "first" else "head",
-                facts=facts,
+                facts=objects.picture.facts,
                 form=sentence.form,
                 voices=maker.setup.voices,
             )
@@ -305,7 +313,7 @@ class _AnnotatedObjects:
         return self._places[thing.id]
 
     def _tints(self, thing: AnnotatedObject) -> dict[str, float] | None:
-        """The colours of an object; None without a colour picture of the annotated size."""
+        """The colours of an object; None without its mask, or without a colour picture of the annotated size."""
         if not self.seen or thing.mask is None:
             return None
         if thing.id not in self._colours:

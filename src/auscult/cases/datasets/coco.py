@@ -41,6 +41,7 @@ _DROPPED = frozenset({"id", "frame", "mask", "segmentation", "area", "bbox", "is
 _GEOMETRY = frozenset({"segmentation", "area", "bbox", "iscrowd", "text"})
 _OVERWRITTEN = frozenset({"id", "annotation_id", "category", "coco"})  # names under which an item has values of our own
 _MAX_NESTED_CHARS = 16_000  # of an annotation's further keys, as JSON: some tools repeat the mask in one
+_FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 _LARGEST = 1e300
 _EXPORT = "export it again as COCO instances; an items.jsonl takes masks of any other form"
 _FORMS = "an RLE object {size, counts} or a list of polygons"
@@ -142,6 +143,21 @@ class CocoFile:
         """All that is annotated on a picture, in the order of the file: crowd regions and bare boxes included."""
         size = self.picture(image_id).size
         return tuple(_object(self, row, size) for row in self._on_picture.get(image_id, ()))
+
+    def looked_for(self, image_id: int | str) -> frozenset[str] | None:
+        """The categories that were looked for on a picture, where it says so as LVIS does; None where it does not.
+
+        LVIS annotates a category on some pictures alone: its absence is known of ``neg_category_ids``, and all of it is
+        annotated unless it is among ``not_exhaustive_category_ids``.
+        """
+        row = self.images.get(image_id, {})
+        absent, unfinished = (row.get(key) for key in _FEDERATED)
+        if not isinstance(absent, list) and not isinstance(unfinished, list):
+            return None
+        annotated = {self.category(one) for one in self._on_picture.get(image_id, ())}
+        missing = {self.category({"category_id": one}) for one in unfinished or ()}
+        known = {self.category({"category_id": one}) for one in absent or ()} | (annotated - missing)
+        return frozenset(name for name in known if name)
 
 
 def _object(coco: CocoFile, row: Mapping[str, Any], size: tuple[int, int] | None) -> AnnotatedObject:
@@ -288,7 +304,7 @@ class _CocoReferences:
 
     def picture(self, key: int | str) -> AnnotatedPicture:
         """A picture with its references."""
-        image, objects = self.coco.picture(key), self.coco.objects(key)
+        image, objects, looked_for = self.coco.picture(key), self.coco.objects(key), self.coco.looked_for(key)
         counts = Counter(obj.category for obj in objects)
         references = tuple(
             Reference(
@@ -296,8 +312,16 @@ class _CocoReferences:
             )
             for obj in objects
             if obj.category and counts[obj.category] == 1 and not obj.crowd and obj.mask is not None
+            if looked_for is None or obj.category in looked_for
         )
-        return AnnotatedPicture(id=str(key), path=image.path, size=image.size, objects=objects, references=references)
+        return AnnotatedPicture(
+            id=str(key),
+            path=image.path,
+            size=image.size,
+            objects=objects,
+            references=references,
+            looked_for=looked_for,
+        )
 
     def listing(self, layout: str) -> ReferenceListing:
         """The pictures, made when they are asked for."""

@@ -244,6 +244,7 @@ class _RefCoco(ListedPart):
             size=picture.size,
             objects=self.coco.objects(key),
             references=references,
+            looked_for=self.coco.looked_for(key),
         )
 
 
