@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from auscult.cli.audit import show_record
 from auscult.errors import Mismatch
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.make import make_scenes
@@ -69,7 +70,7 @@ def test_stems_are_made_right_and_wrong_in_equal_shares(scenes: Path) -> None:
     assert np.corrcoef(right, also_right)[0, 1] > np.corrcoef(right, wrong)[0, 1]  # another leak, another sound
 
 
-def test_a_joint_item_is_audited_as_one(scenes: Path, tmp_path: Path) -> None:
+def test_a_joint_item_is_audited_as_one(scenes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = audited_run(scenes / "joint.jsonl", tmp_path / "out")
     joint_of = {verdict.id: verdict.joint for verdict, _ in run.verdicts}
     assert len(joint_of) == len(lines(scenes / "joint.jsonl"))
@@ -88,6 +89,8 @@ def test_a_joint_item_is_audited_as_one(scenes: Path, tmp_path: Path) -> None:
     assert "Mask and sound:" in page
     assert "mask and sound, truth and answer" in page
     assert {"joint", "truth_5_joint"} <= {path.stem for path in (tmp_path / "out" / "tables").iterdir()}
+    show_record(tmp_path / "out", summary={}, json=False)
+    assert "which of mask and separated sound is not the object's asked for" in capsys.readouterr().out
 
 
 def long_header(hours: float) -> bytes:

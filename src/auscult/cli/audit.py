@@ -44,7 +44,8 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
         show.as_json(summary)
         _say_remarks(run)
         return
-    paths = {name: folder / "tables" / f"{name}.json" for name in PRINTED[: None if worst is None else -1]}
+    names = (*PRINTED[:2], "joint", *PRINTED[2 : None if worst is None else -1])
+    paths = {name: folder / "tables" / f"{name}.json" for name in names}
     tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
     show.tables(tables if worst is None else [worst, *tables])
     if (folder / PROBED).is_file():

@@ -113,7 +113,7 @@ def test_shipping_replaces_the_networks_and_may_be_done_twice(tmp_path: Path) ->
 
 
 def own_masks(folder: Path, *, photographs: int) -> Path:
-    """Eight masks of each photograph, all photographs in one folder; one truth is text, one has no mask, one line is no JSON."""
+    """Eight masks of each of some photographs; one truth is text, one has no mask, one line is no JSON."""
     rows = []
     for index in range(photographs):
         write_frame(folder / f"frames/{index:03}.jpg", small.picture(index))
