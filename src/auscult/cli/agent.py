@@ -41,7 +41,7 @@ def agent(options: AgentOptions, shown: Shown) -> None:
             break
         except LimitReached as error:
             name = f"max_{error.limit}"
-            # None until the plan is proposed
+            # a limit reached before there is a plan is that of the command
             of_plan = getattr(announced[-1].plan.limits, error.limit) if announced else 0
             limit = getattr(options, name) or of_plan or 1
             if not (sys.stdin.isatty() and sys.stderr.isatty()):

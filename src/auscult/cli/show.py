@@ -73,7 +73,7 @@ class Piece:
 
 
 def pieces(table: Table, width: int) -> tuple[Piece, ...]:
-    """Split a table by columns; no parts if the key columns and one more do not fit."""
+    """Split a table by columns into parts that fit; none if the key columns and one more do not fit."""
     columns = [[header, *(row[index] for row in table.rows)] for index, header in enumerate(table.header)]
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
@@ -106,7 +106,7 @@ def blocks(table: Table, width: int) -> list[Lines]:
 
 
 def keys(table: Table) -> int:
-    """The count of key columns: the fewest of the first three with the most distinct values."""
+    """How many of the first columns, at most three, identify a row: the fewest with the most distinct values."""
     counts = range(1, max(2, min(_KEYS + 1, len(table.header))))
     return max(counts, key=lambda count: (len({row[:count] for row in table.rows}), -count))
 
@@ -221,7 +221,7 @@ class PlainProgress:
             self._before = self._done
 
     def tell(self) -> None:
-        """Print the progress of the stage and the estimated rest of its time."""
+        """Print the progress of the stage and, at the same rate, the time left."""
         if not self._name:
             return
         taken_s, fresh = time.monotonic() - self._start_s, self._done - self._before

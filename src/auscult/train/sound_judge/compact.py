@@ -77,7 +77,7 @@ def read_trunk(path: Path) -> Trunk:
 
 
 def read_judge(folder: Path) -> SoundJudgeNet:
-    """The network of a judge's four files, from which training goes on."""
+    """The network of a judge's four files, to train it further."""
     net = SoundJudgeNet(Trunk())
     tensors = {f"trunk.{name}": value for name, value in _tensors(folder / TRUNK).items()}
     for file in (EVIDENCE, HEAD, HARDNESS):
@@ -94,8 +94,8 @@ def read_judge(folder: Path) -> SoundJudgeNet:
 def _tensors(path: Path) -> dict[str, Tensor]:
     """The parameters in an exported file by their names in the network.
 
-    The exporter leaves matrices transposed and without a name, before a bias that has one, and of group normalisations
-    factors and offsets for an image, in the network's order.
+    The exporter transposes matrices and drops their names, which follow from the bias that is added next. It splits a
+    group normalisation: its factors and offsets have no names either, and are in the order of the network.
     """
     graph = onnx.load_from_string(read_network(path, hint="fetch the judge's files again")).graph
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -215,7 +215,7 @@ class CompactRun:
         return self.options.material()
 
     def samples(self, name: str, trunk: Trunk, progress: Progress) -> list[StoredSample] | None:
-        """Those of ``train``, ``aligning``, ``songs`` or ``calibration``, made where missing; None out of time."""
+        """The samples of ``train``, ``aligning``, ``songs`` or ``calibration``, made if missing; None out of time."""
         real = name == "calibration" or (name == "train" and self.plan.real > 0)
         store = Store(folder=self.options.out / MATERIAL / name, real=real, songs=name == "songs")
         part: Part = "calibration" if name == "calibration" else "train"
@@ -256,9 +256,9 @@ class CompactRun:
 def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Train the compact judge; yields what it wrote.
 
-    The folder gets ``plan.json``; ``material/``, the samples as the network hears them; ``losses.jsonl`` and
-    ``state.pt`` of each stage, from which the same command goes on; and ``judge/``, which
-    ``auscult audit --sound-judge sound.compact.v1@FOLDER`` takes.
+    The folder gets ``plan.json``; ``material/``, the samples as the network hears them; losses and state of each stage,
+    ``songs.jsonl`` and ``songs-state.pt``, from which the same command goes on; the weights as ``network.pt``; and
+    ``judge/``, which ``auscult audit --sound-judge sound.compact.v1@FOLDER`` takes.
     """
     torch.set_num_threads(options.threads)
     run = CompactRun(options=options, plan=read_plan(options.config), until=ends_at(options))
@@ -291,7 +291,7 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 def _stages(
     run: CompactRun, net: SoundJudgeNet, *, pretrained: Trunk, progress: Progress
 ) -> Generator[Path, None, bool]:
-    """All stages; gives whether they are done."""
+    """Run all stages; returns whether they are finished, and yields the files written."""
     stages: dict[Stage, tuple[str, ...]] = {"align": ("aligning",), "scores": ("train",), "songs": ("train", "songs")}
     for stage, names in stages.items():
         if not run.steps(stage):

@@ -336,7 +336,7 @@ def _with_reverb(rng: np.random.Generator, sound: Samples, *, wet: float) -> Sam
 
 
 def masked(rng: np.random.Generator, target: Samples, rest: Samples) -> Samples:
-    """The mixture through a ratio mask of target and rest with random errors."""
+    """The mixture through a ratio mask of target and rest with random errors; all (samples,) at ``RATE_HZ``."""
     window = int(rng.choice([512, 1024, 2048]))
     mixture, wanted, unwanted = (stft(sound, window=window) for sound in (target + rest, target, rest))
     ratio = 20 * np.log10((np.abs(wanted) + _TINY) / (np.abs(unwanted) + _TINY)).astype(np.float32)
@@ -391,7 +391,7 @@ def _sum(stems: Iterable[Samples]) -> Samples:
 
 
 def _output(rng: np.random.Generator, stems: Sequence[Samples], *, key: str) -> tuple[Samples, dict[str, Any]]:
-    """An output of a song, and its kind."""
+    """An output of a song, with its kind and whether it is of the target, ``stems[0]``."""
     draw, target = rng.random(), stems[0]
     rest = _sum(stems[1:])
     if draw < 0.07:
