@@ -59,3 +59,15 @@ def test_a_reply_without_an_action_is_a_miss():
     }
     assert cells["perfect"].unparsed == cells["perfect"].n - 1
     assert 0 < cells["perfect"].value < 1
+
+
+def test_the_interval_of_a_mean_of_shares_stays_within_0_and_1():
+    made = benchmark(4, protocols=("image",))
+    answer_map = answers(made)
+    for candidate_ in made:
+        seen = candidate_.clip.endswith("0")
+        answer_map[candidate_.id] = replace(answer_map[candidate_.id], defect=candidate_.defect if seen else "perfect")
+    cells = results_of(made, {"j": answer_map}).cells
+    outcomes = [cell.outcome for cell in cells if cell.column == "avg" and hasattr(cell.outcome, "low")]
+    assert outcomes
+    assert all(0 <= outcome.low <= outcome.value <= outcome.high <= 1 for outcome in outcomes)

@@ -425,6 +425,8 @@ def _average(cells: Sequence[TableNumber]) -> TableNumber:
             replicates=joined.draws.size,
             undefined=int(np.count_nonzero(np.isnan(joined.draws))),
         )
+    if isinstance(average, Interval):  # its columns are shares or errors of shares, and ends are added and widened
+        average = replace(average, low=max(0.0, average.low), high=min(1.0, average.high))
     return replace(joined, outcome=average, n=sum(isinstance(cell.outcome, Scored) for cell in cells))
 
 
