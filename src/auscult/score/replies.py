@@ -20,7 +20,8 @@ Tolerant also reads Python's way of writing, code fences, prose around an answer
 unreadable. It never chooses between two answers: of several options named, or a class with two counts, none is taken,
 unless the reply says which is its answer. Words are found as ``answers.normal`` compares them, so look-alike letters
 stay strangers. A number beyond the bounds is read as the bound. Of several lists or objects in the form that was asked
-for, the first after "answer:" is taken, else the last, since drafts come first.
+for, the first after "answer:" is taken, else the last, since drafts come first; "#red#, #blue#" is one list. Where no
+option is named, a number in words is the option of that number.
 
 Rules of the release for ``variant``: ``first``, of several options or numbers the first is taken; ``short``, a reply
 of 300 characters or more with counts is left out whatever it says.
@@ -480,7 +481,10 @@ def _mentions(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _DIGITS: Final = re.compile(r"(?<![\w.])(?:-(?=[0-9]))?[0-9]+(?!\w|\.[0-9])")
-_NUMBER_WORDS: Final = re.compile(r"(?<!\w)(?:" + "|".join(_NUMBERS) + r")(?!\w)")
+_PRONOUN: Final = "".join(f"(?<!{word} )" for word in ("no", "the", "this", "that", "which", "any", "each", "every"))
+_NUMBER_WORDS: Final = re.compile(
+    rf"(?<!\w)(?:{_PRONOUN}one(?!\s+of\b)|" + "|".join(word for word in _NUMBERS if word != "one") + r")(?!\w)"
+)
 _NEGATED: Final = re.compile(r"(?:\b(?:not|never|neither|nor|rather than|instead of)|n't|n’t)(?: (?:an?|the))?\s$")
 _CLAUSE_END: Final = re.compile(r"[.;,!?}\n]|\b(?:because|since|rather than|instead of)\b")
 _BEFORE: Final = 20
@@ -522,9 +526,17 @@ def _options_in(text: str, prompt: _Prompt) -> list[str]:
     """Options or numbers that a text names and does not deny, in their order."""
     if prompt.words:
         options, pattern = _options_by_text(prompt.words), _mentions(prompt.words)
-        return [options[normal(match[0])] for match in pattern.finditer(text) if not _denied(text, match.start())]
+        named = [options[normal(match[0])] for match in pattern.finditer(text) if not _denied(text, match.start())]
+        if named or prompt.first:
+            return named
+        return [options[number] for number in _numbers_in_words(text) if number in options]
     digits = [str(_number(match[0])) for match in _DIGITS.finditer(text)]
-    return digits or [str(_NUMBERS[match[0]]) for match in _NUMBER_WORDS.finditer(text)]
+    return digits or _numbers_in_words(text)
+
+
+def _numbers_in_words(text: str) -> list[str]:
+    """The numbers of "three dogs", as digits; "which one" and "one of them" count nothing."""
+    return [str(_NUMBERS[match[0]]) for match in _NUMBER_WORDS.finditer(text) if not _denied(text, match.start())]
 
 
 def _denied(text: str, at: int) -> bool:
@@ -539,8 +551,8 @@ def _strict_list(body: str, prompt: _Prompt) -> tuple[str, ...] | None:
 
 
 def _tolerant_list(text: str, prompt: _Prompt) -> tuple[str, ...] | None:
-    marked = _LIST.findall(text)
-    answer = marked[-1] if marked else _after_marker(text) or text
+    marked = _LISTS.findall(text)
+    answer = ";".join(_LIST.findall(marked[-1])) if marked else _after_marker(text) or text
     items = _structured(lambda value, _: value if isinstance(value, list) else None, answer, prompt)
     parts = items if items is not None else re.split(r"[;,\n]", _PREFIX.sub("", answer.strip(" \n.*#")))
     words = [prompt.word(part) or normal(part) for part in parts if isinstance(part, str) and normal(part)]
@@ -549,6 +561,9 @@ def _tolerant_list(text: str, prompt: _Prompt) -> tuple[str, ...] | None:
 
 
 _LIST: Final = re.compile(r"#([^#]{1,1000})#")
+_LISTS: Final = re.compile(  # "#red;blue#", and "#red#, #blue#" as a whole
+    r"#[^#]{1,1000}#(?:[\s,;]{0,5}(?:(?:and|or)\s)?#[^#]{1,1000}#)*", re.IGNORECASE
+)
 _LEAD: Final = re.compile(r"\A(?:caption|answer)\s?[:=]\s*", re.IGNORECASE)
 _FENCE: Final = re.compile(r"```\w{0,20}")
 
