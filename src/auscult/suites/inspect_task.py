@@ -85,7 +85,9 @@ def _cases(options: AviOptions, settings: ScoreHow) -> dict[str, AviCase]:
         step=lambda: None,
     )
     if not case_list.cases:
-        raise UsageError("there is no sample to ask about", path=options.data)
+        raise UsageError(
+            "there is no sample to ask about", path=options.data, expected="samples of the tasks asked for"
+        )
     return {case.id: case for case in case_list.cases}
 
 

@@ -253,7 +253,7 @@ def cases_of(
     step: Callable[[], None] = lambda: None,
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList[R2Case]:
-    """Make the cases of a task; an instance without the required sentence, sound or first mask is an error."""
+    """Make the cases of a task; one without the required sentence, sound or first mask is left out, with an error."""
     case_list, digests = CaseList[R2Case](), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
@@ -360,7 +360,7 @@ def target(case: R2Case, index: int) -> Mask | None:
 
 
 def _truth(case: R2Case, index: int) -> Mask | ClassMaps | None:
-    """The true mask or class map of a frame; empty for a null expression."""
+    """The true mask or class map of a frame, None if missing; empty for a null expression."""
     if case.absent:
         return np.zeros(case.size, np.bool_)
     ref = case.targets[index]
@@ -379,7 +379,7 @@ class Truths:
 
 
 def truths_of(case: R2Case) -> Truths:
-    """Read the true masks of a case; frames with unreadable ones are left out."""
+    """Read the true masks of a case; an unreadable one is None, with its error."""
     masks: list[Mask | ClassMaps | None] = []
     errors: dict[int, InputError] = {}
     for index, frame in enumerate(case.frames):
@@ -434,7 +434,9 @@ def _middle(instance: Instance) -> int:
                 return index
         except InputError as error:  # another frame may be readable
             broken = broken or error
-    raise broken or InputError("the object is in no frame that has a true mask", path=instance.source)
+    raise broken or InputError(
+        "the object is in no frame that has a true mask", expected="a true mask that shows it", path=instance.source
+    )
 
 
 def _rate(times_s: Sequence[float | None]) -> float:

@@ -30,7 +30,7 @@ from auscult.suites.scene_source import scenes_of, shown_instances
 from auscult.types import Instance, Mask, MaskRef, Moment, Query
 
 NO_KIND: Final = "not told"
-"""The kind of a negative sentence of unknown making."""
+"""The kind of a negative sentence if the data do not say how it was made."""
 _STAGE: Final = "case"
 
 
@@ -104,7 +104,7 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
 
 
 def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList[RrisCase]:
-    """Make the cases; a sentence without picture, words or true mask is an error."""
+    """Make the cases; a sentence without picture, words or true mask is left out, with an error."""
     case_list, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
     for instance in instances:
         try:
@@ -153,7 +153,9 @@ def _moment(instance: Instance) -> Moment:
     for moment in nearest:
         if instance.absent or _shows(moment):
             return moment
-    raise InputError("the object is in no frame that has a true mask", path=instance.source)
+    raise InputError(
+        "the object is in no frame that has a true mask", expected="a true mask that shows it", path=instance.source
+    )
 
 
 def _shows(moment: Moment) -> bool:
