@@ -73,7 +73,7 @@ class Audit(FrameVerb[Summary]):
 
     @staticmethod
     def warm_up(options: AuditOptions) -> Callable[[], None] | None:
-        """The default judge, by its full or short name, is loaded meanwhile."""
+        """What loads the default judge, if it is asked for by its full or short name; no other is loaded early."""
         return load_default_judge if options.judge in (DEFAULT_JUDGE, DEFAULT_JUDGE.split(".")[1]) else None
 
     def listed(self) -> Listing:

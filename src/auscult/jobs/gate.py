@@ -113,7 +113,7 @@ def _thinned(search: Search) -> list[GateStep]:
     return [step for number, step in enumerate(search.steps) if number % stride == 0 or step is search.chosen]
 
 
-# Distance at which two distributions differ, at a significance level of 1 %.
+# Two sets differ if their distributions are farther apart than this, and significantly so at a level of 1 %.
 _FAR: Final = 0.15
 _CHANCE: Final = 0.01
 
@@ -442,7 +442,7 @@ def _check(options: GateOptions) -> None:
 
 
 def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) -> None:
-    """Refuse a calibration set whose estimates have other settings."""
+    """Refuse a calibration set of another judge, or one that was judged with other settings."""
     judges = {verdict.judge for verdict, _ in run.verdicts}
     if len(judges | calibration.judges) > 1:
         raise Mismatch(
@@ -541,7 +541,7 @@ class GateCalibration:
     digests: frozenset[str] = frozenset()  # hashes of the judged items; empty if unknown
     grouped: bool = True
     labelled: bool = False  # whether truth is a label of a person instead of an IoU
-    version: str = ""  # of auscult in the record; empty if unknown
+    version: str = ""  # of the auscult that judged; empty if unknown
 
 
 def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> GateCalibration:
@@ -654,7 +654,7 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
             without_truth += 1
             continue
         grouped = grouped and bool(row.get("cluster"))
-        # a row without cluster is its own, named after its line
+        # a row without cluster is a cluster of its own, whose name no named cluster can have
         cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"line {line}"
         masks.append(KnownMask(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
         novelty.append(row.get("novelty"))

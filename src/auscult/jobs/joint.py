@@ -38,7 +38,7 @@ class JointAuditor:
 
 
 def joint_table(found: Sequence[Joint]) -> Table:
-    """The counts of joint findings."""
+    """How often each joint finding was given, with the mean probability of one object."""
     counts = Counter(joint.wrong for joint in found)
     rows = []
     for answer in JOINT_ANSWERS:

@@ -282,7 +282,7 @@ def best_proposals(results: Sequence[Result], parents: Mapping[str, str]) -> lis
 
 
 def _estimate(result: Result) -> float:
-    """The estimated IoU for sorting: none is below any number, a failure below none."""
+    """The estimated IoU for sorting; below every IoU without one, and lowest for a failure."""
     rows = result.rows.get(VERDICTS, ())
     if not rows:
         return -2.0

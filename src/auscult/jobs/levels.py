@@ -95,7 +95,7 @@ def _ranked(name: str, values: Sequence[float], *, apart: bool) -> MapColumn:
 
 
 def why_relative() -> Drawing:
-    """Fig. 6: models of Table 14 by the absolute and the relative difference of hearing and seeing."""
+    """Fig. 6: models of Table 14 by the absolute and the relative difference of their audio and visual scores."""
     return surfaces(
         [
             _surface("|A - V|", lambda audio, visual: np.abs(audio - visual), _SENSES, worst=1.0, best=0.0),

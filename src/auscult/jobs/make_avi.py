@@ -354,7 +354,7 @@ class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         return finish_tables(run, summary, {"types": types_table(rows)})
 
     def wanted(self) -> Iterator[SampleTask]:
-        """The questions, type by type."""
+        """The questions, type by type: ``count`` of each, by default the type's own number."""
         for kind in STIMULI.values():
             for index in range(kind.count if self.options.count is None else self.options.count):
                 yield SampleTask(question_id(kind, index), kind.name, index)

@@ -172,7 +172,7 @@ def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
 
 
 def read_plans(path: Path, *, scenes: bool = False) -> tuple[list[MixturePlan | SceneMixturePlan], list[ErrorRecord]]:
-    """The plans of a ``plans.jsonl``, of mixtures of ``scenes`` or others; an invalid line is an error."""
+    """The plans of a ``plans.jsonl``, of mixtures of ``scenes`` or others, and the errors of invalid lines."""
     plans: dict[str, MixturePlan | SceneMixturePlan] = {}
     problems = Problems()
     with required_file(path, option="--plans"):

@@ -199,7 +199,7 @@ def _annotations(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int
 
 
 def _dataset_rows(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows with the same columns; the source of a negative sentence is text."""
+    """Rows with the same columns; a negative sentence has its kind, its source sentence and its proof as texts."""
     for item in _items(picture):
         negative = item.get("negative") or {}
         proof = negative.get("proof") or {}

@@ -202,7 +202,7 @@ class PredictOptions:
 
     @property
     def setup_s(self) -> float | None:
-        """Limit for loading a model: that of a case, at least a minute."""
+        """Limit for loading a model: that of a case, but at least a minute, since weights take long to load."""
         return None if self.timeout_s is None else max(self.timeout_s, LEAST_SETUP_S)
 
 
@@ -232,7 +232,7 @@ def predict(
     fail: Callable[[QueuedRequest, ErrorRecord], None],
     progress: Progress,
 ) -> None:
-    """Send ``requests`` to one model, sorted by clip, since a worker caches the last one.
+    """Send ``requests`` to one model; they should come clip by clip, since a worker caches the last one.
 
     ``keep`` gets the row of every reply, ``fail`` every failed request; the error's stage is ``READ`` where the files
     of the case cannot be read, by any model.

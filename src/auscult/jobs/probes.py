@@ -40,7 +40,7 @@ RIGHT: Final[Mapping[Probe, str]] = {
     "other": "full_neg",
     "empty": "empty",
 }
-"""The right type of each."""
+"""The right type of each probe."""
 SCENES: Final = 8
 CHANCE: Final = 1 / 3
 ROWS, CARD, CARD_PAGE = "probes.jsonl", "judge_card.json", "judge_card.md"

@@ -376,7 +376,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             listed = {item.id for item in self.listing.items}
             rows = {name: row.get("input") for name, row in self._rows.items() if name in listed}
             refuse_changed(rows, self.listing.items)
-        wanted = self._ids()
+        wanted = self._ids_to_repair()
         done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
         writer.progress.stage(self.doing, len(wanted))
         writer.progress.step(len(done))
@@ -384,11 +384,11 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         groups = frame_groups(self.items, done=excluded)
         yield (self._with_verdicts(group) for group in groups), self.options.timeout_s
 
-    def _ids(self) -> set[str]:
+    def _ids_to_repair(self) -> set[str]:
         if self.options.policy != PAPER:
             return {name for name, verdict in self._verdicts.items() if verdict.action in _TRIED}
         names = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
-        for clip in self.record.clips:  # the clip's action holds in every frame
+        for clip in self.record.clips:  # the clip's defect holds in every frame
             frames = {name for name in clip.get("frames", ()) if name in self._verdicts}
             names = names | frames if clip.get("defect") == "full_neg" else names - frames
         return names
@@ -408,7 +408,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self._rows = {}
         verdicts = read_verdicts(run.path)
         compared = self._with_truth(writer, after, verdicts)
-        del self.items, self.listing  # as above: the largest part in memory
+        del self.items, self.listing  # like the verdicts above: the largest parts in memory
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
         tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(after)), **compared.tables}
@@ -564,7 +564,7 @@ def before_after(
     clusters: Mapping[str, Hashable],
     workers: int,
 ) -> Compared:
-    """Compare masks before and after with the truth, if any.
+    """Compare the masks before and after the repair with the truth, if any.
 
     Args:
         writer: Gets a row for each mask with truth.

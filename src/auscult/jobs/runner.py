@@ -378,8 +378,8 @@ class Result:
 class ResultWriter:
     """Writes the results of workers as they come.
 
-    Files are written before the lines that name them. ``once`` names JSON-lines files in which an id occurs once: rows
-    of an item from a killed run are not written again.
+    Files are written before the lines that name them, so that no line names a missing file. ``once`` names JSON-lines
+    files in which an id occurs once: rows of an item from a killed run are not written again.
     """
 
     def __init__(self, run: RunFolder, progress: Progress, *, once: Iterable[str] = ()) -> None:
@@ -447,7 +447,7 @@ class Verb(ABC, Generic[V, S]):
 
     @staticmethod
     def warm_up(options: Any) -> Callable[[], None] | None:  # noqa: ARG004 - of most verbs nothing takes long
-        """A function that worker processes run while the verb lists its tasks; must be picklable."""
+        """A function that worker processes run while the verb lists its tasks, picklable; None to start none early."""
         return None
 
     @abstractmethod
@@ -516,7 +516,7 @@ def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table])
 
 
 class NumberedVerb(Verb[V, S]):
-    """A verb whose tasks depend on the options alone, each with one row; a larger count adds tasks."""
+    """A verb whose tasks depend on the options alone, each with one row under its key; a larger count adds tasks."""
 
     rows: ClassVar[str]  # the JSON-lines file with a row for each finished task
     unit: ClassVar[str]  # plural of what a task makes
@@ -611,7 +611,7 @@ class FrameVerb(Verb[Any, S]):
     def _done(self, run: RunFolder) -> frozenset[str]:
         """Ids of the items with a result, whose files must be unchanged.
 
-        Only the compared keys are held, and only until then, since a record may be long.
+        Of each row only the compared keys are held, since a record may be long.
         """
         rows = (row for row in read_lines(run.locate(self.results)) if not is_sound(row))
         compared = {row["id"]: {key: row[key] for key in _COMPARED if key in row} for row in rows}
@@ -627,7 +627,7 @@ class FrameVerb(Verb[Any, S]):
         return self.listing.items
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
-        """Refuse changed files of earlier results; ``done`` has ``_COMPARED`` of each row."""
+        """Refuse to resume with changed files of earlier results; ``done`` has ``_COMPARED`` of each row."""
         before = {name: row.get("input") for name, row in done.items()}
         rows = read_lines(self.options.out / INPUTS)
         stamps = {
@@ -652,7 +652,10 @@ def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]
 
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False, of_file: _OfFile = digest_file) -> str:
-    """Hash of the judged input: the frame's bytes, the mask's bytes or inline values, the expression, its stem."""
+    """Hash of the judged input: frame, mask (file or inline values) and expression.
+
+    Also mixture, separated sound and time of an item that has them; with ``sound`` the clip's audio and the time.
+    """
     parts = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
     if item.mixture is not None and item.separated is not None:
         parts += [of_file(item.mixture), of_file(item.separated), item.time_s]
@@ -680,9 +683,12 @@ def settled_stamp(item: Item) -> str | None:
 def refuse_changed(
     done: Mapping[str, object], items: Sequence[Item], *, stamps: Mapping[str, object] | None = None
 ) -> None:
-    """Refuse changed files of earlier results, id to ``input_digest``.
+    """Refuse to resume with changed files of earlier results, id to ``input_digest``.
 
     Items whose ``input_stamp`` is that of ``stamps`` are not opened.
+
+    Raises:
+        Mismatch: An item is gone from INPUT, or its files have changed or cannot be read.
     """
     known = stamps or {}
     by_id = {item.id: item for item in items}
@@ -712,7 +718,7 @@ def require_unchanged(
     made: str = "has a result",
     parts: str = "frame, mask, text or sound has",
 ) -> None:
-    """Refuse changed files of the result of ``name``; ``made`` and ``parts`` are words of the error."""
+    """Refuse (``Mismatch``) changed or unreadable files of the result of ``name``; ``made`` and ``parts`` word it."""
     try:
         unchanged = same()
     except AuscultError as error:

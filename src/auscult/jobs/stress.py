@@ -170,7 +170,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         return arguments_of(self.options) | {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
 
     def items(self) -> list[Item]:
-        """The items, with pictures outside of videos marked, since output lines name a clip too."""
+        """The items, with pictures outside of videos marked, since the output lines of both name a clip."""
         films = filmed(self.listing)
         return [
             item if item.id in films else replace(item, extra={**item.extra, LOOSE: True})

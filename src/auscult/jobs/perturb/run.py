@@ -228,7 +228,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         )
         parts = self._parts.parts
         if any(part.medium == "video" for part in parts):
-            load_av()  # raises first if the extra is missing
+            load_av()  # raises before anything is written if the extra is missing
         outputs = outputs_of(wanted, parts, recipes=recipes, seed=options.seed)
         self._folders = [preset(wanted.preset).name] if wanted.preset else [recipe.name for recipe in recipes]
         self._notes = [*self._parts.notes, *idle_options(options.given, parts), *idle_notes(outputs, self._folders)]
