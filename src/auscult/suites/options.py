@@ -89,7 +89,7 @@ class SuiteOptions(RecordOptions):
         return {}
 
     def making(self, folder: str) -> dict[str, Any]:
-        """The options for making the material of the run."""
+        """The options for making the material of the run, in ``folder`` of its output folder."""
         return {"out": self.out / folder, "seed": self.seed, "workers": self.workers, "overwrite": self.overwrite}
 
 

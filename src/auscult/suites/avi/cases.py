@@ -145,7 +145,7 @@ def cases_of(
     released: bool,
     step: Callable[[], None],
 ) -> CaseList[AviCase]:
-    """Make cases of the samples of some tasks, or of all; a sample with unreadable media is an error.
+    """Make cases of the samples of some tasks, or of all; one with unreadable media is left out, with an error.
 
     ``scored`` identifies by task how replies are scored, so that a change scores them again.
     """
@@ -203,8 +203,9 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     """By sample, the best answer to its text without its media: the most frequent truth of that text.
 
     For a text that few samples share this would reveal their own truth: there it is the most frequent truth of the
-    folder, or of the folder's other samples if they are few or no truth occurs twice; empty if there are none.
-    Otherwise a sample's own truth counts too: without it, the guess among balanced answers would always be wrong.
+    folder. In a folder of few samples, or if no truth occurs twice, it is that of the folder's other samples; empty
+    without any. If many samples share a text, a sample's own truth counts too: without it, the guess among balanced
+    answers would always be wrong.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     truths = {sample.id: truth_text(sample.truth) for sample in samples}

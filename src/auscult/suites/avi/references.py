@@ -6,7 +6,7 @@
 ``constant``   the same answer to every sample of a task: the first option, the first class once, candidate 0, the
                whole picture, one sentence
 ``blind``      reads the text alone: the most frequent truth of the samples with this text; if they are few, that of
-               the folder's other samples
+               the folder (``cases.text_guesses``)
 ``noisy:ACC``  the truth with this probability, else as ``random`` draws
 ============== =====================================================================================================
 """

@@ -218,7 +218,7 @@ def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str,
 def _paired(
     view: GridColumns, pair: Sequence[Mapping[str, TaskScores]], options: LevelOptions
 ) -> dict[str, LevelDifference]:
-    """The first minus the second, on samples that both have scored."""
+    """The first minus the second, on the samples with a score of both."""
     rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
     for name in [name for name in pair[0] if name in pair[1]]:
         scored = [part[name] for part in pair]
@@ -282,7 +282,7 @@ class _Reader:
         return truth_of(self.task.answer, str(self.view.grid.about[case]["truth"]))
 
     def prediction(self, case: str) -> Any:
-        """The prediction of a case."""
+        """The answer to a case; ``NO_ANSWER`` without a reply, Undefined for a reply without an answer."""
         answer = self.answers.get(case)
         if answer is None:
             return NO_ANSWER
@@ -305,7 +305,7 @@ def _task_scores(
         pairs, true = [], []
         for case, prediction, truth in zip(cases, predictions, truths, strict=True):
             other, gone = confirmations.get(case), bool(grid.about[case].get("unconfirmed"))
-            absent = NO_ANSWER if gone else Undefined("")  # a failed request stays failed
+            absent = NO_ANSWER if gone else Undefined("")  # a confirmation that was lost is a failure
             pairs.append((prediction, absent if other is None else reader.prediction(other)))
             true.append((truth, ("" if gone else None) if other is None else reader.truth(other)))
         outcomes = [double_confirmation(pairs, true, unparsed=mode) for mode in modes]

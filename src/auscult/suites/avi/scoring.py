@@ -1,7 +1,7 @@
 """Parses and scores stored replies in worker processes.
 
-A reply is read once; its row in ``scores.jsonl`` has the score of the sample alone, and the answer with the path of the
-parser. The scores of tasks, which are not means over samples, are computed from the answers.
+A reply is read once; its row in ``scores.jsonl`` has the score of the sample alone, and the answer with ``path``, the
+way in which the parser found it. The scores of tasks, which are not means over samples, are computed from the answers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from auscult.suites.core.runner import ToScore
 
 SCORE: Final = "score"
 UNREAD: Final = "unread"
-"""The path of a reply without an answer."""
+"""The ``path`` of a reply in which no answer was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ScoreHow:
     sentence_model: Path | None = None
     fluency_model: Path | None = None
     formatter: str = ""  # name and revision of the formatter; empty for none
-    reformatted: Path | None = None  # its replies
+    reformatted: Path | None = None  # the file of its replies
 
     def identity(self, metric: TaskMetric) -> str:
         """What a task's scores depend on besides replies and truths."""
@@ -103,7 +103,7 @@ class Scorer:
         return score([answer], [truth], unparsed="wrong")
 
     def _caption(self, answer: Any, case: AviCase, truth: Sequence[str]) -> AnswerScore | Undefined:
-        """FENSE; on own data SBERT alone without a fluency model, METEOR without any network."""
+        """FENSE, or without its networks: undefined on released data; on own data SBERT, or METEOR without any."""
         sentences, fluency = self._networks()
         score: Callable[..., AnswerScore | Undefined] = meteor
         if sentences is not None and fluency is not None:

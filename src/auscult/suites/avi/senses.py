@@ -25,7 +25,7 @@ _FOLDER: Final = "ablated"
 _STAGE: Final = "frames"
 
 AblatedVideos: TypeAlias = Mapping[tuple[Path, str], Path]
-"""The remaining medium by video and condition."""
+"""The file with the remaining medium, by video and condition."""
 
 
 def ablated_videos(

@@ -329,7 +329,7 @@ _SHORT = {
 
 
 def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Number]) -> Figure | None:
-    """The four levels of each model; None if no model has level 1."""
+    """The four levels of each model with level 1; None for no such model, or too many to draw."""
     present = [name for name in models if (number := level.get((name, CLEAN, "level_1"))) and number.value is not None]
     if not present or len(present) > MAX_MODELS:
         return None
@@ -349,7 +349,7 @@ def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Num
 def rank_map(
     models: Sequence[str], names: Sequence[str], level: Mapping[tuple[str, str, str], Number]
 ) -> Figure | None:
-    """Each model's rank in tasks and levels, 1 is highest; None if fewer than two can be ranked."""
+    """Each model's rank in tasks and levels, 1 is highest; None for a single model, or too many to draw."""
     if not 1 < len(models) <= MAX_ROWS:
         return None
     columns = []

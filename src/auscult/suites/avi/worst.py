@@ -24,7 +24,7 @@ from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 
 MOST_TELLING: Final = 8
 _MOST_CHARACTERS: Final = 240
-_FAR: Final = 0.3  # least difference of two models' scores
+_FAR: Final = 0.3  # a smaller difference of scores does not tell models apart
 _FOLDER: Final = "figures/samples"
 
 

@@ -48,7 +48,7 @@ class SuiteCommand(Generic[CaseKind]):
     options: ModelOptions
     task: Task
     models: Sequence[ModelSpec]  # with unique names after the folder is opened
-    floor: Sequence[ModelSpec]  # baselines, asked about clean input
+    floor: Sequence[ModelSpec]  # baselines, asked about clean input; without those among the models
     conditions: Sequence[Condition] = (NOTHING,)
     growing: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
     decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than given

@@ -298,7 +298,7 @@ _LEVEL: Final = 0.95
 
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
-    """Level and change of every group as means over models without baselines; none for one model on one set."""
+    """Level and change of every group as means over models, except baselines; none for one model on one set."""
     series: dict[str, Sequence[DataSet]] = {data.name: [data] for data in sets}
     if len(sets) > 1:
         series[ALL] = sets
@@ -427,7 +427,7 @@ class Overall:
 
     numbers: tuple[Number, ...] = ()  # level, apc, difference and apc_difference, of the main metric
     ranks: tuple[Ranks, ...] = ()
-    # models not in every data set, without baselines; they have none of these numbers
+    # models, except baselines, that are not in every data set and so have none of these numbers
     apart: tuple[str, ...] = ()
     without: tuple[str, ...] = ()  # models left out of a ranking: without a score in some data set
     lone: tuple[str, ...] = ()  # data sets with a single clip, and so without intervals
@@ -488,7 +488,7 @@ def _mean_over(
     fields: Mapping[str, object],
     within: Range,
 ) -> Outcome[float]:
-    """The mean over data sets of a score or a change, or of its difference of two models.
+    """The mean over data sets of a score or a change, or of the first of two models minus the second.
 
     ``columns`` holds by data set those of one model or of two: the score, or clean and each level.
     """

@@ -22,7 +22,7 @@ class Task:
     name: str
     title: str  # its name for people
     metrics: tuple[str, ...]  # metrics of each case, the main one first; 0..1, higher is better
-    beside: tuple[str, ...] = ()  # metrics of some cases, or with lower is better; without changes and ranks
+    beside: tuple[str, ...] = ()  # metrics of some cases, or where lower is better; without changes and ranks
     # further metrics, and those that each is the mean of; the first goes before the first of ``metrics``
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # metrics that follow from others: whose signature they have, and what they are

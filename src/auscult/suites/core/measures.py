@@ -8,7 +8,7 @@ apc_dynamic    dynamic minus clean (Fig. 10)
 dynamic_gap    dynamic change minus static change, case by case; needs low, medium and high
 gap_static     the static change, over the cases of the gap
 gap_dynamic    the dynamic change, over the same cases
-breaking       the strength at which half of the clean score is lost, or the strongest one tested if it is above
+breaking       the strength at which half of the clean score is lost; the strongest one tested if less is lost there
 =============  ===================================================================================================
 
 Intervals are of 95 %, by drawing whole clips or photographs; all numbers of a run use the same draws.
@@ -226,7 +226,7 @@ PERFORMANCE: Final = "performance"
 
 
 def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
-    """Correlations of a room's kinds over all models without baselines; none for fewer than two kinds.
+    """Correlations of a room's kinds over all models except baselines; none for fewer than two kinds.
 
     ``vision`` correlates the changes by its kinds, ``vision_performance`` the scores under them, which also depend on
     how hard a case is without perturbation (R2-Bench Figs. 8 and 9 use performance).
@@ -268,7 +268,7 @@ def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
 
 
 def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
-    """The change by sample of each model, without baselines and models without results."""
+    """The change by sample of each model, except baselines and models without results."""
     by_model: dict[str, SampleValues] = {}
     for model in view.grid.models:
         static = static_of(view, model, group)

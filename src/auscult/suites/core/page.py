@@ -126,7 +126,7 @@ PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
 
 
 def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: str = "") -> tuple[Section, ...]:
-    """The sections of a page, after ``before``; a table goes to the first one with a prefix of its name."""
+    """The sections of a page; a table or chart goes to the first with a prefix of its name, ``before`` left aside."""
     left_tables, left_charts = dict(tables), list(results.charts)
     sections = []
     for name, title, lead, table_names, chart_names in results.parts or _PARTS:

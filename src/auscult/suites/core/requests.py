@@ -80,7 +80,7 @@ class CaseList(Generic[CaseKind]):
 
 
 def is_met(case: SuiteCase, condition: Condition) -> bool:
-    """Whether a condition changes a case: ``unmet`` in its ``about`` lists those that do not, with commas."""
+    """Whether a condition changes a case: ``unmet`` in its ``about`` names those that do not, separated by commas."""
     about: Mapping[str, object] = getattr(case, "about", {})
     return condition.name not in str(about.get("unmet", "")).split(",")
 
@@ -98,7 +98,7 @@ class RequestLog:
     rows: tuple[Mapping[str, Any], ...] = ()  # the lines of the file
 
     def requests(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
-        """The key of every valid answer to (model, condition, case)."""
+        """From the key of every valid answer to its (model, condition, case)."""
         return {
             key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
             for model, revision in self.models.items()
@@ -250,8 +250,8 @@ def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, 
 def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
     """The models with unique names, the same as in earlier commands.
 
-    A model with the path or the code of an earlier one of its name is the same model; any other gets a number,
-    ``name~2``.
+    A model with the path or the code of an earlier one of its name is the same model, changed or not; any other gets a
+    number, ``name~2``.
     """
     specs: list[ModelSpec] = []
     for model in models:

@@ -108,7 +108,10 @@ def error_rows(
     conditions_by_model: Mapping[str, Sequence[str]],
     conditions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The rows of ``errors.jsonl`` about failed requests, one for equal errors."""
+    """The rows of ``errors.jsonl`` about failed requests: one for each file, or case of a model.
+
+    A model that failed about a case under some of its conditions only has a row for each of these.
+    """
     order = {name: index for index, name in enumerate((*conditions_by_model, *conditions))}
     groups: dict[object, tuple[Mapping[str, Any], list[ResultKey]]] = {}
     for request, error in failed.items():

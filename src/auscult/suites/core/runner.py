@@ -176,7 +176,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         failed = {request: error for request, error in now.failed.items() if log.was_requested(request)}
         names = [condition.name for condition in log.conditions]
         rows = error_rows(failed, conditions_by_model=log.conditions_by_model, conditions=names)
-        # an unreadable input is already reported with its request
+        # an input file that cannot be written has an unreadable source, which is reported with its requests
         unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
         other_errors = [
             error

@@ -85,7 +85,7 @@ class Index:
         return tuple(model for model in self.models() if model in models)
 
     def tested(self) -> list[str]:
-        """The models without baselines."""
+        """The models that are not baselines."""
         return [model for model in self.models() if not self.task.is_baseline(model)]
 
     def above_baselines(self) -> dict[str, list[Number | None]]:

@@ -1,4 +1,4 @@
-"""Builds the benchmark: a source with true masks becomes an INPUT in MQ-RAVSBench's own layout.
+"""Builds the benchmark: a source with true masks becomes an INPUT, and files in MQ-RAVSBench's own layout.
 
 Instances are chosen and their masks opened; unusable ones are replaced, until all chosen ones can be used. Then every
 instance is made, once per protocol. The same command again resumes; unreadable files are tried again.
@@ -6,7 +6,7 @@ instance is made, once per protocol. The same command again resumes; unreadable 
 ::
 
     items.jsonl masks/ truth/ media/     an INPUT that `auscult audit` takes
-    targets.jsonl survey.jsonl           the results of each instance; the findings from opening its masks
+    targets.jsonl survey.jsonl           masks made and not made of each instance; findings from opening its masks
     train_test_meta_files/               MQ-RAVSBench's layout: table of key frames, a document a split and protocol
     tables/ figures/ summary.json        statistics
 

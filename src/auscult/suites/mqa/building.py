@@ -93,11 +93,13 @@ def _digest_or_nothing(ref: MaskRef | None) -> object:
 UNREADABLE: Final = "unreadable"
 
 Detector: TypeAlias = Callable[[Frame], int]
-"""Counts the objects of a frame, uint8 RGB (H, W, 3). Picklable, since it runs in worker processes."""
+"""Counts the objects of a frame, uint8 RGB (H, W, 3): 0 or more. Picklable, since it runs in worker processes."""
 
 
 def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
-    """Index of the frame that shows the target and has most objects; ties: larger target, then earlier; or None.
+    """Index of the frame with most objects among those that show the target; None if none does.
+
+    On a tie the one with the larger target, then the earlier one.
 
     Both lists are per frame: the count of objects, and the target's pixels, 0 if it is absent or not annotated.
 
@@ -233,7 +235,7 @@ class Builder:
     proposer: MaskProposer | None = None  # source of other objects; None for the data set's own
     named: NamedProposer | None = None  # the same, by models that name the objects
     generator: str = STANDARD  # a key of GENERATORS
-    making: Mapping[str, str] = field(default_factory=dict)  # for every line
+    making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
     def __call__(self, order: Order) -> Result:
         """Make an order; an unreadable instance gives an error row."""

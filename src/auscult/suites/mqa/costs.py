@@ -1,8 +1,8 @@
 """Costs of judges, in the form of the paper's Table 11, and the results of a cascade of two judges.
 
-Latency is the mean time of a verdict, in a batch its share of the time. Throughput is masks over the time of the whole
-command, with loading and all workers. Peak memory is that of the largest process, and of its GPU. Money is the cost of
-the requests.
+Latency is the mean time of a verdict, in a batch its share of the time. Throughput is masks over the time from the
+start of judging to the last verdict, all workers together; loading that is not done before is included. Peak memory is
+that of the largest process that judged, and of its GPU. Money is the cost of the requests.
 
 A cascade asks an expensive judge about the masks for which the verdict of the cheap one leaves the action open, by the
 policy. The curve asks about 0 to 100 % of the masks: first the open ones, widest interval first, then the rest. It is
@@ -209,7 +209,7 @@ class JudgePair:
 
 
 def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
-    """The cheapest judge paired with each other one that is not a cascade, at most three pairs."""
+    """The cheapest judge, by USD and then time per mask, with each of the next three; without cascades."""
     answers = {
         name: {verdict.id: verdict for verdict, _ in run.verdicts}
         for name, run in runs.items()

@@ -431,7 +431,7 @@ def _average(cells: Sequence[TableNumber]) -> TableNumber:
 
 
 def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float] | Undefined) -> TableNumber:
-    """The mean of several cells, draw by draw, with summed counts; undefined if one of them is."""
+    """Several cells as one: counts summed, and of the defined cells the mean draw by draw, NaN where one of them is."""
     counts = {name: sum(getattr(cell, name) for cell in cells) for name in TableNumber.COUNTED}
     parts = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
     complete = parts and all(draws.size for draws in parts)  # a part with one clip has no draws

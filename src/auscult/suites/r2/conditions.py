@@ -11,8 +11,8 @@
 If the reference is a mask, ``mix`` equals ``picture``: the paper perturbs no masks; ``guidance`` does.
 
 A level is ``low``, ``medium``, ``high`` (1, 3, 5), any strength, or ``dynamic``. The kind drawn for a case does not
-depend on the level. Dynamic is, for the mixes, the preset ``paper``
-(kind and severity drawn for every frame), and for one kind ``r2bench`` (severity drawn for every frame).
+depend on the level. Dynamic is, for the mixes, the preset ``paper`` (kind and severity drawn for every frame), and for
+one kind ``r2bench`` (severity drawn for every frame).
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
 
 
 def _worst(view: GridColumns, model: str, group: GridCell) -> tuple[str, float]:
-    """The case with the largest loss, or least gain, at the strongest static condition, or empty; and its change."""
+    """The case with the largest loss, or least gain, at the strongest static condition, and its change; or ("", 0)."""
     static, metric = static_of(view, model, group), view.grid.task.metrics[0]
     if not static:
         return "", 0.0

@@ -1,7 +1,7 @@
 """Pictures of the report: invented masks, worst first, and where a model looks.
 
 For an invented mask: the sentence, the mask of each model, and the truth. For a model with attention maps: the shares
-of blank and of memory tokens, as in Fig. 6 of the paper.
+of attention to blank and to memory tokens, as in Fig. 6 of the paper.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _parts(
 
 
 def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
-    """By case, the categories in a negative sentence that are in the same group as one in the picture."""
+    """By case, the absent categories of a negative sentence, each with one of its group that is in the picture."""
     coco = coco_categories()
     groups = [group.members for name, group in coco.table.groups.items() if name not in _WIDE]
     present: dict[Path, set[str]] = {}

@@ -1,8 +1,8 @@
 """rIoU, mRR and further metrics from areas, by kind of negation, with intervals over pictures; and their tables.
 
 The scores are those of ``score.masks.referring``; metrics by reference count a reference with an unanswered sentence
-as failed. *With an oracle of existence* empties every mask of a negative sentence: the gain of a perfect answer to
-"is it there?".
+as failed. *With an oracle of existence* every mask of a negative sentence is emptied, which shows the gain of a perfect
+answer to "is it there?".
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
 
 
 def _chosen(options: RrisOptions, instances: Sequence[Instance]) -> list[Instance]:
-    """The instances of ``--only`` that are positive or of ``--kind``."""
+    """The instances of ``--only``; with ``--kind`` the positive ones and those of these kinds."""
     kinds = dict.fromkeys(instance.negation or NO_KIND for instance in instances if instance.absent)
     for kind in options.kinds:
         if kind not in kinds:

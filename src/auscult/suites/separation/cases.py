@@ -25,7 +25,7 @@ from auscult.types import Samples, SoundItem
 SCORED: Final = "1"
 """Version of the scores: another one scores stored outputs again."""
 _STAGE: Final = "case"
-_UNNAMED: Final = 1e-3  # share of the mixture's energy without stem from which it is a source of its own
+_UNNAMED: Final = 1e-3  # share of the mixture's energy; with more, what the stems leave is a source of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ def _made(options: SeparationOptions, progress: Progress) -> Path:
 
 
 def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList[SeparationCase]:
-    """Make the cases, those of one request in a row; an item with unreadable files is an error."""
+    """Make the cases, those of one request in a row; an item with unreadable files is left out, with an error."""
     case_list, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
     for item in items:
         try:

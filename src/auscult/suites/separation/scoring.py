@@ -1,4 +1,4 @@
-"""Scores stored outputs by stems, in worker processes."""
+"""Scores stored outputs with the true stems, in worker processes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class OutputScorer:
 
 
 def scores_of(output: Samples, sounds: CaseSounds) -> Scores:
-    """All scores of an output, float32 (samples,), perhaps Undefined with the reason."""
+    """All scores of an output, float32 (samples,); one that does not exist is Undefined, with the reason."""
     if not sounds.stems:
         return dict.fromkeys(METRICS, _NO_STEM)
     ratings = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz)
