@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -24,11 +24,13 @@ from auscult.record.folder import MANIFEST
 from auscult.rng import generator
 from auscult.score.stats.change import Value, mean_ratio, ratio_change
 from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
+from auscult.stress.recipe_parts import base_of, registered
 from auscult.suites.core.numbers import minus
 
 _MOST_LETTERS: Final = 1000
 _MOST_REPLY: Final = 20_000
 _FEW_CLIPS: Final = 20
+_EXCLUDES: Final = "it excludes something"
 
 _TABLES: Final = data.read("questions", folder="auscult.agent")
 _STEMS: Final = {name: {*map(stem, words.split())} for name, words in _TABLES["words"].items()}
@@ -85,13 +87,14 @@ def ask(
 
 @dataclass(slots=True)
 class _Question:
-    """A parsed question: its words, the values it filters by, unknown words, and the entity it asks for."""
+    """A parsed question: its words, the values it filters by, what is unknown or absent, and the entity it asks for."""
 
     words: set[str] = field(default_factory=set)
     filters: dict[str, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)  # perturbations that it names and the record does not hold
     entity: str = ""
-    negated: bool = False
+    refusal: str = ""  # why no query of the file can answer it
     limit: int = 0
 
 
@@ -114,10 +117,11 @@ def _read(views: RecordViews, question: str) -> _Question:
         variants = {name, *(name.split(".")[1:2] if key == "model" else ())}
         variants |= {_first_word(name)} if key == "model" and first_words[_first_word(name)] == 1 else set()
         spelling = spelled[0] if spelled else "|".join(re.escape(variant).replace("_", "[ _-]") for variant in variants)
-        remaining, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", remaining, flags=re.IGNORECASE)
+        remaining, times = _without(spelling, remaining)
         if times and name not in parsed.filters.get(key, ()):
             parsed.filters.setdefault(key, []).append(name)
             parsed.words |= {f"{key.upper()}{len(parsed.filters[key])}", name.lower()}
+    remaining = _read_absent(parsed, remaining, {name for key, name in known_names if key == "kind"})
     for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", remaining.lower()):
         meant = _meanings(word)
         parsed.words |= meant
@@ -129,14 +133,60 @@ def _read(views: RecordViews, question: str) -> _Question:
         if word.isdigit() or word in _TABLES["numbers"]:
             parsed.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
         elif word in _TABLES["negations"].split() or word.endswith("n't"):
-            parsed.negated = True
+            parsed.refusal = _EXCLUDES
         elif not meant and word not in _TABLES["ignored"].split():
             parsed.unknown.append(word)
+    parsed.refusal = parsed.refusal or _refusal(parsed, question)
     return parsed
+
+
+def _refusal(parsed: _Question, question: str) -> str:
+    """Why no query of the file can answer a question, besides excluding something; empty if one may."""
+    if cause := next((cause for cause, phrase in _TABLES["refused"].items() if _has(phrase, question)), ""):
+        return cause
+    if len(parsed.filters.get("metric", ())) > 1:
+        return "it names several metrics, and a mean is of one"
+    asked = re.search(r"\b(?:which|what)\s+(\w+)", question.lower())
+    # "what seed was used" is about a seed, and no question of the file is
+    is_foreign = asked is not None and not parsed.entity and asked[1] in parsed.unknown
+    return f"not understood: {asked[1]}" if asked is not None and is_foreign else ""
+
+
+def _read_absent(parsed: _Question, remaining: str, tested: set[str]) -> str:
+    """Read names of perturbations that were not tested, and of groups of them; returns what remains of the question."""
+    names = {base_of(name) for name in registered()} - tested
+    # "contrast" may be a verb, unless it was tested
+    names = {name for name in names if not _meanings(name)}
+    for name in sorted(names, key=lambda entry: (-len(entry), entry)):
+        remaining, times = _without(name.replace("_", "[ _-]"), remaining)
+        parsed.absent += [name] if times else []
+    for spelling, members in _TABLES["groups"]:
+        found = [name for name in sorted(tested) if name.rpartition(".")[2] in members.split()]
+        group = re.search(rf"\b(?:{spelling})\b", remaining, re.IGNORECASE)
+        if group is None:
+            continue
+        remaining = _without(spelling, remaining)[0]
+        kinds = parsed.filters.setdefault("kind", []) if found else []
+        kinds += [name for name in found if name not in kinds]
+        parsed.absent += [] if found else [group[0].lower()]
+    named = len(parsed.filters.get("kind", ())) + len(parsed.absent)
+    parsed.words |= {f"KIND{index + 1}" for index in range(named)}
+    return remaining
+
+
+def _without(phrase: str, text: str) -> tuple[str, int]:
+    """The text without a phrase, and how often it had it."""
+    return re.subn(rf"(?<![\w&'])(?:{phrase})(?![\w&])", " ", text, flags=re.IGNORECASE)
+
+
+def _has(phrase: str, text: str) -> bool:
+    return re.search(rf"\b(?:{phrase})\b", text, re.IGNORECASE) is not None
 
 
 def _meanings(word: str) -> set[str]:
     """The meanings of a word in the table; else those of other words with its stem."""
+    if word in _TABLES["ordinals"].split():  # "the second worst", not seconds
+        return set()
     meanings = {name for name, words in _TABLES["words"].items() if word in words.split()}
     is_known = meanings or word in f"{_TABLES['ignored']} {_TABLES['negations']}".split() or word in _TABLES["numbers"]
     return meanings if is_known else {name for name, stems in _STEMS.items() if stem(word) in stems}
@@ -165,28 +215,41 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
         if share == 1
         and not (other if form in for_asked else parsed.words).intersection(form.get("unless", "").split("|"))
     ]
-    if not complete or parsed.negated or len(parsed.unknown) >= len(parsed.words):
-        nearest = [forms[index]["question"] for index in sorted(range(len(forms)), key=lambda index: -met[index])]
-        unknown = ", ".join(parsed.unknown[:5]) or "what of"
-        cause = "it excludes something" if parsed.negated else f"not understood: {unknown}"
-        text = f"This is none of the {len(forms)} questions answered without a model ({cause}). Nearest:"
-        return RecordAnswer(
-            question=question,
-            answered=False,
-            columns=("what can be asked",),
-            rows=tuple((entry,) for entry in nearest),
-            sentence=f"{text} {' '.join(nearest[:3])}",
-        )
+    if not complete or parsed.refusal or len(parsed.unknown) >= len(parsed.words):
+        return _refused(parsed, question, met=met)
     form = max(complete, key=lambda entry: (entry in for_asked, len(entry["words"])))
     usable = set(_TABLES["columns"][form["of"]].split()) - {form.get("drop")}
+    is_untested = bool(parsed.absent) and "kind" in usable and "kind" not in parsed.filters
+    if is_untested:
+        parsed.filters["kind"] = parsed.absent
     idle = [
         value for key, values in parsed.filters.items() for value in values if key not in {*usable, form.get("drop")}
     ]
     parsed.filters = {key: values for key, values in parsed.filters.items() if key in usable}
     answer = (_ranked if "by" in form else _listed)(views, form, parsed)
-    notes = [f"Not narrowed to {', '.join(idle)}: the answer is of all."] if idle else []
+    absent = f"Not tested in this record: {', '.join(parsed.absent)}." if parsed.absent else ""
+    answer = replace(answer, sentence=absent) if is_untested else answer
+    notes = [absent] if absent and not is_untested else []
+    notes += [f"Not narrowed to {', '.join(idle)}: the answer is of all."] if idle else []
     notes += [f"Not used of the question: {', '.join(parsed.unknown[:9])}."] if parsed.unknown else []
     return replace(answer, question=question, taken_as=form["question"], notes=(*answer.notes, *notes))
+
+
+def _refused(parsed: _Question, question: str, *, met: Sequence[float]) -> RecordAnswer:
+    """The answer that says why there is none, and what can be asked; ``met`` is the share of each form's words."""
+    forms = _TABLES["forms"]
+    nearest = [forms[index]["question"] for index in sorted(range(len(forms)), key=lambda index: -met[index])]
+    unknown = ", ".join(parsed.unknown[:5]) or "what of"
+    untested = f"not tested: {', '.join(parsed.absent)}" if parsed.absent else ""
+    cause = parsed.refusal or untested or f"not understood: {unknown}"
+    text = f"This is none of the {len(forms)} questions answered without a model ({cause}). Nearest:"
+    return RecordAnswer(
+        question=question,
+        answered=False,
+        columns=("what can be asked",),
+        rows=tuple((entry,) for entry in nearest),
+        sentence=f"{text} {' '.join(nearest[:3])}",
+    )
 
 
 def _where(views: RecordViews, form: _Form, parsed: _Question) -> str:
