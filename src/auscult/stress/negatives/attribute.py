@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.language.referring import Attribute, Parse, Span
+from auscult.language.referring import Parse, Span
 from auscult.outcome import Undefined
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
@@ -184,16 +184,13 @@ def _why(subject: Subject, things: Sequence[Seen]) -> str:
     """Why nothing is proven."""
     reasons = ["no colour is surely wrong" if _colours_known(things) else "colours are not known"]
     if subject.absolute:
-        reasons.append("some object lies on the other side" if _placed(things) else "a place is not known")
+        placed = all(thing.box is not None for thing in things)
+        reasons.append("some object lies on the other side" if placed else "a place is not known")
     return " and ".join(reasons)
 
 
 def _colours_known(things: Sequence[Seen]) -> bool:
     return all(thing.colours is not None for thing in things)
-
-
-def _placed(things: Sequence[Seen]) -> bool:
-    return all(thing.box is not None for thing in things)
 
 
 # --- what is false ---
@@ -292,7 +289,7 @@ def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[
                 yield _Option((Edit(head.end, head.end, f" in {word}"),), proof)
             else:
                 yield _Option(with_noun(text, head, f"{word} {text[head.start : head.end]}"), proof)
-    if subject.absolute and not _is_placed(parsed.attributes):
+    if subject.absolute and "position" not in kinds:
         for side in ("left", "right", "top", "bottom"):
             proof_of = false_position(things, side)
             if proof_of is not None:
@@ -301,10 +298,6 @@ def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[
         fills = false_size(things)
         if fills is not None:
             yield _Option((Edit(head.end, head.end, " filling the whole picture"),), fills)
-
-
-def _is_placed(attributes: Sequence[Attribute]) -> bool:
-    return any(attribute.kind == "position" for attribute in attributes)
 
 
 def _on(side: str, *, several: bool) -> str:

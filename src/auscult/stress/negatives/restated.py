@@ -82,11 +82,9 @@ def _in_form(sentence: str, form: Form, *, seed: int) -> str | None:
     except ValueError:
         return None
     texts.discard(sentence)
-    return max(sorted(texts), key=lambda text: _shared(sentence, text), default=None)
-
-
-def _shared(first: str, second: str) -> int:
-    return _common(first, second) + _common(first[::-1], second[::-1])
+    return max(
+        sorted(texts), key=lambda text: _common(sentence, text) + _common(sentence[::-1], text[::-1]), default=None
+    )
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
