@@ -20,7 +20,7 @@ import json
 import math
 import operator
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +34,7 @@ from auscult.media.masks import read_mask
 from auscult.models.refsegformer import SHIPPED
 from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.answering import ANSWER, STEM, OnnxAnswering
-from auscult.nets.refsegformer.network import Segmentation, TwoStage, predicted
+from auscult.nets.refsegformer.network import Segmentation, predicted
 from auscult.nets.refsegformer.settings import squeezed
 from auscult.nets.refsegformer.weights import read_model
 from auscult.outcome import Undefined
@@ -264,6 +264,19 @@ def trained(name: str, references: list[Reference], *, options: argparse.Namespa
     if name in KEPT_ROWS:
         made.save(folder)
     return made
+
+
+class TwoStage(torch.nn.Module):
+    """The two-stage baseline (Sec. 4.1): ``segmenter`` draws, ``classifier`` says whether the target is there."""
+
+    def __init__(self, segmenter: torch.nn.Module, classifier: torch.nn.Module) -> None:
+        super().__init__()
+        self.segmenter, self.classifier = segmenter, classifier
+
+    def forward(self, pictures: Any, ids: Sequence[Any], known: Sequence[Any]) -> Segmentation:
+        """As ``Segmenter``, the sentence read by each network's own reader."""
+        segmentation = self.segmenter(pictures, ids[0], known[0])
+        return Segmentation(segmentation.masks, self.classifier(pictures, ids[1], known[1]).existence)
 
 
 def run(

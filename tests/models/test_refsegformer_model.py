@@ -18,8 +18,7 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 import torch
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import ReferringModel
-from auscult.models.refsegformer import REFSEGFORMER, SMALL, TWO_STAGE, Trained, small_model
+from auscult.models.refsegformer import REFSEGFORMER, SMALL, TWO_STAGE, Trained
 from auscult.models.spec import model_spec
 from auscult.nets.refsegformer.answering import ANSWER, READER, STEM
 from auscult.nets.refsegformer.network import predicted
@@ -60,7 +59,7 @@ def write(folder: Path, *, bias: float = 0.0, onnx: bool = True, **changes: Any)
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     write(folder / "there", bias=9.0)
     write(folder / "nothing", onnx=False, bias=-9.0)
@@ -72,32 +71,32 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_masks_are_those_of_the_network(home: Path) -> None:
-    model = read_model(home / "there/model")
+def test_its_masks_are_those_of_the_network(networks: Path) -> None:
+    model = read_model(networks / "there/model")
     pictures = torch.from_numpy(np.stack([squeezed(frame, 64) for frame in FRAMES])).permute(0, 3, 1, 2).float() / 255
     with torch.no_grad():
         expected = predicted(model.net(pictures, *model.read([TEXT] * 2)), (50, 70)).numpy()
     assert 0 < expected.mean() < 1
-    shutil.copytree(home / "there/model", home / "weights", dirs_exist_ok=True)
-    for folder in (home / "there", home / "there/onnx", home / "weights"):
+    shutil.copytree(networks / "there/model", networks / "weights", dirs_exist_ok=True)
+    for folder in (networks / "there", networks / "there/onnx", networks / "weights"):
         masks = REFSEGFORMER.using(folder).predict(FRAMES, Query(TEXT))
         assert np.array_equal(masks, expected)
-    assert not REFSEGFORMER.using(home / "nothing").predict(FRAMES, Query(TEXT)).any()
+    assert not REFSEGFORMER.using(networks / "nothing").predict(FRAMES, Query(TEXT)).any()
 
 
-def test_the_two_stages_are_a_segmenter_and_a_classifier(home: Path) -> None:
-    segmented = REFSEGFORMER.using(home / "two/segmenter").predict(FRAMES, Query(TEXT))
-    assert np.array_equal(TWO_STAGE.using(home / "two").predict(FRAMES, Query(TEXT)), segmented)
+def test_the_two_stages_are_a_segmenter_and_a_classifier(networks: Path) -> None:
+    segmented = REFSEGFORMER.using(networks / "two/segmenter").predict(FRAMES, Query(TEXT))
+    assert np.array_equal(TWO_STAGE.using(networks / "two").predict(FRAMES, Query(TEXT)), segmented)
     assert segmented.any()
-    assert not TWO_STAGE.using(home / "never").predict(FRAMES, Query(TEXT)).any()
+    assert not TWO_STAGE.using(networks / "never").predict(FRAMES, Query(TEXT)).any()
     with pytest.raises(UsageError, match="no folder 'segmenter'"):
-        TWO_STAGE.using(home / "there")
+        TWO_STAGE.using(networks / "there")
     with pytest.raises(UsageError, match="draws no masks"):
-        REFSEGFORMER.using(home / "two/classifier").predict(FRAMES, Query(TEXT))
+        REFSEGFORMER.using(networks / "two/classifier").predict(FRAMES, Query(TEXT))
 
 
-def test_attention_is_shared_between_blank_and_memory_tokens(home: Path) -> None:
-    model = REFSEGFORMER.using(home / "there")
+def test_attention_is_shared_between_blank_and_memory_tokens(networks: Path) -> None:
+    model = REFSEGFORMER.using(networks / "there")
     attention = model.attention(FRAMES[0], TEXT)
     assert {stage: values.shape for stage, values in attention["blank tokens"].items()} == {
         "stage 2": (8, 8), "stage 3": (4, 4), "stage 4": (2, 2)
@@ -105,35 +104,34 @@ def test_attention_is_shared_between_blank_and_memory_tokens(home: Path) -> None
     for stage, blank in attention["blank tokens"].items():
         assert np.allclose(blank + attention["memory tokens"][stage], 1, atol=1e-5)
     assert model.unknown_words("the red zebra box, zebra!") == ("zebra",)
-    assert not TWO_STAGE.using(home / "two").attention(FRAMES[0], TEXT)
+    assert not TWO_STAGE.using(networks / "two").attention(FRAMES[0], TEXT)
 
 
-def test_what_ships_is_a_model_with_its_files_in_its_revision(home: Path, tmp_path: Path) -> None:
-    shipped = small_model(home / "there/onnx")
-    assert isinstance(shipped, Trained)
-    assert shipped.predict(FRAMES, Query(TEXT)).shape == (2, 50, 70)
-    assert not isinstance(small_model(home / "none"), ReferringModel)
-    spec = model_spec(f"two-stage@{home / 'two'}")
+def test_what_ships_is_a_model_with_its_files_in_its_revision(networks: Path, tmp_path: Path) -> None:
+    assert isinstance(SMALL, Trained)
+    assert SMALL.predict(FRAMES, Query(TEXT)).shape == (2, 50, 70)
+    spec = model_spec(f"two-stage@{networks / 'two'}")
     assert (spec.name, spec.tasks) == ("trained.two_stage.v1@two", ("ris", "rvos", "refavs"))
-    assert model_spec(f"two-stage@{home / 'never'}").revision != spec.revision
+    assert model_spec(f"two-stage@{networks / 'never'}").revision != spec.revision
     linked = tmp_path / "linked"
     linked.mkdir()
     for name in ("segmenter", "classifier"):
-        (linked / name).symlink_to(home / "two" / name)
+        (linked / name).symlink_to(networks / "two" / name)
     (linked / "loop").symlink_to(linked)
     assert model_spec(f"two-stage@{linked}").revision == spec.revision
-    name = "refsegformer-small" if isinstance(SMALL, ReferringModel) else f"refsegformer-small@{home / 'there'}"
-    assert model_spec(name).target == "trained.refsegformer_small.v1"
+    assert model_spec("refsegformer-small").target == "trained.refsegformer_small.v1"
 
 
-def test_it_runs_without_torch(home: Path) -> None:
+def test_it_runs_without_torch(networks: Path) -> None:
     code = (
         "import sys, numpy as np\nfrom pathlib import Path\nfrom auscult.models.refsegformer import REFSEGFORMER\n"
         "from auscult.types import Query\n"
         "model = REFSEGFORMER.using(Path(sys.argv[1]))\n"
         "model.predict(np.zeros((1, 9, 9, 3), np.uint8), Query('box'))\nprint('torch' in sys.modules)"
     )
-    completed = subprocess.run([sys.executable, "-c", code, home / "there"], capture_output=True, text=True, check=True)
+    completed = subprocess.run(
+        [sys.executable, "-c", code, networks / "there"], capture_output=True, text=True, check=True
+    )
     assert completed.stdout.strip() == "False"
 
 
@@ -159,21 +157,21 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_and_hostile_folders_are_refused(home: Path, tmp_path: Path, damage: str) -> None:
+def test_damaged_and_hostile_folders_are_refused(networks: Path, tmp_path: Path, damage: str) -> None:
     spoil, message = DAMAGES[damage]
-    folder = Path(shutil.copytree(home / "there/onnx", tmp_path / "spoiled"))
+    folder = Path(shutil.copytree(networks / "there/onnx", tmp_path / "spoiled"))
     spoil(folder)
     with pytest.raises(UsageError, match=message):
         REFSEGFORMER.using(folder)
 
 
-def test_what_was_not_given_is_said(home: Path, tmp_path: Path) -> None:
+def test_what_was_not_given_is_said(networks: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="without a sentence"):
-        REFSEGFORMER.using(home / "there").predict(FRAMES, Query(None))
+        REFSEGFORMER.using(networks / "there").predict(FRAMES, Query(None))
     with pytest.raises(UsageError, match="no trained network lies here"):
         REFSEGFORMER.using(tmp_path)
     _described(
-        Path(shutil.copytree(home / "there/onnx", tmp_path / "more")), words=[f"w{number}" for number in range(50)]
+        Path(shutil.copytree(networks / "there/onnx", tmp_path / "more")), words=[f"w{number}" for number in range(50)]
     )
     with pytest.raises(Exception, match=r"(?i)bounds"):  # a word that the network has no vector of: one failure
         REFSEGFORMER.using(tmp_path / "more").predict(FRAMES, Query("w49"))

@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import Masks, ModelTask, ReferringModel, WeightedModel, check_clip
-from auscult.nets.refsegformer.answering import ANSWER, Answering, OnnxAnswering, load_answering
+from auscult.models.base import Masks, ModelTask, check_clip
+from auscult.nets.refsegformer.answering import Answering, OnnxAnswering, load_answering
 from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query
 
 SHIPPED: Final = Path(__file__).with_name("refsegformer_small")
@@ -128,18 +128,14 @@ TWO_STAGE: Final = Waiting(
 )
 
 
-def small_model(shipped: Path = SHIPPED) -> ReferringModel | WeightedModel:
-    """The small network that ships; as long as it does not, one that waits for its folder."""
-    meta = Metadata(
+SMALL: Final = Trained(
+    "trained.refsegformer_small.v1",
+    Metadata(
         summary="a small RefSegformer: a sentence to a mask, or to nothing where that is not there",
         goal="a baseline that can answer with nothing and runs anywhere",
         modality="video",
         source=f"{_PAPER}; weights: a folder of `auscult train rris` on generated scenes",
-    )
-    name = "trained.refsegformer_small.v1"
-    if not (shipped / ANSWER).is_file():
-        return Waiting(name=name, meta=meta, load=lambda folder: [load_answering(folder)])
-    return Trained(name, meta, lambda: [OnnxAnswering(shipped)], shipped=shipped)
-
-
-SMALL: Final = small_model()
+    ),
+    lambda: [OnnxAnswering(SHIPPED)],
+    shipped=SHIPPED,
+)

@@ -21,7 +21,7 @@ from auscult.errors import InputError, UsageError
 from auscult.jobs.negatives import stress_negatives
 from auscult.jobs.options import NegativesOptions, TrainOptions
 from auscult.nets.refsegformer.answering import load_answering
-from auscult.nets.refsegformer.network import TwoStage, predicted
+from auscult.nets.refsegformer.network import Segmentation, predicted
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
 from auscult.train.network_files import read_kernels
@@ -255,21 +255,11 @@ def test_the_other_segmenters_go_through_the_same_pipeline(name: str, options: T
     assert json.loads((options.out / "plan.json").read_text())["model"] == name
 
 
-def test_the_two_stage_baseline_draws_with_one_network_and_asks_another(options: TrainOptions) -> None:
-    plan = read_plan(options.config)
-    torch.manual_seed(0)
-    lavt, classifier = (build(name, plan, ["a box", "a box"]) for name in ("lavt", "existence"))
-    token_inputs = [trainable_.read(["a box", "what"]) for trainable_ in (lavt, classifier)]
-    two_stage = TwoStage(lavt.net, classifier.net).eval()
-    with torch.no_grad():
-        pictures = torch.rand(2, 3, 64, 64)
-        outputs = two_stage(
-            pictures, (token_inputs[0][0], token_inputs[1][0]), (token_inputs[0][1], token_inputs[1][1])
-        )
-        assert torch.equal(outputs.existence, classifier.net(pictures, *token_inputs[1]).existence)
-        assert torch.equal(outputs.masks[0], lavt.net(pictures, *token_inputs[0]).masks[0])
-    never = outputs._replace(existence=torch.tensor([-1.0, 1.0]))
-    assert not predicted(never, (64, 64))[0].any()
+def test_nothing_is_painted_where_the_head_says_that_nothing_is_there() -> None:
+    logits = torch.stack([torch.zeros(2, 8, 8), torch.ones(2, 8, 8)], dim=1)
+    masks = predicted(Segmentation([logits], torch.tensor([-1.0, 1.0])), (64, 64))
+    assert not masks[0].any()
+    assert masks[1].all()
 
 
 def test_rounds_of_hard_negatives_with_a_training_between_them(

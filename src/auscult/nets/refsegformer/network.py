@@ -471,9 +471,6 @@ class ExistenceHead(nn.Module):
         return self.mu((attended * weights).sum(dim=1) / weights.sum(dim=1))[:, 0]
 
 
-_DECODERS: Final[dict[str, type[Fpn | Deformable]]] = {"fpn": Fpn, "deformable": Deformable}
-
-
 class RefSegformer(nn.Module):
     """Encoders, a fusion behind each stage of ``design.fused``, a decoder, and the existence head.
 
@@ -496,7 +493,8 @@ class RefSegformer(nn.Module):
                 for stage in design.fused
             }
         )
-        self.decoder = _DECODERS[design.decoder](design) if design.decoder != "none" else None
+        decoder = Fpn if design.decoder == "fpn" else Deformable
+        self.decoder = decoder(design) if design.decoder != "none" else None
         width = design.widths[-1] if self.decoder is None else self.decoder.width
         tokens = design.widths[design.existence_stage - 1]
         self.head = ExistenceHead(width, tokens=tokens, design=design) if design.existence != "none" else None
@@ -530,19 +528,6 @@ class RefSegformer(nn.Module):
         features, masks = (levels[-1], []) if self.decoder is None else self.decoder(levels, fused)
         existence = self.head(features, fused[self.design.existence_stage]) if self.head is not None else None
         return Segmentation(masks, existence, [fusion.attention for fusion in fused.values()])
-
-
-class TwoStage(nn.Module):
-    """The two-stage baseline (Sec. 4.1): ``segmenter`` draws, ``classifier`` says whether the target is there."""
-
-    def __init__(self, segmenter: nn.Module, classifier: nn.Module) -> None:
-        super().__init__()
-        self.segmenter, self.classifier = segmenter, classifier
-
-    def forward(self, pictures: Tensor, ids: tuple[Tensor, Tensor], known: tuple[Tensor, Tensor]) -> Segmentation:
-        """As ``Segmenter``, the sentence read by each network's own reader."""
-        segmentation = self.segmenter(pictures, ids[0], known[0])
-        return Segmentation(segmentation.masks, self.classifier(pictures, ids[1], known[1]).existence)
 
 
 def predicted(segmentation: Segmentation, size: tuple[int, int]) -> Tensor:

@@ -92,21 +92,23 @@ def begin(
     encoders of ``transformers`` compute again what they forget. A UsageError where a folder is missing, damaged or of
     another model.
     """
-    stages = read = None
+    stages: torch.nn.Module | None = None
     if design.vision == "swin":
         design, stages = _swin(
             design, _needed(vision, "vision", SWIN), drop_path=drop_path, checkpointing=checkpointing
         )
-    if design.text == "bert":
-        bert = load(check_folder(_needed(text, "text", BERT), BERT))
-        design = replace(design, text_width=bert.model.config.hidden_size)
-        _checkpoint(bert.model, checkpointing=checkpointing)
-        read = bert
-    reader: Reader = WordReader(words, tokens=design.tokens)
-    if read is not None:
-        reader = BertReader(read.tokens, tokens=design.tokens)
-    text_encoder = BertText(read.model.cpu()) if read else SmallText(design, words=len(words) + UNKNOWN + 1)
-    return _joined(design, reader, vision=stages or _own(design), text=text_encoder)
+    if design.text == "small":
+        return _with_words(design, words, vision=stages or _own(design))
+    bert = load(check_folder(_needed(text, "text", BERT), BERT))
+    design = replace(design, text_width=bert.model.config.hidden_size)
+    _checkpoint(bert.model, checkpointing=checkpointing)
+    reader = BertReader(bert.tokens, tokens=design.tokens)
+    return _joined(design, reader, vision=stages or _own(design), text=BertText(bert.model.cpu()))
+
+
+def _with_words(design: Design, words: Sequence[str], *, vision: torch.nn.Module) -> Model:
+    text = SmallText(design, words=len(words) + UNKNOWN + 1)
+    return _joined(design, WordReader(words, tokens=design.tokens), vision=vision, text=text)
 
 
 def _own(design: Design) -> torch.nn.Module:
@@ -222,22 +224,23 @@ def read_model(folder: Path) -> Model:
 
 def _described(design: Design, folder: Path) -> Model:
     """A network of random weights with the settings of a saved folder."""
-    read: Reader
-    if design.text == "small":
-        words = msgspec.json.decode((folder / WORDS).read_bytes()[: 32 * _MOST_WORDS], type=tuple[str, ...])
-        if len(words) > _MOST_WORDS:
-            raise InputError(f"{len(words)} words, more than {_MOST_WORDS}", path=folder / WORDS)
-        text, read = SmallText(design, words=len(words) + UNKNOWN + 1), WordReader(words, tokens=design.tokens)
-    else:
-        check_beside(folder / "text", BERT.reader)
-        text = BertText(_library(folder / "text", BERT))
-        read = _bert_reader(folder / "text", tokens=design.tokens)
     vision = (
         _own(design)
         if design.vision != "swin"
         else SwinStages(_library(folder / "vision", SWIN), mean=IMAGENET[0], std=IMAGENET[1])
     )
-    return _joined(design, read, vision=vision, text=text)
+    if design.text == "small":
+        words = msgspec.json.decode((folder / WORDS).read_bytes()[: 32 * _MOST_WORDS], type=tuple[str, ...])
+        if len(words) > _MOST_WORDS:
+            raise InputError(f"{len(words)} words, more than {_MOST_WORDS}", path=folder / WORDS)
+        return _with_words(design, words, vision=vision)
+    import transformers
+
+    check_beside(folder / "text", BERT.reader)
+    text = BertText(_library(folder / "text", BERT))
+    with quiet():
+        tokenizer = transformers.BertTokenizer.from_pretrained(str(folder / "text"), local_files_only=True)
+    return _joined(design, BertReader(tokenizer, tokens=design.tokens), vision=vision, text=text)
 
 
 def _library(folder: Path, family: Family) -> Any:
@@ -247,10 +250,3 @@ def _library(folder: Path, family: Family) -> Any:
     table = own_settings(read_table(folder / CONFIG), family)
     with quiet():
         return kind(build_settings(table, kind.config_class, family.parts))
-
-
-def _bert_reader(folder: Path, *, tokens: int) -> BertReader:
-    import transformers
-
-    with quiet():
-        return BertReader(transformers.BertTokenizer.from_pretrained(str(folder), local_files_only=True), tokens=tokens)
