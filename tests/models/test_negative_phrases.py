@@ -15,6 +15,8 @@ from auscult.models.omni import OmniReply, OmniRequest
 from auscult.models.spec import model_spec, named_models
 from auscult.types import Frames, Query
 
+REFUSAL = "I am sorry, I cannot help with that."
+
 
 @pytest.mark.parametrize(
     ("reply", "phrases"),
@@ -25,6 +27,7 @@ from auscult.types import Frames, Query
         ('[1, 2] ["a cat"]', ("a cat",)),
         ('{"objects": ["a cup"]}', ("a cup",)),
         (str([f"thing {name}" for name in "abcdefgh"]).replace("'", '"'), tuple(f"thing {name}" for name in "abcde")),
+        ('<think>["a draft"]</think>["a cat"]', ("a cat",)),
         ('["", "12", "' + "x" * 200 + '", "a pan"]', ("a pan",)),
     ],
 )
@@ -46,6 +49,8 @@ def test_a_reply_without_a_list_is_an_error(reply: str) -> None:
         ("<TARGET> the red\nball", "the red ball"),
         ("It is <target>a</target>, no: <target>the blue drum</target>.", "the blue drum"),
         ("the small dog", "the small dog"),
+        ("<think>a <target>cup</target>?</think> <target>the pan</target>", "the pan"),
+        ("<think>a cup?</think>the pan", "the pan"),
         ("<target>nothing</target>", None),
         ("Nothing.", None),
     ],
@@ -54,7 +59,9 @@ def test_the_phrase_of_a_target(reply: str, phrase: str | None) -> None:
     assert read_target(reply) == phrase
 
 
-@pytest.mark.parametrize("reply", ["", "<target></target>", "<target>..</target>", "word " * 40])
+@pytest.mark.parametrize(
+    "reply", ["", "<target></target>", "<target>..</target>", "word " * 40, REFUSAL, "<think>a cup"]
+)
 def test_a_reply_without_a_phrase_is_an_error(reply: str) -> None:
     with pytest.raises(InputError, match="says not what is meant"):
         read_target(reply)

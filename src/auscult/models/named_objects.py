@@ -148,6 +148,8 @@ _MOST_WORDS: Final = 16
 _MOST_LISTS: Final = 32  # brackets that are tried: each may cost its whole reply
 _TARGET: Final = re.compile(r"<target>(.*?)(?:</target>|$)", re.IGNORECASE | re.DOTALL)
 _NOTHING: Final = frozenset({"nothing", "none", "null", "no such thing"})
+_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
+_REFUSAL: Final = re.compile(r"\b(?:i|sorry|cannot|unable)\b|\bcan['\u2019]t\b", re.IGNORECASE)
 
 
 def asked(
@@ -176,7 +178,7 @@ def quoted(text: str) -> str:
 
 def read_phrases(reply: str) -> tuple[str, ...]:
     """At most five phrases of a reply with a JSON list of strings, each once; an InputError where it has none."""
-    for texts in _lists(reply[:_MOST_READ]):
+    for texts in _lists(_after_thought(reply)):
         phrases = dict.fromkeys(phrase for text in texts if (phrase := _phrase(text)))
         return tuple(phrases)[:MOST_PHRASES]
     raise InputError(
@@ -198,16 +200,23 @@ def _lists(text: str) -> Iterator[list[str]]:
 
 def read_target(reply: str) -> str | None:
     """The phrase of a reply, in tags or as all it says; None for nothing; an InputError where no phrase is found."""
-    tagged = _TARGET.findall(reply[:_MOST_READ])
-    phrase = _phrase(tagged[-1] if tagged else reply[:_MOST_READ])
+    text = _after_thought(reply)
+    tagged = _TARGET.findall(text)
+    phrase = _phrase(tagged[-1] if tagged else text)
     if phrase.rstrip(".").casefold() in _NOTHING:
         return None
-    if not phrase:
+    refused = not tagged and ("<" in phrase or _REFUSAL.search(phrase))  # a tag of another form holds no phrase
+    if not phrase or refused:
         raise InputError(
-            f"the reply says not what is meant: {reply[:80]!r}",
+            f"the reply says not what is meant: {text[:80]!r}",
             expected=f"<target>...</target> with {_MOST_WORDS} words at most",
         )
     return phrase
+
+
+def _after_thought(reply: str) -> str:
+    """What stands behind a reply's drafts, ``<think> ... </think>``, as far as it is read."""
+    return _THOUGHT.split(reply)[-1][:_MOST_READ]
 
 
 def _phrase(text: str) -> str:
