@@ -133,13 +133,17 @@ class StoredReplies:
         reply, sample_id = entry.get("predict"), request.id.split("/", 2)[-1]
         if reply is None:
             raise InputError(
-                f"there is no reply at position {request.position}", path=path, expected='an object with "predict"'
+                f"there is no reply at position {request.position}",
+                path=path,
+                expected='an object with "predict"',
+                hint="add the reply there and give the same command again; null is a failed request",
             )
         if str(entry.get("id", sample_id))[:200] != sample_id:
             raise InputError(
                 f"position {request.position} holds the reply to {shown(entry['id'])}, not to {shown(sample_id)}",
                 path=path,
                 expected="a list aligned with data.json",
+                hint="put the replies in the order of data.json, and null where there is none",
             )
         return _reply(reply if isinstance(reply, str) else codec.dump(reply).decode(), 0.0)
 
@@ -166,6 +170,10 @@ class StoredReplies:
 
 def _reply(output: object, seconds: float) -> OmniReply:
     if not isinstance(output, str):
-        raise InputError(f"the model gave {type(output).__name__}", expected="text, str")
+        raise InputError(
+            f"the model gave {type(output).__name__}",
+            expected="text, str",
+            hint="return what the model said; an object as json.dumps(answer)",
+        )
     usage = getattr(output, "usage", {})
     return OmniReply(text=str(output)[:MOST_CHARACTERS], seconds=seconds, usage=dict(usage))
