@@ -201,7 +201,9 @@ def test_what_cannot_be_asked_is_an_error_before_the_run(tmp_path) -> None:
     for words, message in [
         (("--judge", "chat:mine"), "not known where mine answers"),
         (("--judge", "chat:blind", "--profile", str(profile), "--base-url", "http://127.0.0.1:9/v1"), "no pictures"),
-        (("--judge", "chat:hf:/nowhere"), "no such folder"),
+        (("--judge", "chat:hf:/nowhere"), "expected: chat:hf:FOLDER"),
+        (("--judge", "chat:", "--base-url", "http://127.0.0.1:9/v1"), "each of its models once"),
+        (("--judge", "chat:a+a", "--base-url", "http://127.0.0.1:9/v1"), "--samples K"),
         (("--judge", f"replies:{source}", "--probe"), "cannot be probed"),
     ]:
         result = auscult("audit", source, "--out", tmp_path / "out", *words)

@@ -45,12 +45,20 @@ def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
     """The judge ``chat:...``; nothing is asked, and no weights are loaded.
 
     Raises:
-        UsageError: A model cannot be asked, as ``models.chat.model.chat_model`` says, or takes no pictures.
+        UsageError: A name is missing or stands there twice, or a model cannot be asked, as
+            ``models.chat.model.chat_model`` says, or takes no pictures.
     """
     setup = asking or JudgeAsking()
     rest = given.removeprefix(CHAT)
     names = [rest] if rest.startswith(LOCAL) and Path(rest.removeprefix(LOCAL)).is_dir() else rest.split("+")
-    models = [model for name in names for model in _of_name(name.strip(), setup)]
+    names = [name.strip() for name in names]
+    if not all(names) or len(set(names)) < len(names):
+        raise UsageError(
+            f"{given[:80]!r} does not name each of its models once",
+            expected="chat:NAME, or chat:A+B for two models",
+            hint="several replies of one model are --samples K",
+        )
+    models = [model for name in names for model in _of_name(name, setup)]
     local = [model.connections == 0 for model in models]
     sent = question(None, frames=CLIP_FRAMES, heard=True)
     distinct = list(dict.fromkeys(model.name.removeprefix("chat.") for model in models))
@@ -93,9 +101,10 @@ def _local(name: str, samples: int) -> _Model:
             "a model that runs here gives its likeliest reply, the same each time",
             expected="--samples 1, or a model behind an endpoint",
         )
-    spec = omni_spec(f"{_LOCAL_MODEL}@{name.removeprefix(LOCAL)}")
-    if spec.weights is None:
-        raise UsageError(f"{name[:80]!r} names no folder of weights", expected="chat:hf:FOLDER")
+    folder = name.removeprefix(LOCAL)
+    spec = omni_spec(f"{_LOCAL_MODEL}@{folder}") if Path(folder).is_dir() else None
+    if spec is None or spec.weights is None:
+        raise UsageError(f"{folder[:80]!r}: there is no such folder of weights", expected="chat:hf:FOLDER")
     weights = spec.weights
 
     def load() -> AnsweringModel:
