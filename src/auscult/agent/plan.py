@@ -139,10 +139,6 @@ class PlanLeftOut:
     perturbations: tuple[PlanChoice, ...] = ()
     metrics: tuple[PlanChoice, ...] = ()
 
-    def of(self, choice_set: ChoiceSet) -> tuple[PlanChoice, ...]:
-        """The entries left out of one of the three sets."""
-        return tuple(getattr(self, choice_set))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -233,9 +229,6 @@ class PlanSource:
             yield
         except UsageError as error:
             raise self.placed(error, key) from error
-
-
-_NOWHERE: Final = PlanSource()
 
 
 def read_plan(path: Path) -> tuple[Plan, PlanSource]:
@@ -375,7 +368,7 @@ def _scalar(node: Any, *, is_number: bool) -> Any:
     return result if isinstance(result, int | float | str) else text
 
 
-def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
+def check_plan(plan: Plan, source: PlanSource | None = None) -> None:
     """Refuse a plan with unknown names, or with perturbations that cannot occur; the suite checks samples when it runs.
 
     The UsageError is about the first problem, with file, line and the nearest names.
@@ -383,6 +376,8 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     from auscult.agent.offers import metrics_of
     from auscult.models.spec import named_models
     from auscult.suites.r2.cases import task_rules
+
+    source = source or PlanSource()
 
     def each(key: str, check: Callable[[Any], object]) -> None:
         for number, entry in enumerate(getattr(plan, key)):

@@ -23,7 +23,8 @@ _REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: 
 
 def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) -> str:
     """The report of a study, whose folder has ``agent.jsonl``, as HTML; ``record`` is the suite's."""
-    page = read_page(record)
+    page, metric = read_page(record), analysis.table.metric
+    curves = tuple(charts_by(record, metric))  # by the metric of the plan, if the suite's page has them by another
     limits = ", ".join(f"{limit:g} {name}" for name, limit in asdict(plan.limits).items() if limit is not None)
     return render(
         replace(
@@ -39,7 +40,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
             ),
             sections=(
                 *_analysis_sections(analysis),
-                *_curves(record, analysis.table.metric),
+                *((Section(name="by-metric", title=f"By {metric}", figures=curves),) if curves else ()),
                 *_plan_sections(plan),
                 *_conversation(folder),
                 *page.sections,
@@ -48,12 +49,6 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
             footer=f"{_REPEAT} The plan is `plan.yaml`, the conversation `{LOG_FILE}`, the run's own record `run/`.",
         )
     )
-
-
-def _curves(record: Path, metric: str) -> Iterator[Section]:
-    """The suite's charts by the metric of the plan, if the suite's own page has them by another."""
-    if figures := charts_by(record, metric):
-        yield Section(name="by-metric", title=f"By {metric}", figures=tuple(figures))
 
 
 def _text(text: object) -> str:
@@ -87,7 +82,7 @@ def choice_tables(plan: Plan, *, most: int = _MOST_ROWS) -> tuple[Table, ...]:
     for of in CHOICE_SETS:
         name = plan.middle if of == "perturbations" else of
         taken = dict.fromkeys((choice.name, "yes", choice.reason) for choice in plan.taken(of))
-        left = dict.fromkeys((choice.name, "no", choice.reason) for choice in plan.left_out.of(of))
+        left = dict.fromkeys((choice.name, "no", choice.reason) for choice in getattr(plan.left_out, of))
         title = f"{name}: {len({row[0] for row in taken}):,} taken, {len(left):,} left out"
         tables.append(_table(title, (name, "taken", "reason"), (*taken, *left), limit=most))
     return tuple(tables)

@@ -47,7 +47,6 @@ def run_plan(
     ``source`` gives errors their file and line; ``how`` are options that change no result (``workers``,
     ``overwrite``). UsageError for an unknown name in the plan, LimitReached at one of its limits.
     """
-    source = source or PlanSource()
     check_plan(plan, source)
     watch = _Watch(plan, out, progress or Silent(), overwrite=bool(how.get("overwrite")))
     suite = load_suite(plan.suite)
@@ -65,7 +64,7 @@ def run_plan(
                 if only is None or error.path != str(only):
                     raise
                 missing = UsageError(error.message, expected="ids of the data", hint=error.hint)
-                raise source.placed(missing, ("samples", (error.line or 1) - 1)) from error
+                raise (source or PlanSource()).placed(missing, ("samples", (error.line or 1) - 1)) from error
             except Stopped:
                 pass  # raised below
             watch.refuse()

@@ -186,31 +186,19 @@ class ScriptedDebater:
         """A new draw; of the operator, after its first proposal, only for disputed entries."""
         first = other is None or instruction != self._instruction  # a new sentence clears the memory
         self._look_count = int(other is not None) if first else self._look_count + 1
-        selected = self._drawn_selection(instruction, offer)
+        self._instruction, labels = instruction, self._labels[instruction].labels
+        entries = [(of, offered.name) for of in CHOICE_SETS for offered in offer.of(of)]
+        rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._look_count))
+        wrong = rng.random(len(entries)) < self._error
+        selected = {
+            (of, name): (name in labels[of].needed) != err for (of, name), err in zip(entries, wrong, strict=True)
+        }
         if self._role == "operator" and other is not None:
             theirs = {(of, choice.type): choice.selected for of in CHOICE_SETS for choice in other.of(of)}
-            selected = {
-                key: selected[key] if theirs[key] != last else last for key, last in self._last_selected.items()
-            }
-        return self._proposal(offer, selected)
-
-    def _drawn_selection(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
-        self._instruction, labels = instruction, self._labels[instruction].labels
-        truth = {
-            (of, offered.name): offered.name in labels[of].needed for of in CHOICE_SETS for offered in offer.of(of)
-        }
-        rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._look_count))
-        return {
-            key: needed != (draw < self._error)
-            for (key, needed), draw in zip(truth.items(), rng.random(len(truth)), strict=True)
-        }
-
-    def _proposal(self, offer: Offer, picks: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
-        self._last_selected = picks
+            selected |= {key: last for key, last in self._last_selected.items() if theirs[key] == last}
+        self._last_selected = selected
         chosen = {
-            of: tuple(
-                Choice(type=offered.name, reason="", selected=picks[of, offered.name]) for offered in offer.of(of)
-            )
+            of: tuple(Choice(type=one.name, reason="", selected=selected[of, one.name]) for one in offer.of(of))
             for of in CHOICE_SETS
         }
         return Proposal(**chosen)
