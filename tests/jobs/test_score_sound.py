@@ -13,8 +13,8 @@ from auscult.arrays.resampling import resampled
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.options import ScoreOptions
 from auscult.jobs.score_sound import PROTOCOLS, score_sounds
-from auscult.media.sound import SoundReader
-from auscult.media.wav import encode_wav
+from auscult.media.sound import SoundReader, read_sound
+from auscult.media.wav import Sound, encode_wav, wav_bytes
 from auscult.score.sound import bss_images, find_delay, score_sound, si_sdr
 
 RATE_HZ = 8_000
@@ -61,6 +61,15 @@ def test_all_outputs_are_scored_with_means_and_intervals(folders, protocol):
 def test_the_numbers_are_those_of_the_function(folders, sounds):
     expected = si_sdr(sounds[1][0].astype(np.float32), sounds[0][0].astype(np.float32)).value
     assert float(rows(score_sounds(folders))["mix2/dog"]["si_sdr"]) == pytest.approx(expected, abs=0.02)
+
+
+def test_an_output_in_floats_over_full_scale_is_scored_whole(folders, sounds):
+    """Separators write such files; cut off at full scale this one would lose decibels."""
+    louder = np.asarray(sounds[1][:1] * 50, np.float32)
+    (folders.prediction / "mix0" / "dog.wav").write_bytes(wav_bytes(Sound(samples=louder, rate_hz=RATE_HZ), "float32"))
+    stem = read_sound(folders.truth / "mix0" / "dog.wav").samples
+    result = score_sounds(replace(folders, workers=1))
+    assert float(rows(result)["mix0/dog"]["si_sdr"]) == pytest.approx(si_sdr(louder, stem).value, abs=1e-3)
 
 
 def test_a_record_is_written_and_failures_cost_their_output_alone(folders, tmp_path):

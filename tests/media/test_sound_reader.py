@@ -7,7 +7,7 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.media.sound import SoundReader, read_sound
-from auscult.media.wav import encode_wav
+from auscult.media.wav import Sound, encode_wav, wav_bytes
 
 
 @pytest.mark.parametrize("kind", ["wav", pytest.param("flac", marks=pytest.mark.extra_sound)])
@@ -27,6 +27,15 @@ def test_blocks_are_parts_of_the_whole(tmp_path, kind):
         assert (reader.shape, reader.rate_hz) == ((2, 70_001), 8_000)
         for start, stop in ((60_000, 80_000), (0, 10), (69_999, 70_001), (5, 5), (70_001, 70_010), (100, 66_000)):
             assert np.array_equal(reader[..., start:stop], whole_sound[:, start:stop])
+
+
+def test_over_full_scale_is_cut_off_only_where_that_is_wanted(tmp_path):
+    path = tmp_path / "loud.wav"
+    path.write_bytes(wav_bytes(Sound(samples=np.array([[0.5, 3.0, -7.0, 1.0]], np.float32), rate_hz=8_000), "float32"))
+    for cut, wanted in ((True, [0.5, 1.0, -1.0, 1.0]), (False, [0.5, 3.0, -7.0, 1.0])):
+        assert read_sound(path, cut=cut).samples.tolist() == [wanted]
+        with SoundReader(path, cut=cut) as reader:
+            assert reader[..., :].tolist() == [wanted]
 
 
 def test_what_is_no_sound_or_is_cut_off_is_an_error(tmp_path):

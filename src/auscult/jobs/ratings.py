@@ -504,7 +504,7 @@ def _levelled(
     name = generator(options.seed, "ratings", "name", int(golden == "yes"), item.id).bytes(6).hex()
     files, gains = dict[str, File](), dict[str, float]()
     for path, ending, column in ((separated, "", "gain_db"), (item.mixture, "-mixture", "mixture_gain_db")):
-        sound = read_sound(path)
+        sound = read_sound(path, cut=False)
         loudness = integrated_lufs(sound.samples, rate_hz=sound.rate_hz)
         gain_db = options.loudness_lufs - loudness if math.isfinite(loudness) else 0.0  # silence stays silence
         peak = float(np.abs(sound.samples).max())
@@ -516,7 +516,7 @@ def _levelled(
 
 def _wav_of(path: Path, gain_db: float = 0.0) -> bytes:
     """A sound file as 16-bit WAV, louder by some dB."""
-    sound = read_sound(path)
+    sound = read_sound(path, cut=False)
     return wav_bytes(Sound(samples=sound.samples * np.float32(10 ** (gain_db / 20)), rate_hz=sound.rate_hz), "int16")
 
 

@@ -79,7 +79,7 @@ def listener_of(protocol: str, model: str | None) -> Listener:
         mixture = next((path for path in file.parent.iterdir() if path.stem == "mixture"), None)
         words, fits = _words(file), [text_similarity(tagger, _words(file), output, rate_hz=_rate(file))]
         if mixture is not None:
-            with SoundReader(mixture) as reader:
+            with SoundReader(mixture, cut=False) as reader:
                 fits.append(text_similarity(tagger, words, reader[..., :], rate_hz=reader.rate_hz))
         fit = words_fit(fits[0], fits[-1], network=network)
         return fit if mixture is not None else {"text_similarity": fit["text_similarity"]}, ()
@@ -294,7 +294,7 @@ class _Scorer:
 
     def __call__(self, mixture: SoundPairs) -> list[SoundRow]:
         with ExitStack() as opened:
-            stems = [opened.enter_context(SoundReader(path)) for path in mixture.stems]
+            stems = [opened.enter_context(SoundReader(path, cut=False)) for path in mixture.stems]
             for reader, path in zip(stems, mixture.stems, strict=True):
                 if (reader.rate_hz, reader.shape) != (stems[0].rate_hz, stems[0].shape):
                     hint = "the stems of one mixture stand in one folder: give each mixture a folder of its own"
@@ -313,7 +313,7 @@ class _Scorer:
         """An output fitted to its stem, and remarks."""
         if path is None:
             raise InputError("there is no output of this stem", expected="a sound of the stem's name")
-        reader = stack.enter_context(SoundReader(path))
+        reader = stack.enter_context(SoundReader(path, cut=False))
         signal: Signal = reader
         notes = []
         if (reader.rate_hz, reader.shape[1]) != (stem.rate_hz, stem.shape[1]):

@@ -91,7 +91,7 @@ def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
     """A mixture and its output as (1, samples) each, at the mixture's rate and the shorter length."""
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated'", path=item.source, line=item.line)
-    mixture, output = read_sound(item.mixture), read_sound(item.separated)
+    mixture, output = (read_sound(path, cut=False) for path in (item.mixture, item.separated))
     sounds = [mono_at(sound.samples, rate_hz=sound.rate_hz, wanted_hz=mixture.rate_hz) for sound in (mixture, output)]
     size = min(sound.size for sound in sounds)
     whole, own = (Sound(samples=sound[None, :size], rate_hz=mixture.rate_hz) for sound in sounds)
@@ -106,7 +106,7 @@ def true_scores(item: SoundItem) -> Mapping[str, float]:
     if item.truth is None or item.truth.scores or item.truth.stem is None:
         return item.truth.scores if item.truth else {}
     mixture, output = mixture_and_output(item)
-    sources = [read_sound(path) for path in (item.truth.stem, *item.truth.others.values())]
+    sources = [read_sound(path, cut=False) for path in (item.truth.stem, *item.truth.others.values())]
     stems = [mono_at(sound.samples, rate_hz=sound.rate_hz, wanted_hz=mixture.rate_hz)[None] for sound in sources]
     size = min(samples.shape[1] for samples in (mixture.samples, *stems))
     stems, estimate = [stem[:, :size] for stem in stems], output.samples[:, :size]

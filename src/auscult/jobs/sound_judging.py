@@ -427,7 +427,7 @@ class SoundAuditor:
 
     def _pieces(self, path: Path, outputs: Sequence[Output], lengths: dict[Path, float]) -> Iterator[_Piece]:
         try:
-            with SoundReader(path, limits=LIMITS) as mixture:
+            with SoundReader(path, limits=LIMITS, cut=False) as mixture:
                 lengths[path] = mixture.shape[1] / mixture.rate_hz
                 yield from self._listener.pieces(mixture, outputs)
         except AuscultError as error:
@@ -462,7 +462,7 @@ def _settled_stamp(item: SoundItem) -> str | None:
 def _opened(item: SoundItem, files: ExitStack) -> SoundReader:
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated' beside 'mixture'", hint="run a separator first")
-    return files.enter_context(SoundReader(item.separated, limits=LIMITS))
+    return files.enter_context(SoundReader(item.separated, limits=LIMITS, cut=False))
 
 
 def prompt_frames(path: Path) -> Frames:

@@ -87,8 +87,11 @@ _BEGINNINGS = (
 _EXPECTED = "a whole sound file: WAV, FLAC, Ogg or MP3"
 
 
-def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
-    """Read a sound file, by its content: (channels, samples) float32; what is over full scale is cut off.
+def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS, cut: bool = True) -> Sound:
+    """Read a sound file, by its content: (channels, samples) float32; with ``cut`` within full scale.
+
+    Floating point and MP3 may hold more than full scale. It is cut off where the sound will be stored as 16 bits;
+    scores and judges, to which a level means nothing, are given the file as it is.
 
     Limits are checked before decoding, and again while it goes on where the header does not tell. It is decoded in
     blocks: at most ``limits.max_samples`` float32 are held, once.
@@ -98,10 +101,10 @@ def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
         # By its descriptor: of a file with a name libsndfile would look at the ending.
         with os.fdopen(regular_descriptor(path, os.O_RDONLY), "rb") as file:
             head = file.read(12)
-            sound = decode_wav(file, path=path, limits=limits) if is_wav(head) else None
+            sound = decode_wav(file, path=path, limits=limits, cut=cut) if is_wav(head) else None
             if sound is None:
                 file.seek(0)
-                sound = _decoded(file, head, path=path, limits=limits)
+                sound = _decoded(file, head, path=path, limits=limits, cut=cut)
     except OSError as error:
         raise unreadable(path, error) from error
     if sound.samples.shape[1] == 0:
@@ -112,22 +115,22 @@ def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
 class SoundReader:
     """A sound file of which blocks are read when they are asked for; a context manager.
 
-    ``reader[..., a:b]`` is float32 (channels, samples), cut off at full scale, as of ``read_sound``. Of what is neither
-    WAV, FLAC nor Ogg, all is held.
+    ``reader[..., a:b]`` is float32 (channels, samples), as of ``read_sound``; with ``cut`` it is cut off at full scale.
+    Of what is neither WAV, FLAC nor Ogg, all is held.
 
     Attributes:
         shape: (channels, samples).
         rate_hz: Sample rate.
     """
 
-    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS, cut: bool = True) -> None:
         check_file(path, limits=limits)
         try:
             self._file = os.fdopen(regular_descriptor(path, os.O_RDONLY), "rb")
             head = self._file.read(12)
         except OSError as error:
             raise unreadable(path, error) from error
-        self._path = path
+        self._path, self._cut = path, cut
         with contextlib.ExitStack() as failing:
             failing.callback(self._file.close)
             self._open(head, limits)
@@ -147,7 +150,7 @@ class SoundReader:
             self.shape, self.rate_hz = (self._decoder.channels, max(0, self._decoder.frames)), self._decoder.samplerate
             check_sound(self.shape, self.rate_hz, limits=limits, path=path)
         else:
-            sound = read_sound(path, limits=limits)
+            sound = read_sound(path, limits=limits, cut=self._cut)
             self._whole, self.rate_hz = sound.samples, sound.rate_hz
             self.shape = (sound.samples.shape[0], sound.samples.shape[1])
         if self.shape[1] == 0:
@@ -167,7 +170,7 @@ class SoundReader:
                 samples = self._decoder.read(stop - start, dtype="float32", always_2d=True).T
             if samples.shape[1] != stop - start:
                 raise InputError("the sound is truncated or damaged", expected=_EXPECTED, path=self._path)
-        return np.clip(samples, -1.0, 1.0)
+        return np.clip(samples, -1.0, 1.0) if self._cut else samples
 
     def __enter__(self) -> Self:
         """Ready to be read."""
@@ -199,7 +202,7 @@ def flac_bytes(samples: NDArray[np.int16], rate_hz: int) -> bytes:
     return file.getvalue()
 
 
-def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> Sound:
+def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits, cut: bool) -> Sound:
     try:
         soundfile = _soundfile(path)
     except UsageError:
@@ -208,7 +211,7 @@ def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> So
         raise InputError("the file is no sound that is known", expected=_EXPECTED, path=path) from None
     with _decoding(path), soundfile.SoundFile(source) as file:
         check_sound((file.channels, max(0, file.frames)), file.samplerate, limits=limits, path=path)
-        samples = _blocks(file, path=path, limits=limits)
+        samples = _blocks(file, path=path, limits=limits, cut=cut)
         return Sound(samples=samples, rate_hz=int(file.samplerate))
 
 
@@ -238,9 +241,9 @@ def _decoding(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _blocks(file: Any, *, path: Path, limits: Limits) -> Samples:
+def _blocks(file: Any, *, path: Path, limits: Limits, cut: bool) -> Samples:
     """Decode block by block: a length in a header may be wrong."""
-    blocks = SampleBlocks(file.channels, max(0, file.frames), path=path)
+    blocks = SampleBlocks(file.channels, max(0, file.frames), path=path, cut=cut)
     while len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
         check_sound((file.channels, blocks.count + len(block)), file.samplerate, limits=limits, path=path)
         blocks.put(block.T)

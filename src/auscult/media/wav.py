@@ -22,6 +22,7 @@ FULL_SCALE = 32_767.0
 _MOST_BYTES = 2**32 - 1 - 36
 _UNKNOWN_SIZE = 0xFFFFFFFF
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+_MOST: Final = 1e18  # its square is a float32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +30,7 @@ class Sound:
     """A sound as it was read.
 
     Attributes:
-        samples: (channels, samples) float32 in [-1, 1].
+        samples: (channels, samples) float32 in [-1, 1]; beyond that where a reader was told not to cut off.
         rate_hz: Sample rate.
     """
 
@@ -86,16 +87,19 @@ class WavLayout:
     offset: int  # bytes before the first
 
 
-def decode_wav(source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
+def decode_wav(
+    source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS, cut: bool = True
+) -> Sound | None:
     """Decode a WAV file of PCM (8 to 32 bits) or floating point (32, 64 bits); None where it is of another coding.
 
-    Of a file no more is held than its samples as float32 and one block of its bytes.
+    Of a file no more is held than its samples as float32 and one block of its bytes. ``cut``: what is over full scale
+    is cut off.
     """
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     layout = wav_layout(file, path=path, limits=limits)
     if layout is None:
         return None
-    blocks = SampleBlocks(layout.channels, layout.count, path=path)
+    blocks = SampleBlocks(layout.channels, layout.count, path=path, cut=cut)
     while blocks.count < layout.count:
         blocks.put(wav_block(file, layout, path=path, span=(blocks.count, min(layout.count, blocks.count + BLOCK))))
     return Sound(samples=blocks.samples(), rate_hz=layout.rate_hz)
@@ -140,26 +144,32 @@ BLOCK: Final = 1 << 16
 
 
 class SampleBlocks:
-    """A sound of at most ``most`` samples a channel that comes in blocks and is held once; gaps are silence."""
+    """A sound of at most ``most`` samples a channel that comes in blocks and is held once; gaps are silence.
 
-    def __init__(self, channels: int, most: int, *, path: Path) -> None:
+    With ``cut`` what is over full scale is cut off.
+    """
+
+    def __init__(self, channels: int, most: int, *, path: Path, cut: bool = True) -> None:
         self._whole = np.zeros((channels, most), dtype=np.float32)  # takes memory only where it is written to
-        self._path = path
+        self._path, self._cut = path, cut
         self.count = 0
 
     def put(self, block: NDArray[np.float32], *, start: int | None = None) -> None:
-        """Add a block, (channels, samples), at the end or from a sample on; what is over full scale is cut off."""
+        """Add a block, (channels, samples), at the end or from a sample on."""
         if not np.isfinite(block).all():
             raise InputError(
                 "the sound holds values that are not finite", expected="samples from -1 to 1", path=self._path
             )
         begin = self.count if start is None else start
         end = begin + block.shape[1]
-        np.clip(block, -1.0, 1.0, out=self._whole[:, begin:end])
+        if self._cut:
+            np.clip(block, -1.0, 1.0, out=self._whole[:, begin:end])
+        else:
+            self._whole[:, begin:end] = block
         self.count = max(self.count, end)
 
     def samples(self) -> Samples:
-        """The whole, (channels, samples), float32 within [-1, 1], C-contiguous."""
+        """The whole, (channels, samples), float32, C-contiguous."""
         channels, capacity = self._whole.shape
         flat = self._whole.reshape(-1)
         for row in range(1, channels if self.count < capacity else 1):
@@ -172,8 +182,8 @@ class SampleBlocks:
 def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
     if code == _FLOAT:
         numbers = np.frombuffer(body, f"<f{bits // 8}")
-        # What a float32 cannot hold is over full scale anyway.
-        return np.asarray(np.clip(numbers, -2.0, 2.0), dtype=np.float32)
+        # What a float32 cannot hold is no sound either way.
+        return np.asarray(np.clip(numbers, -_MOST, _MOST), dtype=np.float32)
     if bits == 8:
         return np.asarray((np.frombuffer(body, np.uint8) - 128.0) / 128.0, dtype=np.float32)
     if bits == 24:
