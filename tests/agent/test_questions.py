@@ -66,21 +66,21 @@ def written_record(folder: Path, *models: str, without_fog: tuple[str, ...] = ()
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def record_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written_record(
         tmp_path_factory.mktemp("asked") / "out", "mine.strong", "mine.weak", without_fog=("clip0/small",)
     )
 
 
 @pytest.fixture(scope="module")
-def views(done: Path) -> RecordViews:
-    return RecordViews(done)
+def views(record_folder: Path) -> RecordViews:
+    return RecordViews(record_folder)
 
 
 @pytest.mark.parametrize("question", committed_questions())
-def test_every_committed_question_is_taken_as_itself(done: Path, views: RecordViews, question: str) -> None:
+def test_every_committed_question_is_taken_as_itself(record_folder: Path, views: RecordViews, question: str) -> None:
     named_question = question.replace("MODEL", "strong", 1).replace("MODEL", "weak", 1)
-    answer = ask(done, named_question)
+    answer = ask(record_folder, named_question)
     assert answer.answered
     assert answer.taken_as == question
     columns, rows = views.query(answer.sql)
@@ -109,8 +109,8 @@ def test_there_are_25() -> None:
         ("how good is strong on clean input", "mine.strong"),
     ],
 )
-def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str) -> None:
-    answer = ask(done, question)
+def test_an_answer_is_what_the_record_says(record_folder: Path, question: str, first: str) -> None:
+    answer = ask(record_folder, question)
     assert answer.rows[0][0] == first, answer
     assert first in answer.sentence
 
@@ -149,16 +149,16 @@ def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str
         ("were there any samples that could not be processed?", "Which cases fail?"),
     ],
 )
-def test_other_words_for_a_question_will_do(done: Path, question: str, taken_as: str) -> None:
-    assert ask(done, question).taken_as == taken_as
+def test_other_words_for_a_question_will_do(record_folder: Path, question: str, taken_as: str) -> None:
+    assert ask(record_folder, question).taken_as == taken_as
 
 
 @pytest.mark.parametrize(
     ("question", "metric"),
     [("how good are the outlines of weak on clean input?", "F"), ("which model has the best region quality", "J")],
 )
-def test_a_metric_may_be_called_by_what_it_measures(done: Path, question: str, metric: str) -> None:
-    answer = ask(done, question)
+def test_a_metric_may_be_called_by_what_it_measures(record_folder: Path, question: str, metric: str) -> None:
+    answer = ask(record_folder, question)
     assert answer.notes[0].startswith(f"Of {metric};"), answer
 
 
@@ -166,7 +166,8 @@ def test_a_metric_may_be_called_by_what_it_measures(done: Path, question: str, m
 def test_a_record_of_rris_is_asked_as_well(tmp_path: Path) -> None:
     run("rris", data="scenes", count=1, models="lexicon", workers=0, out=tmp_path)
     for question in committed_questions():
-        assert ask(tmp_path, question.replace("MODEL", "lexicon", 1)).answered, question
+        answer = ask(tmp_path, question.replace("MODEL", "lexicon", 1))
+        assert answer.answered or "not tested: fog" in answer.sentence, question  # rris perturbs nothing
     row = ask(tmp_path, "how many cases are there?").rows[0]
     assert row[:3] == (len((tmp_path / "cases.jsonl").read_text().splitlines()), 1, 1)
     assert ask(tmp_path, "which kind of negation is worst?").taken_as.startswith("Which kind of negation")
@@ -183,12 +184,12 @@ def test_a_record_of_rris_is_asked_as_well(tmp_path: Path) -> None:
         "hurt me",
     ],
 )
-def test_what_a_record_does_not_hold_is_not_answered(done: Path, question: str) -> None:
-    assert not ask(done, question).answered
+def test_what_a_record_does_not_hold_is_not_answered(record_folder: Path, question: str) -> None:
+    assert not ask(record_folder, question).answered
 
 
-def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(done: Path) -> None:
-    (row,) = (row for row in ask(done, "which hurts large objects most at high?").rows if row[0] == "snow")
+def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(record_folder: Path) -> None:
+    (row,) = (row for row in ask(record_folder, "which hurts large objects most at high?").rows if row[0] == "snow")
     names = [f"clip{index}/large" for index in range(CLIPS)]
     changes = [value("mine.strong", "snow_high", name) - value("mine.strong", "clean", name) for name in names]
     mean, low, high, n, clips = row[1:]
@@ -236,24 +237,61 @@ def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
         "?",
     ],
 )
-def test_what_is_not_among_them_says_what_can_be_asked(done: Path, question: str) -> None:
-    answer = ask(done, question)
+def test_what_is_not_among_them_says_what_can_be_asked(record_folder: Path, question: str) -> None:
+    answer = ask(record_folder, question)
     assert not answer.answered
     assert {row[0] for row in answer.rows} == set(committed_questions())
     assert answer.sql == ""
 
 
-def test_what_was_not_used_is_said(done: Path) -> None:
-    assert any("umbrella" in note for note in ask(done, "Which perturbation hurts the umbrella most?").notes)
-    assert any("fog" in note for note in ask(done, "How large are the objects in fog?").notes)
+def test_what_was_not_used_is_said(record_folder: Path) -> None:
+    assert any("umbrella" in note for note in ask(record_folder, "Which perturbation hurts the umbrella most?").notes)
+    assert any("fog" in note for note in ask(record_folder, "How large are the objects in fog?").notes)
 
 
-def test_failures_are_counted_and_in_no_mean(done: Path) -> None:
-    answer = ask(done, "how many requests failed and why?")
+@pytest.mark.parametrize(
+    ("question", "cause"),
+    [
+        ("Which perturbations were left out?", "excludes"),
+        ("What is the median loss per perturbation?", "another statistic"),
+        ("Which metric suffers most?", "metrics"),
+        ("Does F drop more than J?", "several metrics"),
+        ("What seed was used?", "seed"),
+        ("Do long clips lose more than short ones?", "short"),
+    ],
+)
+def test_another_question_is_not_answered_in_its_place(record_folder: Path, question: str, cause: str) -> None:
+    answer = ask(record_folder, question)
+    assert not answer.answered
+    assert cause in answer.sentence
+
+
+def test_the_second_worst_is_no_question_about_seconds(record_folder: Path) -> None:
+    answer = ask(record_folder, "Which is the second worst perturbation?")
+    assert answer.taken_as == "Which perturbation hurts most?"
+    assert any("second" in note for note in answer.notes)
+
+
+def test_what_was_not_tested_is_not_answered_by_what_was(record_folder: Path) -> None:
+    answer = ask(record_folder, "how robust is strong to motion blur?")
+    assert (answer.sentence, answer.rows) == ("Not tested in this record: motion_blur.", ())
+    answer = ask(record_folder, "does fog hurt more than glass blur?")
+    assert [row[0] for row in answer.rows] == ["fog"]
+    assert "Not tested in this record: glass_blur." in answer.notes
+    assert "compression" in ask(record_folder, "How much is lost to compression?").sentence
+
+
+def test_a_group_of_perturbations_means_those_that_were_tested(record_folder: Path) -> None:
+    assert {row[0] for row in ask(record_folder, "which weather hurts most?").rows} == {"fog", "snow"}
+    assert {row[0] for row in ask(record_folder, "Does noise hurt more than fog?").rows} == {"gaussian_noise", "fog"}
+
+
+def test_failures_are_counted_and_in_no_mean(record_folder: Path) -> None:
+    answer = ask(record_folder, "how many requests failed and why?")
     assert answer.rows[0][:1] == ("no answer",)
     assert answer.rows[0][2:] == (9, 1)
-    assert ask(done, "Which cases fail?").rows[0][0] == "clip0/small"
-    fog = ask(done, "Which perturbation hurts small objects most?").rows[0]
+    assert ask(record_folder, "Which cases fail?").rows[0][0] == "clip0/small"
+    fog = ask(record_folder, "Which perturbation hurts small objects most?").rows[0]
     assert fog[4] == 2 * (CLIPS - 1)
 
 
@@ -352,9 +390,9 @@ def test_a_plain_query_runs(views: RecordViews, sql: str) -> None:
     assert views.query(sql)[1]
 
 
-def test_half_a_letter_is_no_crash(done: Path, views: RecordViews) -> None:
+def test_half_a_letter_is_no_crash(record_folder: Path, views: RecordViews) -> None:
     assert views.query("SELECT '\ud800' AS x")[1] == [("?",)]
-    assert not ask(done, "what is \udcff?").answered
+    assert not ask(record_folder, "what is \udcff?").answered
 
 
 def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,24 +403,24 @@ def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch:
     assert views.query("SELECT count(*) FROM models")[1] == [(3,)], "it goes on after that"
 
 
-def test_the_command_prints_answer_table_and_query(done: Path) -> None:
-    result = auscult("ask", done, "which hurts small objects most?")
+def test_the_command_prints_answer_table_and_query(record_folder: Path) -> None:
+    result = auscult("ask", record_folder, "which hurts small objects most?")
     assert (result.code, "fog costs these objects most" in result.out, "SELECT name" in result.out) == (0, True, True)
-    as_json = json.loads(auscult("ask", done, "which hurts small objects most?", "--json").out)
+    as_json = json.loads(auscult("ask", record_folder, "which hurts small objects most?", "--json").out)
     assert as_json["rows"][0][0] == "fog"
-    assert auscult("ask", done, "why is the sky blue").code == 2
+    assert auscult("ask", record_folder, "why is the sky blue").code == 2
 
 
 @pytest.mark.parametrize("question", ["", "   ", "x" * 1001])
-def test_no_question_and_a_novel_are_refused(done: Path, question: str) -> None:
+def test_no_question_and_a_novel_are_refused(record_folder: Path, question: str) -> None:
     with pytest.raises(UsageError, match="letters"):
-        ask(done, question)
+        ask(record_folder, question)
 
 
-def test_without_the_extra_it_says_so(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_so(record_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views_module, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="the extra `agent`"):
-        ask(done, "which perturbation hurts most?")
+        ask(record_folder, "which perturbation hurts most?")
 
 
 def written_by(record_path: Path, *replies: str) -> tuple[RecordAnswer, list[str]]:
@@ -394,10 +432,10 @@ def written_by(record_path: Path, *replies: str) -> tuple[RecordAnswer, list[str
 
 
 @pytest.mark.slow
-def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
+def test_a_model_writes_the_query_and_sees_no_row(record_folder: Path) -> None:
     thought = "<think>\n```sql\nDROP TABLE cases\n```\n</think>"
     query = "SELECT kind, count(*) AS n FROM changes GROUP BY kind;"
-    answer, prompts = written_by(done, f"{thought}Here:\n```sql\n{query}\n```")
+    answer, prompts = written_by(record_folder, f"{thought}Here:\n```sql\n{query}\n```")
     assert answer.columns == ("kind", "n")
     assert answer.taken_as == ""
     assert "chat.m wrote the query" in answer.notes[0]
@@ -406,11 +444,11 @@ def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_refused_query_is_asked_for_once_more_then_the_committed_question_answers(done: Path) -> None:
-    answer, prompts = written_by(done, "DROP TABLE cases", "SELECT count(*) AS n FROM cases")
+def test_a_refused_query_is_asked_for_once_more_then_the_committed_question_answers(record_folder: Path) -> None:
+    answer, prompts = written_by(record_folder, "DROP TABLE cases", "SELECT count(*) AS n FROM cases")
     assert answer.rows == ((2 * CLIPS,),)
     assert len(prompts) == 2
-    answer, prompts = written_by(done, "SELECT * FROM read_csv('/etc/passwd')")
+    answer, prompts = written_by(record_folder, "SELECT * FROM read_csv('/etc/passwd')")
     assert answer.rows[0][0] == "fog"
     assert "no query that may run" in answer.notes[0]
     assert len(prompts) == 2
