@@ -116,7 +116,7 @@ class TestSeverity:
     @pytest.mark.parametrize(
         ("text", "levels", "dynamic"),
         [
-            ("mild motion blur", ("low",), False),
+            ("motion blur, mild severity", ("low",), False),
             ("fog at high severity", ("high",), False),
             ("fog from low to high", ("low", "medium", "high"), False),
             ("fog, severity 3", ("3",), False),
@@ -131,6 +131,30 @@ class TestSeverity:
     def test_levels(self, text: str, levels: tuple[str, ...], *, dynamic: bool) -> None:
         reading = read_sentence(text)
         assert (reading.levels, reading.dynamic) == (levels, dynamic)
+
+    def test_a_level_before_a_perturbation_is_of_it_alone(self) -> None:
+        reading = read_sentence("light motion blur and fog at night, heavy compression")
+        high = ("high",)
+        own = (("vision.motion_blur", ("low",)), ("vision.jpeg_compression", high), ("sound.mp3_compression", high))
+        assert set(reading.own_levels) == set(own)
+        assert reading.levels == ()
+        assert (reading.objects, reading.unmatched) == ((), ())
+
+    @pytest.mark.parametrize(
+        ("text", "situations", "unwished"),
+        [
+            ("a windless night", ("windy",), ""),
+            ("fogless harbour", ("foggy weather",), "vision.fog"),
+            ("lossless pictures of the homeless", (), "vision.jpeg_compression"),
+            ("uncompressed speech on an uncrowded beach", ("crowd",), "sound.mp3_compression"),
+            ("unfocused pictures, a wireless camera", (), ""),
+        ],
+    )
+    def test_a_word_may_deny_by_its_form(self, text: str, situations: tuple[str, ...], unwished: str) -> None:
+        reading = read_sentence(text)
+        assert reading.denied == situations
+        assert unwished in reading.unwished if unwished else not reading.unwished
+        assert "home" not in reading.situations
 
 
 class TestWhatIsNotUnderstood:

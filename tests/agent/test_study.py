@@ -264,6 +264,11 @@ class TestBadInput:
             run_study(options(tmp_path / "out", dry_run=True))
         assert not (tmp_path / "out").exists()
 
+    def test_a_severity_before_a_perturbation_leaves_the_others_as_they_are(self) -> None:
+        plan = auscult.plan("only heavy fog, snow", data="scenes", count=1, task="vos", models="flow", workers=0)
+        levels = {entry.name: entry.severities for entry in plan.perturbations}
+        assert levels == {"vision.fog.v1": ("high",), "vision.snow.v1": ("low", "medium", "high")}
+
     def test_python_takes_single_names_and_needs_a_folder_where_samples_are_made(self) -> None:
         plan = auscult.plan(SENTENCE, data="scenes", count=1, task="vos", models="flow", levels="high", workers=0)
         assert plan.perturbations[0].severities == ("high",)

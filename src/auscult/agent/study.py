@@ -418,9 +418,11 @@ def _perturbations(
     options: AgentOptions, reading: Reading, choices: Sequence[PlanChoice]
 ) -> tuple[PlanPerturbation, ...]:
     """The chosen perturbations with the severities and schedules of the command or the sentence."""
-    levels = options.levels if "severity" in options.given else reading.levels or _LEVELS
+    general = options.levels if "severity" in options.given else reading.levels or _LEVELS
+    own_levels = {} if "severity" in options.given else dict(reading.own_levels)
     task, perturbations = task_rules(options.task), []
     for choice in choices:
+        levels = own_levels.get(kind_of(choice.name), general)
         first_mask = room_of(choice.name) == "masks"
         static = tuple(
             level for level in levels if level != DYNAMIC and not (first_mask and level_word(level) == "medium")

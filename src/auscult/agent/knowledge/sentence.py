@@ -34,9 +34,10 @@ _SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
+_WORDS_OF_LEVELS: Final = ("low", "medium", "high")
 _WHOLE: Final = ("ing", "er", "ment", "animal")
 # objects, but not in these sentences
-_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})
+_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can", "light", "lights"})
 _ENDS: Final = frozenset(",;.!?:")
 _DENIALS: Final = ("denies", "excepts", "seldom", "rare")
 _HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
@@ -56,6 +57,7 @@ class Reading:
     only: bool = False  # whether to test the wished ones only
     metrics: tuple[str, ...] = ()  # topics of metrics in the file: ``boundary``
     levels: tuple[str, ...] = ()  # severities as ``auscult run r2`` takes them: ``low``, ``3``; empty for none
+    own_levels: tuple[tuple[str, tuple[str, ...]], ...] = ()  # those of single perturbations: ``heavy fog``
     dynamic: bool = False  # whether severity is to change over time
     objects: tuple[str, ...] = ()  # to be seen or heard: categories of COCO and of the file
     unobjects: tuple[str, ...] = ()  # not to be seen or heard
@@ -76,8 +78,9 @@ def read_sentence(text: str) -> Reading:
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
     plain = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain)))
     words = _TOKEN.findall(plain)[:MOST_WORDS]
-    words = [word[:_MOST_LETTERS] for word in words]
-    index, spelt = _index(), [word for word in words if word[0].isalpha()]
+    index = _index()
+    words = [part for word in words for part in index.spelt_out(word[:_MOST_LETTERS])]
+    spelt = [word for word in words if word[0].isalpha()]
     recognised = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
     if len(spelt) >= _FEW and recognised < _ENGLISH * len(spelt):
         return Reading(remarks=(_NOT_ENGLISH,))
@@ -114,6 +117,19 @@ class _Index:
         for keys in self._targets:
             self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
         self.keys = frozenset(key for keys in self._targets for key in keys)
+
+    def spelt_out(self, word: str) -> list[str]:
+        """``windless`` as ``windy free``, ``uncompressed`` as ``compressed free``; other words as they are."""
+        bare, bases = word.removesuffix("less"), list[str]()
+        if bare != word:
+            bases = [bare + "y", *([bare] if self._names_kind(bare) else [])]  # the homeless are not outdoors
+        elif word.startswith("un") and word.endswith("ed"):
+            bases = [word[2:]]
+        terms_ = [] if _key(word) in self.keys else [base for base in bases if (_key(base),) in self._targets]
+        return [terms_[0], "free"] if terms_ else [word]
+
+    def _names_kind(self, word: str) -> bool:
+        return any(table in _KINDS for table, _ in self._targets.get((_key(word),), ()))
 
     def matches(self, keys: Sequence[str]) -> Iterator[_Match]:
         """The terms in a sentence, the longest first where they overlap."""
@@ -253,7 +269,7 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     wished, unwished = _kinds(names, absent)
     objects, unobjects = names["objects", False], names["objects", True]
     both = [*names["kinds", False] & names["kinds", True], *names["situations", False] & names["situations", True]]
-    levels = _levels(words, matches)
+    levels, own = _levels(words, matches)
     remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
     return Reading(
         situations=_in_order(situations(), present),
@@ -263,12 +279,13 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         only=bool(names["alone", False] | names["alone", True]),
         metrics=_in_order(raw()["metrics"], names["metrics", False] - names["metrics", True]),
         levels=levels,
+        own_levels=tuple((kind, own[kind]) for kind in kinds() if kind in own),
         dynamic=bool(names["dynamic", False]),
         objects=tuple(sorted(objects)),
         unobjects=tuple(sorted(unobjects - objects)),
         traits=_in_order(raw()["traits"], names["traits", False]),
         remarks=tuple(sorted([*remarks, *_contradictions(present)])),
-        unmatched=_unmatched(words, matches, levels=levels),
+        unmatched=_unmatched(words, matches, levels=(*levels, *set().union(*own.values()))),
     )
 
 
@@ -321,25 +338,34 @@ def _alone(words: Sequence[str], match: _Match) -> bool:
     return any(index > last and words[index - 1 : index] != ["not"] and _span("only", words, index) for index in places)
 
 
-def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
-    """Severities: words beside *severity* or right before a perturbation, and numbers after *severity*."""
+def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Severities of all perturbations, beside *severity*; and of those that a severity stands right before."""
     inside = {index: match for match in matches for index in range(match.start, match.end)}
     levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
+    own = defaultdict[str, set[str]](set)
     mentions = [
-        (index, level)
-        for level in ("low", "medium", "high")
-        for index in range(len(words))
-        if _span(level, words, index)
+        (index, level) for level in _WORDS_OF_LEVELS for index in range(len(words)) if _span(level, words, index)
     ]
-    for index, word in mentions:
-        if index not in inside:
-            after = index + 1 in inside and inside[index + 1].of(_KINDS)
-            if after or any(_span("strength", words, near) for near in range(index - 2, index + 3)):
-                levels.add(word)
+    for index, level in mentions:
+        if index in inside:
+            continue
+        after = inside.get(index + 1)
+        if any(_span("strength", words, near) for near in range(index - 2, index + 3)):
+            levels.add(level)
+        elif after is not None and after.of(_KINDS):
+            for kind in _named(after):
+                own[kind].add(level)
     for index in range(len(words)):
         if _span("strength", words, index):
             levels |= set(_numbers(words[index + 1 : index + 10]))
-    return (*_in_order(("low", "medium", "high"), levels), *sorted(levels - {"low", "medium", "high"}))
+    ordered = (*_in_order(_WORDS_OF_LEVELS, levels), *sorted(levels - {*_WORDS_OF_LEVELS}))
+    return ordered, {kind: _in_order(_WORDS_OF_LEVELS, named) for kind, named in own.items()}
+
+
+def _named(match: _Match) -> set[str]:
+    """The perturbations that a match names, itself or as a group."""
+    groups = {name for table, name in match.targets if table == "groups"}
+    return {name for table, name in match.targets if table == "kinds"} | _members(groups, "wished")
 
 
 def _numbers(words: Sequence[str]) -> Iterator[str]:
