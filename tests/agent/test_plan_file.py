@@ -56,9 +56,9 @@ def test_the_hash_is_of_what_is_run(tmp_path: Path) -> None:
 
 
 WRONG = [  # what is replaced, by what, line, message, hint
-    ("models", "model", 14, "the plan has no 'model'", "models"),
-    ("name: fog", "nam: fog", 10, "has no 'nam'", "name"),
-    ("low, 3", "low, [3]", 10, "severities.1", ""),
+    ("models", "model", 14, "unknown key 'model'", "models"),
+    ("name: fog", "nam: fog", 10, "unknown key 'nam'", "name"),
+    ("low, 3", "low, [3]", 10, "severities[1]", ""),
     ("schedule: dynamic", "schedule: dinamic", 12, "dinamic", ""),
     ("usd: 0", "usd: -1", 15, "limits.usd", ""),
     ("format: 1", "format: 2", 1, "format", ""),

@@ -6,12 +6,13 @@ stays ``007``). Every error names the line. Paths are relative to the current fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -66,7 +67,7 @@ class PlanData:
     def __post_init__(self) -> None:
         """Refuse data with both or neither of path and scenes."""
         if bool(self.path) == (self.scenes is not None):
-            raise UsageError("data are given twice or not at all", expected="either path or scenes")
+            raise ValueError("data are given twice or not at all, not either by path or by scenes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,8 +241,18 @@ def read_plan(path: Path) -> tuple[Plan, PlanSource]:
             f"the plan cannot be read: {getattr(error, 'message', 'it is no UTF-8')}", expected="a plan.yaml", path=path
         ) from error
     file = _PlanFile(path)
-    plan: Plan = file.typed(Plan, file.parsed(content))
-    return plan, file.source
+    try:
+        return from_json(Plan, file.parsed(content), exact=True), file.source
+    except RecordError as error:
+        problem = UsageError(error.message, expected=error.expected, hint=error.hint)
+        raise file.source.placed(problem, _place_of(error.message)) from error
+
+
+def _place_of(message: str) -> Key:
+    """What leads to the value that a message of ``from_json`` begins with: ``'limits.usd' is -1``."""
+    label = message.replace(" has an unknown key ", ".").partition(" is ")[0].partition(": ")[0]
+    keys = re.findall(r"[\w-]+", label.removeprefix("it."))
+    return tuple(int(key) if key.isdecimal() else key for key in keys)
 
 
 def plan_text(plan: Plan) -> str:
@@ -283,10 +294,6 @@ class _PlanFile:
         self.source = PlanSource(path=path, lines=self.lines)
         self._yaml, self._loader = yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    def wrong(self, at: Key, message: str, *, expected: str, hint: str = "") -> UsageError:
-        """An error with the line of a value, or of the nearest value around it."""
-        return self.source.placed(UsageError(message, expected=expected, hint=hint), at)
-
     def parsed(self, text: str) -> Any:
         """The mapping in the text, its scalars as text except those of ``_NUMBERS``."""
         try:
@@ -294,7 +301,8 @@ class _PlanFile:
             loader = self._loader(text)
             root = loader.get_single_node()
             if not isinstance(root, self._yaml.MappingNode):
-                raise self.wrong((), "it holds no plan", expected="keys and values, from `format: 1` on")
+                expected = "keys and values, from `format: 1` on"
+                raise UsageError("it holds no plan", expected=expected, path=self.path, line=1)
             return self._plain(root, ())
         except (self._yaml.YAMLError, ValueError, RecursionError) as error:
             mark = getattr(error, "problem_mark", None)
@@ -328,32 +336,11 @@ class _PlanFile:
             place = (*at, name)
             self.lines[place] = key.start_mark.line + 1
             if not name or name in values:
-                raise self.wrong(place, f"key {name[:40]!r} stands twice, or is no text", expected="each key once")
+                message = f"key {name[:40]!r} stands twice, or is no text"
+                raise self.source.placed(UsageError(message, expected="each key once"), place)
             values[name] = self._plain(part, place)
-        return values
-
-    def typed(self, kind: Any, value: Any, at: Key = ()) -> Any:
-        """A value converted to a type."""
-        if get_origin(kind) is tuple and isinstance(value, list):
-            return tuple(self.typed(get_args(kind)[0], part, (*at, number)) for number, part in enumerate(value))
-        label = ".".join(map(str, at)) or "the plan"
-        if not is_dataclass(kind):
-            try:
-                return from_json(kind, value)
-            except RecordError as error:
-                raise self.wrong(at, f"{label}: {error.message}", expected=error.expected) from error
-        if not isinstance(value, Mapping):
-            raise self.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
-        types, by_name = get_type_hints(kind, include_extras=True), {entry.name: entry for entry in fields(kind)}
-        for key in value.keys() - by_name.keys():
-            hint = no_such("key", key, by_name).hint
-            raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(by_name), hint=hint)
-        values = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
-        try:
-            with self.source.at(*at):
-                return kind(**values)  # type: ignore[operator]
-        except TypeError as error:  # a key that has no default
-            raise self.wrong(at, f"{label} lacks a key", expected=str(error).rpartition(": ")[2]) from error
+        # a key without a value has the default
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def _scalar(node: Any, *, is_number: bool) -> Any:
