@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.cases.references import list_references
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
@@ -178,3 +179,23 @@ def test_pictures_that_are_links_out_are_refused(make: Any, photos: Path, tmp_pa
 def test_another_json_is_not_taken_for_coco(make: Any, photos: Path) -> None:
     with pytest.raises(NothingToDo, match="no layout"):
         list_items(make.json("package.json", {"name": "x", "version": 1}))
+
+
+@pytest.mark.usefixtures("photos")
+def test_labels_are_said_in_words(make: Any) -> None:
+    """An export may write Fire_Hydrant; negative sentences are in words, and the positive one must not tell itself."""
+    value = instances(annotation()) | {"categories": [{"id": 3, "name": "Fire_Hydrant"}]}
+    listing = list_references(make.json("file.json", value), ListOptions(images=make.root / "photos"))
+    ((reference,),) = (picture.references for picture in listing.pictures())
+    assert [sentence.text for sentence in reference.sentences] == ["the fire hydrant"]
+
+
+def test_of_several_json_beside_pictures_the_one_with_masks_is_named(make: Any, photos: Path) -> None:
+    """COCO's release has captions and keypoints beside the instances, and the captions come first."""
+    (photos / "annotations").mkdir()
+    for name in ("captions_val2017.json", "instances_val2017.json", "person_keypoints_val2017.json"):
+        make.json(f"photos/annotations/{name}", instances(annotation()))
+    with pytest.raises(NothingToDo) as caught:
+        list_items(photos)
+    assert "'annotations/instances_val2017.json'" in caught.value.expected
+    assert "annotations/instances_val2017.json" in caught.value.hint

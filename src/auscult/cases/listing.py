@@ -79,7 +79,8 @@ def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
         return Nearest(
             found=files.words(), layout=f"{layout_of(inner)}: {_name(inner, source)} is one", command=_audit(inner)
         )
-    json = next((path for path in _files(source, files, ".json") if layout_of(path)), None)
+    documents = sorted(_files(source, files, ".json"), key=_is_no_instances)
+    json = next((path for path in documents if layout_of(path)), None)
     pictures = _pictures(files)
     if json is not None and pictures is not None:
         layout = f"the json {_name(json, source)} with the pictures in {_name(pictures, source)}"
@@ -123,6 +124,11 @@ def _survey(source: Path) -> _InputFiles:
 
 def _files(source: Path, files: _InputFiles, ending: str) -> list[Path]:
     return [source / name for name in files.kinds.get(ending, ())[:_MOST_TRIED]]
+
+
+def _is_no_instances(path: Path) -> bool:
+    """Whether a COCO json is not named as the one with masks: captions and keypoints stand beside it, and before it."""
+    return "instances" not in path.name.lower()
 
 
 def _layout_inside(source: Path, files: _InputFiles, layout_of: Callable[[Path], str]) -> Path | None:

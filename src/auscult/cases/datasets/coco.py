@@ -308,7 +308,9 @@ class _CocoReferences:
         counts = Counter(obj.category for obj in objects)
         references = tuple(
             Reference(
-                id=f"{image.path.stem}/{obj.id}", target=obj.id, sentences=(Sentence(text=f"the {obj.category}"),)
+                id=f"{image.path.stem}/{obj.id}",
+                target=obj.id,
+                sentences=(Sentence(text=f"the {_in_words(obj.category)}"),),
             )
             for obj in objects
             if obj.category and counts[obj.category] == 1 and not obj.crowd and obj.mask is not None
@@ -341,6 +343,11 @@ class _CocoReferences:
             seen=self.coco.seen,
             files=(self.coco.path,),
         )
+
+
+def _in_words(category: str) -> str:
+    """A category as a sentence says it: ``Stop_Sign`` is a stop sign."""
+    return " ".join(category.replace("_", " ").split()).lower()
 
 
 def is_panoptic(path: Path) -> bool:
