@@ -93,6 +93,13 @@ class SuiteOptions(RecordOptions):
         return {"out": self.out / folder, "seed": self.seed, "workers": self.workers, "overwrite": self.overwrite}
 
 
+def no_model_named() -> UsageError:
+    """The error of a command that names no model."""
+    return UsageError(
+        "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(SuiteOptions):
     """The models of a suite that tests some.
@@ -143,9 +150,7 @@ class ModelOptions(SuiteOptions):
     def require_models(self) -> None:
         """Refuse a command that names no model."""
         if not self.models:
-            raise UsageError(
-                "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
-            )
+            raise no_model_named()
 
     @property
     def limits(self) -> PredictOptions:

@@ -252,6 +252,13 @@ def test_it_goes_on_where_it_stopped(toy: Path) -> None:
     assert calls(toy)[20:] == ["careful"] * 15
 
 
+def test_a_command_without_a_model_is_refused_unless_an_earlier_one_had_some(toy: Path) -> None:
+    with pytest.raises(UsageError, match="no model was named"):
+        run(toy)
+    first = run(toy, "bright")
+    assert numbers(run(toy)) == numbers(first)
+
+
 def test_its_record_is_scored_again_without_a_model(toy: Path) -> None:
     suite_run = run(toy, "bright", "careful")
     (toy / "mine.py").unlink()

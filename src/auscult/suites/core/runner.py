@@ -45,6 +45,7 @@ from auscult.suites.core.requests import (
 )
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey, Standing, error_rows, failed_row, standing
+from auscult.suites.options import no_model_named
 from auscult.work.pool import KeptWorkers, run_tasks
 from auscult.work.pool import Task as PoolTask
 
@@ -148,8 +149,13 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         *,
         floor: Sequence[ModelSpec],
     ) -> RequestLog:
-        """Ask models under all conditions and baselines on clean input, and score; returns the extended log."""
+        """Ask models under all conditions and baselines on clean input, and score; returns the extended log.
+
+        UsageError if neither this command nor an earlier one names a model.
+        """
         rows = command_rows(log, models, conditions, floor=floor)
+        if not (log.rows or rows):
+            raise no_model_named()
         self.run.append_many(REQUESTS, rows)
         extended = log_of((*log.rows, *rows))
         for model in models:
