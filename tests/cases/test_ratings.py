@@ -57,6 +57,8 @@ def test_both_forms_of_a_table_and_json_lines_say_the_same(tmp_path: Path) -> No
     assert rating_rows(wide) == rating_rows(long) == rating_rows(lines) == want
     assert wide.items["a"].domain == "speech"
     assert wide.axes == ("recall", "difficulty")
+    indexed = read_text(tmp_path, ",item,rater,recall,difficulty\n0,a,x,5,1\n")  # as pandas writes it
+    assert rating_rows(indexed) == want
     unknown = read_text(tmp_path, "item,rater,axis,rating\na,x,recall,5\na,x,beauty,5\n")
     assert unknown.problems[0][1].error == "the axis is 'beauty'"
 

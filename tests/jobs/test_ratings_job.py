@@ -124,6 +124,17 @@ def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tm
         qualify(QualifyOptions(source=golden, out=tmp_path / "x", axis="precision"))
 
 
+def test_raters_are_told_when_the_target_is_heard(sounds: Path, tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (sounds / "items.jsonl").read_text().splitlines()]
+    items[0] |= {"text": None, "spans_s": [["-", 0, 0.5], ["+", 0.5, 1.25], ["+", 1.5, 2]]}
+    items[1] |= {"spans_s": [["+", 0.5, 1]]}
+    source = sounds / "spans.jsonl"
+    source.write_text("".join(json.dumps(item) + "\n" for item in items[:3]))
+    deal_tasks(TasksOptions(source=source, people=("a", "b", "c"), out=tmp_path / "tasks"))
+    told = {task["data"]["text"] for task in json.loads((tmp_path / "tasks" / "tasks" / "a.json").read_text())}
+    assert told == {"heard at 0.50-1.25 s, 1.50-2.00 s; not at 0.00-0.50 s", "tone; heard at 0.50-1.00 s", "tone"}
+
+
 def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, tmp_path: Path) -> None:
     people = ("a", "b", "c", "d")
     out = tmp_path / "tasks"

@@ -23,7 +23,7 @@ from auscult.cases.listing import JSON_LINES
 from auscult.cases.problems import ListError, Problems, required_file
 from auscult.errors import InputError, NothingToDo
 from auscult.record.cells import disarmed
-from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Doubles
+from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Doubles, SoundQuery
 
 RATED_AXES: Final = (*PERFORMANCE, *DIFFICULTY_AXES[:-1], "difficulty")
 """The nine axes that people rate, 1..5; ``difficulty`` is the overall one."""
@@ -189,7 +189,7 @@ def number_of(value: object) -> float | None:
 def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a CSV, whose first has the ``needed`` names, or of JSON lines, each with its line.
 
-    Cells of a CSV beyond those that are named have the name "".
+    A column of a CSV without a name is left out; cells beyond the first row's have the name "".
     """
     if path.suffix.lower() in JSON_LINES:
         for line, row in fields.json_rows(path, max_bytes=_MAX_BYTES, expected=expected):
@@ -198,13 +198,16 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
     rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=expected)
     line, cells = next(rows, (1, []))
     names = [cell.strip().lower() for cell in cells]
+    unnamed = {number for number, name in enumerate(names) if not name}  # such as the index that pandas writes
+    names = [name for name in names if name]
     missing = set(needed) - {*names, *_renamed(names)}
     if missing or len(set(names)) < len(names):
         message = f"the first row is {shown(','.join(cells))}"
         hint = f"there is no column {min(missing)}" if missing else "name each column once"
         raise InputError(message, expected=expected, hint=hint, path=path, line=line)
     for line, cells in rows:
-        yield line, dict(zip_longest(names, map(_as_written, cells), fillvalue=""))
+        named = [_as_written(cell) for number, cell in enumerate(cells) if number not in unnamed]
+        yield line, dict(zip_longest(names, named, fillvalue=""))
 
 
 def _as_written(cell: str) -> str:
@@ -213,6 +216,15 @@ def _as_written(cell: str) -> str:
 
 
 # --- Label Studio ---
+
+
+def wanted_of(query: SoundQuery) -> str:
+    """What a rater is told to listen for: words, and the seconds in which the target is heard or is not."""
+    spans = {
+        sign: [f"{span.start_s:.2f}-{span.end_s:.2f} s" for span in query.spans if span.sign == sign] for sign in "+-"
+    }
+    told = [f"{words} at {', '.join(spans[sign])}" for sign, words in (("+", "heard"), ("-", "not")) if spans[sign]]
+    return "; ".join([query.text, *told] if query.text else told)
 
 
 def label_studio_config() -> str:

@@ -26,6 +26,7 @@ from auscult.cases.ratings import (
     number_of,
     read_ratings,
     rows_of,
+    wanted_of,
 )
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import InputError, NothingToDo, UsageError
@@ -449,7 +450,7 @@ def deal_tasks(options: TasksOptions) -> Done:
             named[golden].append(name)
             key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
             paths = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
-            tasks[name] = {"data": {"item": name, "text": item.query.text or "", **paths}}
+            tasks[name] = {"data": {"item": name, "text": wanted_of(item.query), **paths}}
     if not named["no"]:
         message, expected = "no item has a separated sound that can be read", "'separated' beside each 'mixture'"
         raise NothingToDo(message, path=options.source, expected=expected)
@@ -552,9 +553,8 @@ def make_guide(options: GuideOptions) -> Done:
     items = [item for item in read_sounds(options.source).items if options.item in (None, item.id)]
     item = next((item for item in items if item.truth and item.truth.stem and len(item.truth.others) >= 2), None)
     if item is None:
-        raise NothingToDo(
-            "no item has a stem and two other sources", path=options.source, expected="'truth' with stems"
-        )
+        message, expected = "no item has a stem and two other sources", "'truth' with stems"
+        raise NothingToDo(message, path=options.source, expected=expected)
     stems, rate_hz = stems_of(item)
     examples: dict[str, Samples] = {"target": stems[0], "mixture": np.sum(stems, axis=0)}
     for name, (kind, severity) in _STRESSED.items():
