@@ -20,9 +20,9 @@ from auscult.score.stats.change import change_difference, change_interval
 from auscult.score.stats.few_clusters import CORRELATION
 from auscult.score.stats.paired import holm
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_mix
+from auscult.suites.core.conditions import CLEAN, is_mix
 from auscult.suites.core.grid import request_counts
-from auscult.suites.core.measures import static_of
+from auscult.suites.core.measures import dynamic_of, scores_at, static_of
 from auscult.suites.core.numbers import GridCell, GridColumns, Number
 from auscult.suites.core.page import results_of
 from auscult.suites.core.records import SuiteRecord, read_record, suite_of
@@ -263,14 +263,12 @@ class _CellMaker:
     def _changes(self, model: str) -> Iterator[ResultCell]:
         """The change at each constant strength, if there are several, and at the dynamic one."""
         for group in self.view.grid.groups():
-            static = static_of(self.view, model, group)
-            moving = [condition for condition in self.view.grid.of_group(*group) if condition.level == DYNAMIC]
-            for condition in (*(static if len(static) > 1 else ()), *moving):
-                if self.view.grid.is_complete(model, condition.name):
-                    scores = self.view.scores(model, [condition], self.main)
-                    outcome = change_interval(scores, **self.view.drawn(CORRELATION))
-                    number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
-                    yield self._cell(number, measure="change", level=condition.level)
+            static, moving = static_of(self.view, model, group), dynamic_of(self.view, model, group)
+            for condition in (*(static if len(static) > 1 else ()), *([] if moving is None else [moving])):
+                scores = self.view.scores(model, [condition], self.main)
+                outcome = change_interval(scores, **self.view.drawn(CORRELATION))
+                number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
+                yield self._cell(number, measure="change", level=condition.level)
 
     def _kinds(self, model: str) -> Iterator[ResultCell]:
         """The most costly kind compared with each other one, at their shared levels."""
@@ -281,14 +279,11 @@ class _CellMaker:
         if len(values) < 2:
             return
         worst = min(values, key=lambda kind: values[kind])
-        by_level = {condition.level: condition for condition in static_of(self.view, model, worst)}
+        levels = {kind: [condition.level for condition in static_of(self.view, model, kind)] for kind in values}
         for kind in values:
-            other = {condition.level: condition for condition in static_of(self.view, model, kind)}
-            shared = [level for level in by_level if level in other]
+            shared = [level for level in levels[worst] if level in levels[kind]]
             if kind != worst and shared:
-                scores = [
-                    self.view.scores(model, [part[level] for level in shared], self.main) for part in (by_level, other)
-                ]
+                scores = [scores_at(self.view, model, self.main, group=one, levels=shared) for one in (worst, kind)]
                 outcome = change_difference(*scores, **self.view.drawn(CORRELATION))
                 number = self.view.number("apc_difference", worst, model=model, metric=self.main, outcome=outcome)
                 pair = PAIR.join(map(self.words, (worst, kind)))
