@@ -143,6 +143,8 @@ def test_the_best_order_is_found(folders, sounds):
 def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_path):
     options = replace(folders, prediction=tmp_path / "outputs" / "mix0", truth=tmp_path / "stems" / "mix0")
     assert list(rows(score_sounds(replace(options, protocol="bss3", workers=1)))) == ["dog", "rain", "mean"]
+    (options.prediction / "rain.wav").unlink()
+    assert "1 stem without an output, such as 'rain.wav', not scored" in score_sounds(options)[1][0].note
     for path in options.prediction.iterdir():
         path.unlink()
     summary, _, errors = score_sounds(options)

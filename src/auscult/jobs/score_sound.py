@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -171,6 +171,13 @@ class SoundRow:
     parts: tuple[Any, ...] = field(default=(), repr=False)
 
 
+class _Unmatched(NamedTuple):
+    """Outputs without a stem, and stems without an output beside others that have one."""
+
+    outputs: Sequence[Path]
+    stems: Sequence[Path]
+
+
 def score_sounds(
     options: ScoreOptions, progress: Progress | None = None
 ) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
@@ -180,7 +187,7 @@ def score_sounds(
     """
     truth = _checked(options)
     together = options.permute or (options.protocol in SCORES and SCORES[options.protocol].takes == "sound and stems")
-    mixtures, spare = _mixtures(options.prediction, truth, together=together)
+    mixtures, unmatched = _mixtures(options.prediction, truth, together=together)
     listener = progress or Silent()
     listener.stage("scoring", len(mixtures))
     workers = default_workers() if options.workers is None else options.workers
@@ -194,7 +201,7 @@ def score_sounds(
         by_mixture[result.key] = outcome
         listener.step()
     rows = [row for mixture in mixtures for row in by_mixture[mixture.name]]
-    summary, tables = _summary(rows, options, spare)
+    summary, tables = _summary(rows, options, unmatched)
     errors = [error_to_json(row.id, failure.error) for row in rows for failure in _failures(row)]
     scores = (score_to_json(row.id, name, outcome) for row in rows for name, outcome in row.outcomes.items())
     write_scores(options, scores, errors, summary=summary, tables={"scores": tables[0]}, inputs={"outputs": len(rows)})
@@ -226,11 +233,12 @@ def _sounds(folder: Path) -> list[Path]:
     return sorted((path for path in paths if path.stem != "mixture"), key=lambda path: natural_key(path.name))
 
 
-def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], list[Path]]:
-    """The mixtures (single stems if others do not matter), and outputs without a stem."""
+def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], _Unmatched]:
+    """The mixtures (single stems if others do not matter), and the outputs and stems that have no partner."""
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
     pairs: list[SoundPairs] = []
     used: set[Path] = set()
+    missing: list[Path] = []
     for folder in folders:
         stems = tuple(_sounds(folder))
         by_stem = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
@@ -238,6 +246,7 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
         if len({path.stem for path in stems}) < len(stems):
             raise UsageError("two stems have one name", path=folder, expected="names that differ before the ending")
         used.update(path for path in outputs if path is not None)
+        missing += [stem for stem, output in zip(stems, outputs, strict=True) if output is None and any(outputs)]
         prefix = "" if folder == truth else f"{folder.name}/"
         scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
         if together and stems:
@@ -249,7 +258,7 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
         expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
         raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
     others = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
-    return pairs, [path for folder in others for path in _sounds(folder) if path not in used]
+    return pairs, _Unmatched([path for folder in others for path in _sounds(folder) if path not in used], missing)
 
 
 def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]:
@@ -401,7 +410,7 @@ def _failures(row: SoundRow) -> Iterator[Failed]:
     return (outcome for outcome in row.outcomes.values() if isinstance(outcome, Failed))
 
 
-def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unpaired: Sequence[Path]) -> tuple[Summary, list[Table]]:
+def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unmatched: _Unmatched) -> tuple[Summary, list[Table]]:
     names = list(
         dict.fromkeys(name for row in rows for name, outcome in row.outcomes.items() if not isinstance(outcome, Failed))
     )
@@ -425,8 +434,9 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unpaired: Sequence
     cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
     signature = next((row["signature"] for row in metrics.values()), options.protocol)
     note = f"{signature}; means over outputs, intervals over mixtures; failed and undefined are in no mean"
-    if unpaired:
-        note += f"; {counted(len(unpaired), 'output')} without a stem, such as {shown(unpaired[0].name)}, not scored"
+    for kind, other, paths in (("output", "a stem", unmatched.outputs), ("stem", "an output", unmatched.stems)):
+        if paths:
+            note += f"; {counted(len(paths), kind)} without {other}, such as {shown(paths[0].name)}, not scored"
     title = f"{options.protocol}, {ok} scored, {summary.undefined} undefined, {failed} failed"
     header = ("output", *names, "remarks")
     return summary, [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
