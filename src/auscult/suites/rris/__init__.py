@@ -1,12 +1,12 @@
 """The benchmark of null expressions: what does a segmenter paint for a cat that is not there?
 
-=======  =====================================================================
-cases    sentences of references, positive and negative; from instances to cases
-scoring  stored predictions to areas
-results  areas to rIoU, mRR and their like, with intervals; tables
-worst    invented masks in pictures, worst first
-run      a whole run: cases, predictions, scores, tables, report
-=======  =====================================================================
+========  =====================================================================
+cases     sentences of references, positive and negative; from instances to cases
+scoring   stored predictions to areas
+results   areas to rIoU, mRR and their like, with intervals; tables
+pictures  invented masks, worst first, and where a model looks
+run       a whole run: cases, predictions, scores, tables, report
+========  =====================================================================
 """
 
 from __future__ import annotations

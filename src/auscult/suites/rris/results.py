@@ -105,7 +105,33 @@ class RrisTask(Task):
 
     def results(self, view: GridColumns) -> SuiteResults:
         """Numbers and tables from areas, not from means over sentences."""
-        return _results(view)
+        splits = [split for split in SPLITS if split in view.grid.splits.values()]
+        numbers, tables = [*_numbers(view)], dict[str, Table]()
+        tables["general"] = _general(view, numbers)
+        for split in splits if len(splits) > 1 else ():
+            part_view = replace(view, split=split)
+            split_numbers = [*_numbers(part_view)]
+            tables[f"general__{split}"] = _general(part_view, split_numbers)
+            numbers += split_numbers
+        tables |= {
+            "general_kinds": _kinds(view, numbers),
+            "more": _more(view, numbers),
+            "differences": _differences(view, numbers),
+        }
+        level = {
+            (number.model, number.metric): number for number in numbers if (number.group, number.split) == (CLEAN, "")
+        }
+        return SuiteResults(
+            view=view,
+            numbers=tuple(numbers),
+            tables={name: table for name, table in tables.items() if table.rows},
+            charts=(),
+            ranks=(),
+            uninformative=(),
+            unscored=tuple(model for model in _asked(view) if level[model, "mIoU"].value is None),
+            lead=_lead(view, level),
+            parts=_PARTS,
+        )
 
 
 TASK: Final = RrisTask(
@@ -116,34 +142,6 @@ TASK: Final = RrisTask(
     baselines=BASELINES,
     about={"reference": str, "kind": str, "picture_px": int},
 )
-
-
-def _results(view: GridColumns) -> SuiteResults:
-    splits = [split for split in SPLITS if split in view.grid.splits.values()]
-    numbers, tables = [*_numbers(view)], dict[str, Table]()
-    tables["general"] = _general(view, numbers)
-    for split in splits if len(splits) > 1 else ():
-        part_view = replace(view, split=split)
-        split_numbers = [*_numbers(part_view)]
-        tables[f"general__{split}"] = _general(part_view, split_numbers)
-        numbers += split_numbers
-    tables |= {
-        "general_kinds": _kinds(view, numbers),
-        "more": _more(view, numbers),
-        "differences": _differences(view, numbers),
-    }
-    level = {(number.model, number.metric): number for number in numbers if (number.group, number.split) == (CLEAN, "")}
-    return SuiteResults(
-        view=view,
-        numbers=tuple(numbers),
-        tables={name: table for name, table in tables.items() if table.rows},
-        charts=(),
-        ranks=(),
-        uninformative=(),
-        unscored=tuple(model for model in _asked(view) if level[model, "mIoU"].value is None),
-        lead=_lead(view, level),
-        parts=_PARTS,
-    )
 
 
 _PARTS: Final[tuple[PagePart, ...]] = (
@@ -383,7 +381,8 @@ def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
 
 def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
     by_key = _by(numbers, view, "difference")
-    pairs = dict.fromkeys((pair, group) for pair, _, group in by_key if not _of_baselines(pair, view.grid.task))
+    is_baseline = view.grid.task.is_baseline
+    pairs = dict.fromkeys((pair, group) for pair, _, group in by_key if not all(map(is_baseline, pair.split(" - "))))
     cells = {key: [by_key.get((key[0], metric, key[1])) for metric in PAPER] for key in pairs}
     all_cells = [cell for row in cells.values() for cell in row]
     stars = significant(all_cells)
@@ -398,10 +397,6 @@ def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
         note=f"Percentage points; above 0 the first is better. {starred_note(all_cells)} {_without(view)} "
         f"{clips_note(all_cells)}",
     )
-
-
-def _of_baselines(pair: str, task: Task) -> bool:
-    return all(map(task.is_baseline, pair.split(" - ")))
 
 
 def _lead(view: GridColumns, level: Mapping[tuple[str, str], Number]) -> str:
