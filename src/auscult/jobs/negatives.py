@@ -62,7 +62,7 @@ from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.scenes.references import scene_references
-from auscult.stress.negatives import KINDS, Borrowed, Seen, Subject, perturb
+from auscult.stress.negatives import KINDS, Seen, Subject, perturb
 from auscult.stress.negatives.attribute import is_colourless, shares
 from auscult.stress.negatives.borrowing import borrowable
 from auscult.stress.perturbation import loaded
@@ -130,7 +130,9 @@ class NegativeMaker:
         self.setup = setup
         self.known = Categories(setup.table)
         self.looked_for = self._meant(setup.looked_for)
-        self.others = [self._borrowable(*other) for other in setup.others]
+        self.others = [
+            borrowable(text, source, known=self.known, category=category) for text, source, category in setup.others
+        ]
 
     def _meant(self, names: Iterable[str]) -> frozenset[str]:
         """The table's categories that an annotation means."""
@@ -141,9 +143,6 @@ class NegativeMaker:
         if picture.facts is not None and picture.facts.unlisted:
             return frozenset()
         return self.looked_for if picture.looked_for is None else self._meant(picture.looked_for)
-
-    def _borrowable(self, text: str, source: str, category: str) -> Borrowed:
-        return borrowable(text, source, known=self.known, category=category)
 
     def __call__(self, task: PictureTask) -> list[Result]:
         """The line of each picture, and its file."""

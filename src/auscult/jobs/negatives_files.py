@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -256,7 +256,7 @@ class MadeCounts:
     missing: int = 0
     splits: dict[str, _Split] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
-    claims: dict[str, Counter[str]] = field(default_factory=dict)
+    claims: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, picture: Mapping[str, Any]) -> None:
@@ -274,7 +274,7 @@ class MadeCounts:
             for one in negatives:
                 self.kinds[one["kind"]] += 1
                 if "proof" in one:
-                    self.claims.setdefault(one["kind"], Counter())[one["proof"]["claim"]] += 1
+                    self.claims[one["kind"]][one["proof"]["claim"]] += 1
             for kind, reason, count in ref["reasons"]:
                 self.reasons[kind, reason] += count
 
@@ -291,7 +291,7 @@ class MadeCounts:
             "kinds": Table(
                 title="negative sentences by kind",
                 header=("kind", "made", "proven by"),
-                rows=tuple((kind, str(count), ", ".join(f"{claim} {n}" for claim, n in self._claims(kind)))
+                rows=tuple((kind, str(count), ", ".join(f"{claim} {n}" for claim, n in self.claims[kind].most_common()))
                            for kind, count in sorted(self.kinds.items(), key=lambda one: _order(one[0]))),
                 note="given, null: the input had them, without a proof",
             ),
@@ -301,9 +301,6 @@ class MadeCounts:
             note = "another kind was made in its place where one could be"
             result["reasons"] = Table(title="not made", header=("kind", "reason", "times"), rows=rows, note=note)
         return result
-
-    def _claims(self, kind: str) -> list[tuple[str, int]]:
-        return self.claims.get(kind, Counter()).most_common()
 
 
 def _order(kind: str) -> tuple[int, str]:
