@@ -58,12 +58,12 @@ class Scripted:
     """Says one thing after the other; what it was shown is kept."""
 
     def __init__(self, name: str, *replies: str | Failed) -> None:
-        self.name, self.says, self.heard = name, list(replies), list[Proposal | None]()
+        self.name, self.replies, self.other_proposals = name, list(replies), list[Proposal | None]()
         self.remarks = (f"of {name}",)
 
     def propose(self, _: str, offer: Offer, other: Proposal | None = None) -> Proposal | Failed:
-        self.heard.append(other)
-        reply = self.says.pop(0)
+        self.other_proposals.append(other)
+        reply = self.replies.pop(0)
         return reply if isinstance(reply, Failed) else taking(reply, offer, reason=self.name)
 
 
@@ -109,8 +109,8 @@ def test_a_dispute_has_both_reasons_and_the_operators_word() -> None:
 def test_each_is_shown_the_others_last_version() -> None:
     operator, guardian = Scripted("o", "a", "ab"), Scripted("g", "b")
     debate(operator, guardian, instruction="x", offer=OFFER, rounds=1, log=AgentLog())
-    assert operator.heard == [None, taking("b", reason="g")]
-    assert guardian.heard == [taking("a", reason="o")]
+    assert operator.other_proposals == [None, taking("b", reason="g")]
+    assert guardian.other_proposals == [taking("a", reason="o")]
 
 
 def test_a_guardian_of_no_use_is_said_and_the_proposal_stands() -> None:

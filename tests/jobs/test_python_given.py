@@ -63,10 +63,10 @@ class Area:
 
     name = "masks.area.v1"
     meta = Metadata(summary="s", goal="g", modality="mask", source="s")
-    shown: tuple[int, ...] = ()
+    n_others: tuple[int, ...] = ()
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
-        self.shown = (*self.shown, len(case.others))
+        self.n_others = (*self.n_others, len(case.others))
         share = np.float32(prediction.mask.mean())
         return Verdict(
             id=case.id,
@@ -190,7 +190,7 @@ def test_a_frame_of_another_kind_is_told_the_way(frame: Any, hint: str) -> None:
 def test_masks_of_a_frame_are_judged_together_as_in_a_folder() -> None:
     judge = Area()
     first, second = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=judge)
-    assert (first.id, second.id, judge.shown) == ("0", "1", (1, 1))
+    assert (first.id, second.id, judge.n_others) == ("0", "1", (1, 1))
     alone = auscult.audit_mask(picture(), LEFT, others=[RIGHT])
     judged_together = auscult.audit_masks(picture(), [LEFT, RIGHT])[0]
     assert judged_together.iou == pytest.approx(alone.iou, abs=1e-6)

@@ -34,13 +34,13 @@ class Scripted:
     meta = META
 
     def __init__(self, name, reply):
-        self.name, self.says, self.asked = name, reply, 0
+        self.name, self.reply, self.n_requests = name, reply, 0
 
     def __call__(self, *_):
-        self.asked += 1
-        if isinstance(self.says, Exception):
-            raise self.says
-        return replace(self.says, judge=self.name)
+        self.n_requests += 1
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return replace(self.reply, judge=self.name)
 
 
 def cascade(cheap, expensive, **options):
@@ -100,7 +100,12 @@ def test_the_chance_of_a_good_mask_is_open_where_the_interval_holds_that_iou():
 def test_the_dear_judge_is_asked_only_where_the_cheap_one_leaves_it_open():
     expensive = Scripted("dear", verdict_with("dilate", 0.95, 0.9, 1.0))
     settled = cascade(Scripted("cheap", verdict_with()), expensive)(CASE, MASK)
-    assert (settled.judge, settled.judged_by, settled.defect, expensive.asked) == ("cascade.two", "cheap", "erode", 0)
+    assert (settled.judge, settled.judged_by, settled.defect, expensive.n_requests) == (
+        "cascade.two",
+        "cheap",
+        "erode",
+        0,
+    )
     asked_verdict = cascade(Scripted("cheap", verdict_with(low=0.7, high=0.9)), expensive)(CASE, MASK)
     assert (asked_verdict.judge, asked_verdict.judged_by, asked_verdict.defect, asked_verdict.iou) == (
         "cascade.two",
@@ -126,7 +131,7 @@ def test_an_expression_that_nobody_checked_is_a_reason_to_ask():
 
 @pytest.mark.parametrize("expensive", [Scripted("dear", BudgetSpent("none is left")), Scripted("dear", verdict_with())])
 def test_without_budget_the_cheap_verdict_stands_and_says_so(expensive):
-    seconds = None if isinstance(expensive.says, Exception) else 0.0
+    seconds = None if isinstance(expensive.reply, Exception) else 0.0
     verdict = cascade(Scripted("cheap", verdict_with(low=0.7, high=0.9)), expensive, seconds=seconds)(CASE, MASK)
     assert (verdict.judged_by, verdict.defect, verdict.iou) == ("cheap", "erode", 0.5)
     assert verdict.rationale.endswith(SPENT)
@@ -139,7 +144,7 @@ def test_seconds_are_counted_and_end(monkeypatch):
         Scripted("cheap", verdict_with(low=0.7, high=0.9)), expensive := Scripted("dear", verdict_with()), seconds=2.5
     )
     assert [judge(CASE, MASK).judged_by for _ in range(5)] == ["dear"] * 3 + ["cheap"] * 2
-    assert expensive.asked == 3
+    assert expensive.n_requests == 3
 
 
 def test_a_dear_judge_that_fails_costs_its_item():
@@ -157,6 +162,6 @@ def test_three_judges_are_asked_in_turn():
         possible=lambda verdict, _: possible_actions(verdict, PAPER),
     )  # fmt: skip
     assert judge(CASE, MASK).judged_by == "last"
-    middle.says = verdict_with(low=0.2, high=0.3)
+    middle.reply = verdict_with(low=0.2, high=0.3)
     assert judge(CASE, MASK).judged_by == "middle"
-    assert last.asked == 1
+    assert last.n_requests == 1

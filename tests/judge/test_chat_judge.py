@@ -24,11 +24,11 @@ class Model:
     """Replies what it is told to, and keeps what it was sent."""
 
     def __init__(self, *replies):
-        self.says, self.sent = list(replies), []
+        self.replies, self.sent = list(replies), []
 
     def answer(self, question, *, images, sounds):
         self.sent.append((question, images, sounds))
-        say = self.says[min(len(self.sent), len(self.says)) - 1]
+        say = self.replies[min(len(self.sent), len(self.replies)) - 1]
         return say(question) if callable(say) else say
 
 

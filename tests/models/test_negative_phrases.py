@@ -71,10 +71,10 @@ class Listening:
     """An omni model that hears whether there is a sound, and sees how many pictures there are."""
 
     def __init__(self, reply: str) -> None:
-        self.reply, self.asked = reply, list[OmniRequest]()
+        self.reply, self.requests = reply, list[OmniRequest]()
 
     def __call__(self, request: OmniRequest) -> OmniReply:
-        self.asked.append(request)
+        self.requests.append(request)
         assert all(path.is_file() for path in (*request.images, *request.sounds))
         return OmniReply(text=self.reply, seconds=0.0)
 
@@ -99,14 +99,14 @@ def test_the_agent_segments_the_phrase_that_it_is_told() -> None:
     omni = Listening("<target>the blue one</target>")
     agent = TgsAgent(omni, model_spec("lexicon").load())
     answer = agent(request())
-    (request_sent,) = omni.asked
+    (request_sent,) = omni.requests
     assert (len(request_sent.images), len(request_sent.sounds)) == (10, 1)
     assert r"the one that \"barks\"" in request_sent.question
     assert answer.said == "the blue one"
     assert answer.masks[:, 12:28, 42:58].mean() > 0.8
     assert answer.masks[:, :, :30].mean() < 0.1
     agent(request(1, sound=False))
-    assert (len(omni.asked[1].images), len(omni.asked[1].sounds)) == (1, 0)
+    assert (len(omni.requests[1].images), len(omni.requests[1].sounds)) == (1, 0)
 
 
 def test_the_agent_gives_empty_masks_for_nothing_and_fails_for_prose() -> None:

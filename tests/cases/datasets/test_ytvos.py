@@ -38,7 +38,7 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.objects: dict[str, Any] = {}
-        self.asked: dict[str, Any] = {}
+        self.expressions: dict[str, Any] = {}
 
     def frames(self, video: str, *stems: str) -> Tree:
         for stem in stems or EVERY_FIFTH:
@@ -56,8 +56,8 @@ class Tree:
 
     def ask(self, video: str, *rows: dict[str, Any], frames: Any = EVERY_FIFTH, file: Path | None = None) -> Tree:
         entries = {str(place): row for place, row in enumerate(rows)}
-        self.asked[video] = {"expressions": entries, "frames": list(frames)}
-        return self.write("meta_expressions.json", self.asked, file=file)
+        self.expressions[video] = {"expressions": entries, "frames": list(frames)}
+        return self.write("meta_expressions.json", self.expressions, file=file)
 
     def write(self, name: str, videos: Any, *, file: Path | None = None) -> Tree:
         path = file or self.folder / name

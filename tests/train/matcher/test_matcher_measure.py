@@ -39,10 +39,10 @@ class Knows:
     meta = Metadata(summary="", goal="", modality="image", source="")
 
     def __init__(self, matches: Matches) -> None:
-        self.said = matches
+        self.matches = matches
 
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
-        match = self.said[str(case.query.text), prediction.mask.tobytes()]
+        match = self.matches[str(case.query.text), prediction.mask.tobytes()]
         return None if match is None else Identity(match=match)
 
 
