@@ -45,6 +45,8 @@ def test_the_cross_table_adds_up_and_says_percent(verdict: Make, a_run: Make) ->
         ("% of all", "25.0 %", "25.0 %", "0.0 %", "50.0 %", "100.0 %"),
     )
     assert cross.note.startswith("5 items, 4 judged, 1 failed, 0 undefined.")
+    with_sounds = {"n": 9, "ok": 6, "failed": 3, "undefined": 0, "sound": {"n": 4, "ok": 2, "failed": 2}}
+    assert console_tables(a_run(verdicts, summary=with_sounds))["printed_actions"].note == cross.note
     assert [row[0] for row in worst.rows] == ["a", "d", "c", "b"]
     assert worst.rows[0][3] == "0.50 [0.40, 0.60]"
 
@@ -60,10 +62,27 @@ def test_only_the_worst_ten_are_listed_with_short_sentences(verdict: Make, a_run
 def test_what_is_not_judged_is_among_no_worst(verdict: Make, a_run: Make) -> None:
     unjudged = {"action": "unjudged", "defect": None, "iou": None, "iou_low": None, "iou_high": None}
     verdicts = [verdict("a"), *(verdict(name, **unjudged) for name in "bc"), verdict("d", defect="empty")]
-    worst = console_tables(a_run(verdicts))["printed_worst"]
+    cross, worst = console_tables(a_run(verdicts)).values()
     assert (worst.title, [row[0] for row in worst.rows]) == ("The worst 1 of 1", ["a"])
     assert worst.note.endswith("Not listed: 1 empty, 2 not judged.")
+    assert cross.note.startswith("4 items, 2 judged, 2 not judged, 0 failed, 0 undefined.")
+    assert cross.note.endswith("percent of all verdicts.")
     assert "printed_worst" not in console_tables(a_run(verdicts[1:]))
+
+
+@pytest.mark.parametrize(
+    ("judge", "ends", "words"),
+    [
+        ("masks.cues.v1", (0.4, 0.6), "with its 90 % interval."),
+        ("chat.tiny", (None, None), "without an interval."),
+        ("chat.tiny", (0.4, 0.6), "does not say how wrong they are."),
+    ],
+)
+def test_what_stands_beside_an_estimate_is_called_what_it_is(
+    verdict: Make, a_run: Make, judge: str, ends: tuple[float | None, float | None], words: str
+) -> None:
+    worst = console_tables(a_run([verdict("a", judge=judge, iou_low=ends[0], iou_high=ends[1])]))["printed_worst"]
+    assert words in worst.note
 
 
 def test_a_record_of_failures_only_still_has_its_counts(a_run: Make) -> None:

@@ -36,6 +36,7 @@ from auscult.report.facts import (
     estimates_of,
     facts_of,
     interval,
+    interval_words,
     metrics_of,
     number,
     percent,
@@ -58,7 +59,7 @@ from auscult.report.page import (
     Section,
 )
 from auscult.report.sounds import TRUTH_TABLE, ShownSound, sound_notes, sound_sections
-from auscult.report.tables import COUNTED, Table, counts_of, read_table
+from auscult.report.tables import Table, read_table, totals_of
 from auscult.types import ACTIONS, DEFECTS, Verdict
 
 MARKS_LISTED = 300
@@ -277,7 +278,8 @@ def _notes(verdicts: Sequence[Verdict], unlike: Unlike | None, *, with_truth: bo
             "judge."
         )
     yield from unchecked_of(verdicts)
-    estimate = "Every IoU on this page is an estimate made without ground truth, with its 90\u00a0% interval."
+    words = interval_words(verdicts).replace(" %", "\u00a0%")
+    estimate = f"Every IoU on this page is an estimate made without ground truth, {words}."
     opened = (
         " The truth that the input holds was opened after the last verdict and is shown under “Judge against truth” "
         "only."
@@ -300,9 +302,9 @@ def _advice(unlike: Unlike) -> Advice:
 
 def _overview(run: Run, verdicts: Sequence[Verdict]) -> Overview:
     actions = Counter(action_key(verdict.action) for verdict in verdicts)
-    counts, estimates = counts_of(run), estimates_of(run.summary or {})
+    estimates = estimates_of(run.summary or {})
     return Overview(
-        totals=tuple((counts[name], words) for name, words in COUNTED.items()),
+        totals=totals_of(run),
         facts=estimates,
         note=estimates_note(estimates),
         tally=tuple(

@@ -282,3 +282,12 @@ def unchecked_of(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
         elif count:
             notes.append(f"{sense.capitalize()} was not checked for {count:,} of {len(verdicts):,} masks: {meaning}.")
     return tuple(notes)
+
+
+def interval_words(verdicts: Sequence[Verdict]) -> str:
+    """What the ends beside these estimates are: replies of chat models tell how they vary, not how wrong they are."""
+    if verdicts and all(verdict.iou_low is None for verdict in verdicts):
+        return "without an interval"
+    if verdicts and all(verdict.judge.startswith("chat.") for verdict in verdicts):
+        return "with the 5th to 95th percentile of the replies, which does not say how wrong they are"
+    return "with its 90 % interval"

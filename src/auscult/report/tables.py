@@ -24,6 +24,7 @@ from auscult.report.facts import (
     estimates_note,
     estimates_of,
     interval,
+    interval_words,
     number,
     shortened,
     worst_first,
@@ -34,7 +35,7 @@ ESTIMATES = "What the estimates come to"
 
 _MOST_CELLS = 100_000
 _WORST = 10
-COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undefined"}
+_COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undefined"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ def console_tables(run: Run) -> dict[str, Table]:
     """
     verdicts = [verdict for verdict, _ in run.verdicts]
     actions, _, sums, items = PRINTED
-    tables = {actions: _cross_table(counts_of(run), verdicts)}
+    tables = {actions: _cross_table(totals_of(run), verdicts)}
     estimates = estimates_of(run.summary or {})
     if estimates:
         tables[sums] = Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates))
@@ -66,12 +67,23 @@ def console_tables(run: Run) -> dict[str, Table]:
     return tables
 
 
-def counts_of(run: Run) -> dict[str, int]:
-    """``n``, ``ok``, ``failed`` and ``undefined`` of the summary; counted from the rows while there is none."""
+def _counts_of(run: Run) -> dict[str, int]:
+    """``n``, ``ok``, ``failed`` and ``undefined`` of the summary's masks; counted from the rows while there is none."""
     if run.summary is not None:
-        return {name: int(run.summary.get(name) or 0) for name in COUNTED}
+        sounds = run.summary.get("sound") or {}
+        return {name: int(run.summary.get(name) or 0) - int(sounds.get(name) or 0) for name in _COUNTED}
     ok, failed = len(run.verdicts), len(run.failed)
     return {"n": ok + failed, "ok": ok, "failed": failed, "undefined": 0}
+
+
+def totals_of(run: Run) -> tuple[tuple[int, str], ...]:
+    """Counts of a record's masks, each with its word; those without a basis to judge them stand apart."""
+    counted = _counts_of(run)
+    unjudged = sum(verdict.action == UNJUDGED for verdict, _ in run.verdicts)
+    totals = [(counted[name], words) for name, words in _COUNTED.items()]
+    if unjudged:
+        totals[1:2] = [(counted["ok"] - unjudged, _COUNTED["ok"]), (unjudged, "not judged")]
+    return tuple(totals)
 
 
 def read_table(name: str, content: object) -> Table:
@@ -109,7 +121,7 @@ def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Table:
+def _cross_table(totals: Sequence[tuple[int, str]], verdicts: Sequence[Verdict]) -> Table:
     present = {action_key(verdict.action) for verdict in verdicts}
     actions = [*ACTIONS, *(name for name in (UNDECIDED, UNJUDGED) if name in present)]
     defects = [name for name in (*DEFECTS, "empty") if any(verdict.defect == name for verdict in verdicts)]
@@ -118,12 +130,13 @@ def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Tab
         rows.append(_count_row("not judged", [v for v in verdicts if v.defect is None], actions))
     rows.append(_count_row("all", list(verdicts), actions))
     share = ["% of all", *(_percent(int(cell), len(verdicts)) for cell in rows[-1][1:])]
-    counts = ", ".join(f"{counted[key]} {words}" for key, words in COUNTED.items())
+    counts = ", ".join(f"{count} {words}" for count, words in totals)
+    whole = "all verdicts" if UNJUDGED in present else "the judged masks"
     return Table(
         title="Verdicts by defect and action",
         header=("defect", *(ACTION_WORDS[action] for action in actions), "all"),
         rows=(*rows, tuple(share)),
-        note=f"{counts}. Counts are masks; the last row is percent of the judged masks.",
+        note=f"{counts}. Counts are masks; the last row is percent of {whole}.",
     )
 
 
@@ -152,7 +165,7 @@ def _worst_table(verdicts: Sequence[Verdict], total: int, left: Mapping[str, int
         title=f"The worst {len(verdicts)} of {total:,}",
         header=("id", "action", "defect", "estimated IoU", "why"),
         rows=rows,
-        note="IoU is estimated without ground truth, 0..1, with its 90 % interval. Worst first."
+        note=f"IoU is estimated without ground truth, 0..1, {interval_words(verdicts)}. Worst first."
         + (f" Not listed: {not_listed}." if not_listed else ""),
     )
 
