@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from auscult.jobs.options import Flag, input_path
+from auscult.jobs.options import Flag, input_path, names
 from auscult.suites.options import data_argument
 from auscult.suites.r2 import R2Options
 
@@ -33,6 +33,9 @@ class AgentOptions(R2Options):
     """
 
     data: Annotated[Path | str, Flag(read=data_argument, shown="-")] = ""
+    levels: Annotated[
+        tuple[str, ...], Flag(name="severity", read=names, shown="as the sentence says, else low,medium,high")
+    ] = ("low", "medium", "high")
     sentence: Annotated[str, Flag(metavar="SENTENCE", positional=True, shown="-")] = ""
     suite: str = "r2"
     llm: Annotated[str, Flag(shown="none", metavar="NAME")] = ""
