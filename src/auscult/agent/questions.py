@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.agent.replies import after_thought, prompt
+from auscult.agent.replies import prompt
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
 from auscult.language import data
@@ -26,6 +26,7 @@ from auscult.score.stats.change import Value, mean_ratio, ratio_change
 from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
 from auscult.stress.recipe_parts import base_of, registered
 from auscult.suites.core.numbers import minus
+from auscult.work.chat.replies import after_thought
 
 _MOST_LETTERS: Final = 1000
 _MOST_REPLY: Final = 20_000

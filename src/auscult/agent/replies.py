@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from auscult.errors import InputError
 from auscult.judge.replies import printable
 from auscult.record.codec import from_json
+from auscult.work.chat.replies import after_thought
 
 T = TypeVar("T")
 
@@ -33,7 +34,6 @@ SCHEMA: Final[Mapping[str, Any]] = {**_EXACT, "properties": {"choices": _CHOICES
 """The JSON Schema of a reply, for endpoints that can enforce one."""
 
 _MOST_STARTS: Final = 1000
-_THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 # A quote ends a text only before the end of a value, so that 'it's dark' is one text; lengths are bounded, so that a
 # text without an end takes little time.
 _TOKEN: Final = re.compile(
@@ -93,11 +93,6 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
             answers[key] = Answer(selected=selected, reason=printable(entry.get("reason", ""), MOST_REASON))
     agreed = {key: answer for key, answer in answers.items() if key not in twice}
     return Answers(of=agreed, unasked=unasked, unreadable=unreadable)
-
-
-def after_thought(text: str) -> str:
-    """A reply without the reasoning that some models write before it."""
-    return _THOUGHT.split(text)[-1]
 
 
 def read_object(kind: type[T], text: str, *, hint: str = "") -> T:

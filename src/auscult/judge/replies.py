@@ -53,6 +53,7 @@ from auscult.media.masks import encode_mask
 from auscult.media.paths import inside, read_bytes, write_bytes
 from auscult.record.digest import digest_json
 from auscult.types import ACTIONS, DEFECTS, Action, Case, Defect, Evidence, Metadata, Prediction, Verdict
+from auscult.work.chat.replies import after_thought
 from auscult.work.line_program import LineProgram, shown
 
 T = TypeVar("T")
@@ -94,7 +95,6 @@ _TAGS: Final = re.compile(
 )
 _OWN_TAG: Final = re.compile(r"<{1,2}\s{0,9}/?\s{0,9}(iou|mask|action|target|distractor|audit)", re.IGNORECASE)
 _END_OF_VALUE: Final = re.compile(r"[,;\n]|\.(?!\d)")
-_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<{1,2}[^<>]{1,20}>{1,2}")
 _AROUND: Final = " \t\r\n\u00a0\"'`*"
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{0,17})?|\.\d{1,17})\s?(%?)")
@@ -122,7 +122,7 @@ def read_reply(content: str | Mapping[str, Any]) -> Reply:
         return _reply(_members([text]), reason=_reason([text]))
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise _wrong(f"the reply is longer than {MOST_CHARACTERS:,} characters, or is no text")
-    text = _THOUGHT.split(text.replace("&lt;", "<").replace("&gt;", ">"))[-1]
+    text = after_thought(text.replace("&lt;", "<").replace("&gt;", ">"))
     objects = list(_objects(text))
     tagged = [(_key(tag[1]), tag[2] if tag[3] else _open_value(tag)) for tag in _TAGS.finditer(text)]
     prose = next((text[: tag.start()] for tag in _TAGS.finditer(text) if _key(tag[1]) in _PHRASES), text)

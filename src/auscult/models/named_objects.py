@@ -51,6 +51,7 @@ from auscult.models.omni_spec import OmniSpec, omni_spec
 from auscult.models.spec import BY_SENTENCE, TGS, WEIGHTED, ModelSpec, model_spec, named_models
 from auscult.record.digest import digest_json
 from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
+from auscult.work.chat.replies import after_thought
 
 
 @runtime_checkable
@@ -148,7 +149,6 @@ _MOST_WORDS: Final = 16
 _MOST_LISTS: Final = 32  # brackets that are tried: each may cost its whole reply
 _TARGET: Final = re.compile(r"<target>(.*?)(?:</target>|$)", re.IGNORECASE | re.DOTALL)
 _NOTHING: Final = frozenset({"nothing", "none", "null", "no such thing"})
-_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
 _REFUSAL: Final = re.compile(r"\b(?:i|sorry|cannot|unable)\b|\bcan['\u2019]t\b", re.IGNORECASE)
 
 
@@ -178,7 +178,7 @@ def quoted(text: str) -> str:
 
 def read_phrases(reply: str) -> tuple[str, ...]:
     """At most five phrases of a reply with a JSON list of strings, each once; an InputError where it has none."""
-    for texts in _lists(_after_thought(reply)):
+    for texts in _lists(after_thought(reply)[:_MOST_READ]):
         phrases = dict.fromkeys(phrase for text in texts if (phrase := _phrase(text)))
         return tuple(phrases)[:MOST_PHRASES]
     raise InputError(
@@ -200,7 +200,7 @@ def _lists(text: str) -> Iterator[list[str]]:
 
 def read_target(reply: str) -> str | None:
     """The phrase of a reply, in tags or as all it says; None for nothing; an InputError where no phrase is found."""
-    text = _after_thought(reply)
+    text = after_thought(reply)[:_MOST_READ]
     tagged = _TARGET.findall(text)
     phrase = _phrase(tagged[-1] if tagged else text)
     if phrase.rstrip(".").casefold() in _NOTHING:
@@ -212,11 +212,6 @@ def read_target(reply: str) -> str | None:
             expected=f"<target>...</target> with {_MOST_WORDS} words at most",
         )
     return phrase
-
-
-def _after_thought(reply: str) -> str:
-    """What stands behind a reply's drafts, ``<think> ... </think>``, as far as it is read."""
-    return _THOUGHT.split(reply)[-1][:_MOST_READ]
 
 
 def _phrase(text: str) -> str:

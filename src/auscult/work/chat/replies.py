@@ -17,6 +17,7 @@ _SHOWN: Final = 200
 _MOST_TOLD: Final = 4000
 _DONE: Final = "[DONE]"
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
+_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
 
 
 class Malformed(Exception):
@@ -44,6 +45,11 @@ class ChatReply:
     seconds: float = 0.0
     tries: int = 1
     cost: float | None = None
+
+
+def after_thought(text: str) -> str:
+    """What stands behind the drafts that some models write first, ``<think> ... </think>``."""
+    return _THOUGHT.split(text)[-1]
 
 
 def read_whole(body: bytes) -> ChatReply:
