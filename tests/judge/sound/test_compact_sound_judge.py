@@ -105,3 +105,10 @@ def test_what_is_left_over_lowers_precision(case: SoundCase) -> None:
     assert precisions[0] is not None
     assert precisions[1] is not None
     assert precisions[0] > precisions[1]
+
+
+def test_another_source_is_called_so_and_not_a_damaged_target() -> None:
+    target, other = _tone(3, seed=1, step=0.2), _tone(3, seed=2, step=1.1)
+    spans = (Span("+", 0.5, 1.5), Span("-", 1.5, 3.0))
+    verdict = JUDGE(SoundCase(id="a", mixture=target + other, rate_hz=RATE_HZ, spans=spans), other)
+    assert verdict.rationale == "What is heard is mostly something else than the target."

@@ -122,6 +122,7 @@ _AT_ONCE: Final = 8
 _LOUDNESS: Final = 0.3  # exponent of power, by which windows count
 _SURE: Final = 0.6
 _FINE: Final = 4.3  # from here on nothing is said to be wrong
+_LOST: Final = 2.0  # up to here there is nothing of the target of which one could say that it is damaged
 _HEARD: Final = 0.3  # of a curve
 _ROUNDING: Final = 1e-6
 
@@ -388,6 +389,8 @@ def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
     ][worst]
     if ends[worst, 0] >= _FINE:
         sentence = "Nothing wrong is heard."
+    elif max(ends[:2, 0]) < _LOST:
+        sentence = "What is heard is mostly something else than the target."
     if evidence.unknown:
         sentence += f" Not known: {', '.join(evidence.unknown[:3])}."
     return sentence
