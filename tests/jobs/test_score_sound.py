@@ -150,6 +150,7 @@ def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_pa
     summary, _, errors = score_sounds(options)
     assert summary.failed == 2
     assert "no output of this stem" in errors[0]["error"]
+    assert str(options.prediction / "dog.wav") in errors[0]["expected"]  # where it was looked for
 
 
 @pytest.mark.parametrize(

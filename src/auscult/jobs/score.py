@@ -106,9 +106,9 @@ def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
             pairs = tuple((_partner(predicted, path), path) for path in files)
             clips.append(ClipPairs(name=folder.name if folder != truth else root_name, pairs=pairs))
     if not clips:
-        raise NothingToDo(
-            "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
-        )
+        expected = f"files of {', '.join(sorted(MASK_SUFFIXES))}"
+        hint = "separated sounds are scored with --protocol si_sdr, or another of `auscult list score`"
+        raise NothingToDo("the truth holds no mask", path=truth, expected=expected, hint=hint)
     used = {path for clip in clips for path, _ in clip.pairs}
     present = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
     return clips, [path for folder in present for path in _mask_files(folder) if path not in used]

@@ -152,9 +152,10 @@ PERMUTED: Final = ("bss3", "bss4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundPairs:
-    """Stems of one mixture with their outputs, None if missing; ``wanted`` are those to score."""
+    """Stems of one mixture with their outputs in ``folder``, None if missing; ``wanted`` are those to score."""
 
     name: str
+    folder: Path
     stems: tuple[Path, ...]
     outputs: tuple[Path | None, ...]
     wanted: tuple[int, ...]
@@ -241,7 +242,8 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
     missing: list[Path] = []
     for folder in folders:
         stems = tuple(_sounds(folder))
-        by_stem = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
+        place = prediction / folder.relative_to(truth)
+        by_stem = {path.stem: path for path in _sounds(place)}
         outputs = tuple(by_stem.get(path.stem) for path in stems)
         if len({path.stem for path in stems}) < len(stems):
             raise UsageError("two stems have one name", path=folder, expected="names that differ before the ending")
@@ -250,10 +252,13 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
         prefix = "" if folder == truth else f"{folder.name}/"
         scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
         if together and stems:
-            pairs.append(SoundPairs(name=prefix or truth.name, stems=stems, outputs=outputs, wanted=scored))
+            pairs.append(
+                SoundPairs(name=prefix or truth.name, folder=place, stems=stems, outputs=outputs, wanted=scored)
+            )
         for number in () if together else scored:
             name = f"{prefix}{stems[number].stem}"
-            pairs.append(SoundPairs(name=name, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,)))
+            only = SoundPairs(name=name, folder=place, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,))
+            pairs.append(only)
     if not pairs:
         expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
         raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
@@ -274,6 +279,14 @@ def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]
         outcomes=outcomes,
         note=note,
     )
+
+
+def _output(mixture: SoundPairs, number: int) -> Path:
+    path = mixture.outputs[number]
+    if path is None:
+        place = mixture.folder / mixture.stems[number].name
+        raise InputError("there is no output of this stem", expected=f"{place}, or with another ending")
+    return path
 
 
 class _Moved:
@@ -311,17 +324,15 @@ class _Scorer:
             fitted: dict[int, tuple[Signal, str] | Failed] = {}
             for number in mixture.wanted:
                 try:
-                    fitted[number] = self._fitted(mixture.outputs[number], stems[number], opened)
+                    fitted[number] = self._fitted(_output(mixture, number), stems[number], opened)
                 except InputError as error:
                     fitted[number] = _failed(error, mixture.outputs[number])
             if self._options.permute:
                 return self._permuted(mixture, stems, fitted)
             return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
 
-    def _fitted(self, path: Path | None, stem: SoundReader, stack: ExitStack) -> tuple[Signal, str]:
+    def _fitted(self, path: Path, stem: SoundReader, stack: ExitStack) -> tuple[Signal, str]:
         """An output fitted to its stem, and remarks."""
-        if path is None:
-            raise InputError("there is no output of this stem", expected="a sound of the stem's name")
         reader = stack.enter_context(SoundReader(path, cut=False))
         signal: Signal = reader
         notes = []
