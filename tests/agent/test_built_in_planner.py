@@ -104,6 +104,11 @@ class TestPerturbations:
         assert "vision.glass_blur.v1" not in names
         assert any("plausible anywhere" in remark for remark in plan.remarks)
 
+    def test_what_one_situation_needs_and_another_excludes_is_said(self) -> None:
+        said = "sound.room_reverberation is needed for hard surfaces, and left out for "
+        assert any(said in remark for remark in planned("a podcast from a tiled bathroom").remarks)
+        assert not any("left out for" in remark for remark in planned("podcast studio").remarks)
+
     def test_what_is_not_at_once_is_taken_each_for_itself(self) -> None:
         names = chosen_perturbations("indoors and outdoors")
         assert {"sound.room_reverberation", "sound.background_noise"} <= names

@@ -19,10 +19,11 @@ class TestWishes:
         ("text", "wished"),
         [
             ("motion blur for sure", {BLUR}),
+            ("frames are dropped, the sound is muffled", {"timing.dropped_frames", "sound.low_pass"}),
             ("it must include fog", {FOG}),
             ("test for jpeg artifacts", {"vision.jpeg_compression"}),
             ("Motion-blur, please; typos and reverb", {BLUR, "sentences.misspelling", "sound.room_reverberation"}),
-            ("frames get lost, audio dropouts happen", {"sound.time_mask"}),
+            ("frames get lost, audio dropouts happen", {"sound.time_mask", "timing.dropped_frames"}),
             ("no noise but motion blur", {BLUR}),
             ("no noise with motion blur", {BLUR}),
             ("no blur except motion blur", {BLUR}),
@@ -78,6 +79,23 @@ class TestWishes:
     def test_what_is_hardly_seen_is_no_denial(self, text: str) -> None:
         reading = read_sentence(text)
         assert (reading.wished, reading.unwished, reading.denied) == ((FOG,), (), ())
+
+    @pytest.mark.parametrize(
+        ("text", "unwished", "wished"),
+        [
+            ("motion blur should be left out, as we know it", {BLUR}, set[str]()),
+            ("we know about fog, so skip it; a street", {FOG}, set()),
+            ("fog and motion blur but ignore them", {FOG, BLUR}, set()),
+            ("the model need not work in fog", {FOG}, set()),
+            ("the model does not work in fog", set(), {FOG}),
+            ("fog matters, do not skip it", set(), {FOG}),
+            ("what is left out of focus", set(), {"vision.defocus_blur"}),
+            ("with and without fog", set(), {FOG}),
+        ],
+    )
+    def test_a_denial_may_follow_what_it_denies(self, text: str, unwished: set[str], wished: set[str]) -> None:
+        reading = read_sentence(text)
+        assert (set(reading.unwished), set(reading.wished)) == (unwished, wished)
 
     def test_a_denial_ends_with_its_clause(self) -> None:
         reading = read_sentence("no fog, motion blur for sure; not at night but in rain")

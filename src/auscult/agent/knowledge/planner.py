@@ -100,10 +100,21 @@ def _remarks(reading: Reading, offer: Offer) -> Iterator[str]:
         needed = [kind for kind in kinds() if cell(name, kind).grade == "needed" and kind not in reading.unwished]
         if needed and not offered.intersection(needed):
             yield f"Needed for {name}, but not offered for this task and data: {', '.join(needed)}."
+    for kind in sorted(offered & {*kinds()} - {*reading.wished, *reading.unwished}):
+        yield from _disagreements(reading.situations, kind)
     for kind in reading.wished:
         support = _expected(reading.situations, kind)
         if kind in offered and not support.value:
             yield f"{kind} is taken because the sentence asks for it, against this: {support.reason}"
+
+
+def _disagreements(names: tuple[str, ...], kind: str) -> Iterator[str]:
+    """That a perturbation is left out for one situation, and another needs it."""
+    for part in alternatives(names) if names and not _expected(names, kind).value else ():
+        cells = sorted((cell(name, kind) for name in part), key=lambda one: one.steps)
+        needed, impossible = ([one.of for one in cells if one.grade == grade] for grade in ("needed", "impossible"))
+        if needed and impossible:
+            yield f"{kind} is needed for {needed[0]}, and left out for {impossible[0]}, where it cannot occur."
 
 
 def _perturbations(reading: Reading, offer: Offer) -> Iterator[_Support]:

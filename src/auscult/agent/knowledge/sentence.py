@@ -39,6 +39,7 @@ _WHOLE: Final = ("ing", "er", "ment", "animal")
 # objects, but not in these sentences
 _NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can", "light", "lights"})
 _ENDS: Final = frozenset(",;.!?:")
+_PRONOUNS: Final = frozenset({"it", "them", "that", "those", "these", "this"})
 _DENIALS: Final = ("denies", "excepts", "seldom", "rare")
 _HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
 # "must not fail in fog" does not deny fog
@@ -143,6 +144,13 @@ class _Index:
             start = end or start + 1
 
 
+def _told(term: str) -> Iterator[str]:
+    """*dropped frames* as a sentence: *frames are dropped*."""
+    first, _, second = term.partition(" ")
+    if second.isalpha() and (first.endswith("ed") or first in {"lost", "frozen"}):
+        yield from (f"{second} {first}", *(f"{second} {verb} {first}" for verb in ("is", "are", "get", "gets")))
+
+
 @cache
 def _index() -> _Index:
     content = raw()
@@ -152,6 +160,7 @@ def _index() -> _Index:
         for name, line in content[table].items()
         for term in terms(line["terms"])
     ]
+    entries += [(said, table, name) for term, table, name in entries for said in _told(term)]
     entries += [(term, "situations", name) for name, situation in situations().items() for term in situation.terms]
     entries += [
         (term, table, name)
@@ -210,7 +219,7 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     denied_clauses = {clauses[match.start] for match in matches if match.start in denied}
     outside = [index for index in range(len(words)) if index not in inside]
     dismissed = {clauses[index] for index in outside if _dismisses(words, index)} - denied_clauses
-    dismissed |= {clauses[index] - 1 for index in outside if _answers_no(words, index)}
+    dismissed |= _referred(words, clauses, {clauses[match.start] for match in matches}, outside=outside)
     rare = {clauses[index]: index for index in outside if _rare(words, index)}
     return denied | {
         match.start
@@ -225,14 +234,33 @@ def _rare(words: Sequence[str], at: int) -> bool:
     return bool(_span("rare", words, at)) and not denied and words[at : at + 2] != ["impossible", "to"]
 
 
-def _answers_no(words: Sequence[str], at: int) -> bool:
-    """Whether a clause is only *no*: *snow? No.*"""
-    return words[at] == "no" and words[at - 1] in _ENDS and words[at + 1 : at + 2] in ([], *([end] for end in _ENDS))
+def _referred(words: Sequence[str], clauses: Sequence[int], met: set[int], *, outside: Sequence[int]) -> set[int]:
+    """The clauses that a later denial refers to; ``met`` are those with a match."""
+    back = [clauses[index] for index in outside if _refers_back(words, index)]
+    return {max({clause - 1, clause} & met) for clause in back if {clause - 1, clause} & met}
+
+
+def _refers_back(words: Sequence[str], at: int) -> bool:
+    """Whether a denial is of what was said before: *no* alone, or of a pronoun; *snow? No.*, *compression, skip it*."""
+    length = _span("denies", words, at)
+    if words[at] == "no" and words[at - 1] in _ENDS:
+        end = at + 1
+    elif length and _PRONOUNS.intersection(words[at + length : at + length + 1]) and not _denied_before(words, at):
+        end = at + length + 1
+    else:
+        return False
+    return words[end : end + 1] in ([], *([mark] for mark in _ENDS))
+
+
+def _denied_before(words: Sequence[str], at: int) -> bool:
+    """Whether a denial stands right before, as in *do not skip it*."""
+    return any(_span("denies", words, before) for before in (at - 1, at - 2))
 
 
 def _of_model(words: Sequence[str], at: int) -> int:
-    """The length of a denial of what the model does: *does not work in fog*; 0 where none is."""
-    return 2 * bool(_span("denies", words, at) == 1 and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
+    """The length of a denial of what the model does: *does not work in fog*, no *need not work*; 0 where none is."""
+    is_fault = _span("denies", words, at) == 1 and words[at - 1 : at] not in (["need"], ["needs"])
+    return 2 * bool(is_fault and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
 
 
 def _dismisses(words: Sequence[str], at: int) -> bool:
@@ -240,7 +268,8 @@ def _dismisses(words: Sequence[str], at: int) -> bool:
     if length := _span("seldom", words, at):
         return not (length == 1 and words[at] in _HARDLY and _span("senses", words, at + 1))
     if not _span("denies", words, at):
-        return words[at].endswith("ed") and _key(words[at]) in _denying()
+        is_out = words[at : at + 2] == ["left", "out"] and words[at + 2 : at + 3] != ["of"]
+        return is_out or (words[at].endswith("ed") and _key(words[at]) in _denying())
     near = range(at + 1, min(at + 4, len(words)))
     return any(
         _span("dismisses", words, after) or (words[after].endswith("ed") and _span("asking", words, after))
