@@ -98,17 +98,17 @@ def begin(
             design, _needed(vision, "vision", SWIN), drop_path=drop_path, checkpointing=checkpointing
         )
     if design.text == "small":
-        return _with_words(design, words, vision=stages or _own(design))
-    bert = load(check_folder(_needed(text, "text", BERT), BERT))
-    design = replace(design, text_width=bert.model.config.hidden_size)
-    _checkpoint(bert.model, checkpointing=checkpointing)
-    reader = BertReader(bert.tokens, tokens=design.tokens)
-    return _joined(design, reader, vision=stages or _own(design), text=BertText(bert.model.cpu()))
+        reader, text_encoder = _of_words(design, words)
+    else:
+        bert = load(check_folder(_needed(text, "text", BERT), BERT))
+        design = replace(design, text_width=bert.model.config.hidden_size)
+        _checkpoint(bert.model, checkpointing=checkpointing)
+        reader, text_encoder = BertReader(bert.tokens, tokens=design.tokens), BertText(bert.model.cpu())
+    return _joined(design, reader, vision=stages or _own(design), text=text_encoder)
 
 
-def _with_words(design: Design, words: Sequence[str], *, vision: torch.nn.Module) -> Model:
-    text = SmallText(design, words=len(words) + UNKNOWN + 1)
-    return _joined(design, WordReader(words, tokens=design.tokens), vision=vision, text=text)
+def _of_words(design: Design, words: Sequence[str]) -> tuple[Reader, torch.nn.Module]:
+    return WordReader(words, tokens=design.tokens), SmallText(design, words=len(words) + UNKNOWN + 1)
 
 
 def _own(design: Design) -> torch.nn.Module:
@@ -233,7 +233,8 @@ def _described(design: Design, folder: Path) -> Model:
         words = msgspec.json.decode((folder / WORDS).read_bytes()[: 32 * _MOST_WORDS], type=tuple[str, ...])
         if len(words) > _MOST_WORDS:
             raise InputError(f"{len(words)} words, more than {_MOST_WORDS}", path=folder / WORDS)
-        return _with_words(design, words, vision=vision)
+        read, text = _of_words(design, words)
+        return _joined(design, read, vision=vision, text=text)
     import transformers
 
     check_beside(folder / "text", BERT.reader)
