@@ -150,6 +150,23 @@ def test_of_nothing_relevant_the_empty_list_is_right():
     assert retrieval([(2, 2, 2)], [(2,)]).value == 1
 
 
+def test_arrays_of_numbers_are_indices_and_counts():
+    assert retrieval([np.array([1, 2])], [[1]]) == retrieval([[1, 2]], [[1]])
+    assert amic([{"dog": np.int64(2)}], [{"dog": 2}]).value == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: retrieval([["1"]], [[1]]), lambda: retrieval([[1.0]], [[1]]), lambda: full_match([1], ["1"]),
+        lambda: full_match([1], [1]), lambda: equal_lists([[1]], [["1"]]),
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_kind_is_refused_and_not_wrong(call):
+    with pytest.raises(InputError):
+        call()
+
+
 def test_full_match_and_lists():
     assert full_match(["Red.", "not_sure", "blue"], ["red", "not sure", "green"]).value == close(2 / 3)
     assert full_match(["-5", "1.5", "уes"], ["5", "15", "yes"]).value == 0  # the last begins with a Cyrillic letter

@@ -31,6 +31,22 @@ def test_levels_of_table_5_from_the_scores_of_table_3():
     assert max(map(abs, off.values())) < 0.02
 
 
+def test_a_row_of_a_frame_is_taken_and_what_is_no_number_or_reading_is_refused():
+    class Row(dict):
+        """As a pandas Series: to go over it is to go over its values."""
+
+        def __iter__(self):
+            return iter(self.values())
+
+    scores = dict.fromkeys(TASKS, 50.0)
+    assert levels(Row(scores)) == levels(scores)
+    for wrong in ("50", None):
+        with pytest.raises(InputError, match="AMIC"):
+            levels({**scores, "AMIC": wrong})
+    with pytest.raises(InputError, match="reading"):
+        levels(scores, reading="tables")
+
+
 def test_stage_means_of_table_3():
     for model in MODELS:
         stages = levels(SCORES[model])

@@ -253,6 +253,9 @@ def _matched(
 
 
 def _equal(prediction: Any, true: Any) -> bool:
+    for given in (prediction, true):
+        if not isinstance(given, str) and not (isinstance(given, Sequence) and all(isinstance(a, str) for a in given)):
+            raise InputError(f"an answer or truth is {given!r:.80}", expected="text, or a list of texts")
     if isinstance(true, str) or isinstance(prediction, str):
         return isinstance(true, str) and isinstance(prediction, str) and normal(prediction) == normal(true)
     return sorted(map(normal, prediction)) == sorted(map(normal, true))
@@ -395,7 +398,7 @@ def _count_row(
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _counts_combined(means: Columns, *, k: float) -> dict[str, Columns]:
@@ -452,11 +455,12 @@ def retrieval(
         Undefined when no sample enters.
 
     Raises:
-        InputError: Unequal numbers of predictions and truths, or an unknown variant.
+        InputError: Unequal numbers of predictions and truths, an index that is no whole number, or an unknown variant.
     """
     rules = rules_of(variant, {"sorted"})
     entered = chosen(predictions, truths, unparsed=unparsed)
-    repeats = 1 - len({frozenset(answer or ()) for _, answer, _ in entered.samples}) / max(len(entered.samples), 1)
+    answers = {frozenset(_indices(answer)) for _, answer, _ in entered.samples}
+    repeats = 1 - len(answers) / max(len(entered.samples), 1)
     penalty = 1 - (max(_TAU, repeats) - _TAU)
     return score_of(
         entered,
@@ -473,7 +477,7 @@ def _retrieval_row(
     prediction: Sequence[int] | None, true: Collection[int], *, in_order: bool
 ) -> tuple[float, float, float, float]:
     """R@1, R@3 (Eq. 30), F1 (Eq. 29) and confidence (Eq. 35) of a sample."""
-    ranked, relevant = list(dict.fromkeys(prediction or ())), set(true)
+    ranked, relevant = list(dict.fromkeys(_indices(prediction))), set(true)
     if not relevant:
         right = float(prediction is not None and not ranked)
         return right, right, right, _confidence(ranked)
@@ -482,6 +486,14 @@ def _retrieval_row(
     first, third = (float(not relevant.isdisjoint(ranked[:k])) for k in (1, 3))
     f1 = 2 * len(relevant & set(ranked)) / (len(ranked) + len(relevant))
     return first, third, f1, _confidence(ranked)
+
+
+def _indices(prediction: Sequence[int] | None) -> Sequence[int]:
+    """The indices of an answer; a text of digits would be like none of them."""
+    indices = () if prediction is None else prediction
+    if not all(map(_is_count, indices)):
+        raise InputError(f"a prediction is {prediction!r:.80}", expected="indices, whole numbers from 0")
+    return indices
 
 
 def _confidence(ranked: Sequence[int]) -> float:

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, TypedDict
+from typing import Final, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,8 @@ from auscult.score.tasks import FAMILIAR, STAGES, TASKS, AviTask, leaning, of_st
 from auscult.types import Doubles
 
 Reading: TypeAlias = Literal["table", "equation"]
+
+_READINGS: Final[tuple[Reading, ...]] = get_args(Reading)
 
 ALPHA: Final = 0.5
 """How much of a gap is taken off (Eqs. 3, 6)."""
@@ -81,17 +83,18 @@ def levels(scores: Mapping[str, float], *, reading: Reading = "table") -> Levels
     """Stages and levels of one model.
 
     Args:
-        scores: Score of each of the fourteen tasks, 0..100.
+        scores: Score of each of the fourteen tasks, 0..100; a row of a pandas frame is one too.
         reading: What level 1 is the mean of: ``table``, the three stage means, or ``equation``, the eleven tasks.
 
     Raises:
-        InputError: A task is missing or unknown, or a score is no number from 0 to 100.
+        InputError: A task is missing or unknown, a score is no number from 0 to 100, or there is no such reading.
 
     Example:
         >>> result = levels(dict.fromkeys(TASKS, 50.0))
         >>> result.level_1, result.level_2, result.level_3
         (50.0, 50.0, 50.0)
     """
+    scores = dict(scores)  # to go over a pandas Series is to go over its values
     require_scores(scores)
     row = np.array([[float(scores[name]) for name in TASKS]])
     return Levels(**{name: float(column[0]) for name, column in level_columns(row, reading=reading).items()})
@@ -109,7 +112,8 @@ def require_scores(scores: Mapping[str, float]) -> None:
             f"without a score of {', '.join(missing)}", expected=f"the tasks {', '.join(TASKS)}", hint=hint
         )
     for name, score in scores.items():
-        if not 0 <= score <= 100:
+        given: object = score
+        if not isinstance(given, float | int | np.floating | np.integer) or not 0 <= score <= 100:
             raise InputError(
                 f"{name} is {score!r}",
                 expected="a number from 0 to 100, in percent",
@@ -121,6 +125,8 @@ def level_columns(
     scores: Doubles, *, reading: Reading = "table", chance: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Doubles]:
     """The fields of ``Levels``, (n,) each, of scores, (n, 14) in the order of ``TASKS``; NaN where one is missing."""
+    if reading not in _READINGS:
+        raise InputError(f"reading is {reading!r:.40}", expected=" or ".join(_READINGS))
     columns = {stage: _mean(scores, of_stage(stage)) for stage in STAGES}
     average = np.mean([columns[stage] for stage in STAGES], axis=0)
     familiar = [task for stage in FAMILIAR for task in of_stage(stage)]
