@@ -80,6 +80,16 @@ def test_yolo_predictions_in_two_named_folders(make: Any) -> None:
     assert (name, record.error) == ("ghost", "there is no picture of this name")
 
 
+def test_yolo_ids_of_a_tracker_are_no_scores_and_no_corners(make: Any) -> None:
+    for name, text in {"a": f"{YOLO} 1\n{YOLO} 2", "b": f"{YOLO} .75 1\n{YOLO} .5 12\n{YOLO} .25"}.items():
+        make.frame(f"images/{name}.jpg")
+        write(make.root / f"labels/{name}.txt", text)
+    items = list_items(make.root).items
+    assert all(map(is_square, items))
+    assert [item.model_score for item in items] == [None, None, 0.75, 0.5, 0.25]
+    assert [item.extra.get("track") for item in items] == [1, 2, 1, 12, None]
+
+
 def shape(points: Any, **fields: Any) -> dict[str, Any]:
     return {"label": "dog", "points": points, "shape_type": "polygon", **fields}
 

@@ -362,6 +362,8 @@ _OUTSIDE = 0.05
 """How far a corner may lie outside the picture, as a share of its side: augmented labels do, by a little."""
 _DIGITS = 6
 """Digits of a pixel that are kept: a share of the width is seldom exact, and a half pixel may be rounded either way."""
+_WHOLE = re.compile(r"\s[0-9]{1,9}\s*$")
+_TRACKED = re.compile(r"\s(?:[2-9]|[1-9][0-9]{1,8})\s*$")
 _YOLO_EXPECTED = "class x1 y1 x2 y2 x3 y3 ..., in shares of width and height, 0 to 1"
 
 
@@ -369,8 +371,10 @@ class YoloDataset(SidecarLayout):
     """YOLO-seg: ``labels/x.txt`` of ``images/x.jpg``, one mask a line, as Ultralytics trains on and predicts.
 
     A line is ``class x1 y1 x2 y2 ...`` in shares of the picture's width and height; a last number beyond the pairs is
-    the model's confidence, which becomes its own score of the mask. Names of the classes are read from ``data.yaml``,
-    ``dataset.yaml`` or ``classes.txt`` where one stands in INPUT. A box is no mask: its line is an error.
+    the model's confidence, which becomes its own score of the mask. A whole number above 1 behind shares says that
+    lines of the file end in the ids of a tracker, which are kept as ``track``. Names of the classes are read from
+    ``data.yaml``, ``dataset.yaml`` or ``classes.txt`` where one stands in INPUT. A box is no mask: its line is an
+    error.
     """
 
     name = "datasets.yolo.v1"
@@ -405,19 +409,22 @@ class _YoloReader(SidecarReader):
 
     def regions(self, file: SidecarFile, problems: Problems) -> Iterator[Region]:
         data = file.read() if file.path.stat().st_size else b""  # a picture of nothing
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
+        lines = data.decode("utf-8", "replace").splitlines()
+        tracked = any(map(_ends_in_track, lines))
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             with problems.skipping(file.path, line=number):
-                yield self._region(line, number, size=file.size)
+                yield self._region(line, number, size=file.size, tracked=tracked)
 
-    def _region(self, line: str, number: int, *, size: tuple[int, int]) -> Region:
+    def _region(self, line: str, number: int, *, size: tuple[int, int], tracked: bool) -> Region:
         try:
             values = [float(word) for word in line.split()]
         except ValueError as error:
             raise InputError(
                 f"the line is {shown(line)}", expected=_YOLO_EXPECTED, hint="correct or drop it"
             ) from error
+        track = int(values.pop()) if tracked and _WHOLE.search(line) else None
         if len(values) in {_BOX, _BOX_AND_SCORE}:
             raise InputError(
                 "the line is a box", expected=_YOLO_EXPECTED, hint="a box is no mask; export segmentations"
@@ -435,8 +442,20 @@ class _YoloReader(SidecarReader):
         extra: dict[str, Any] = {"class": int(class_id)}
         if int(class_id) in self._names:
             extra["category"] = self._names[int(class_id)]
+        if track is not None:
+            extra["track"] = track
         valid = score is not None and math.isfinite(score)
         return Region(number=number, segmentation=[polygon], score=score if valid else None, extra=extra, line=number)
+
+
+def _ends_in_track(line: str) -> bool:
+    """Whether a whole number above 1, neither a share nor a confidence, follows numbers that are all shares."""
+    if not _TRACKED.search(line):
+        return False
+    try:
+        return all(-_OUTSIDE <= float(word) <= 1 + _OUTSIDE for word in line.split()[1:-1])
+    except ValueError:
+        return False
 
 
 def _class_names(source: Path) -> dict[int, str]:
