@@ -56,6 +56,9 @@ def test_the_best_of_each_mixture_is_an_input_and_the_record_stays(record: Path,
     assert {row["id"] for row in ranking} == SAID.keys()
     assert {row["id"]: row["margin"] for row in ranking}["b/0"] == 3.0
     assert {row["id"]: row["margin"] for row in ranking}["b/1"] == -3.0
+    shown = {name: (float(score), margin) for name, score, margin in reranked.tables[0].rows}
+    assert {name: score for name, (score, _) in shown.items()} == {name: SAID[name] for name in ("a/2", "b/0", "c/0")}
+    assert shown["b/0"][1] == "3.00"
     assert next(row for row in ranking if row["id"] == "c/1")["rank"] == 3  # unjudged ones stand last
     second = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
     assert second.said == reranked.said

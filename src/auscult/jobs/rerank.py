@@ -68,7 +68,7 @@ def rerank_record(options: RerankOptions) -> Chosen:
     text = input_of(out, [record.items[row["id"]] for row in best], source=record.source)
     write_files(out, {"items.jsonl": text, "ranking.jsonl": json_lines(ranking)})
     clear = sorted(best, key=lambda one: -(one["margin"] or 0.0))[:_SHOWN]
-    cells = [("" if row[key] is None else f"{row[key]:.2f}" for key in ("score", "margin")) for row in clear]
+    cells = [["" if row[key] is None else f"{row[key]:.2f}" for key in ("score", "margin")] for row in clear]
     unjudged = sum(row["score"] is None for row in ranking)
     table = Table(
         title=f"the best of {len(best)} mixtures, those with the largest margin over the next first",
