@@ -210,6 +210,16 @@ def test_what_is_not_apart_is_no_difference(tmp_path: Path) -> None:
     assert "no difference" not in size_answer.sentence
 
 
+def test_means_over_other_levels_are_told_apart(tmp_path: Path) -> None:
+    asked = tuple(one for one in conditions("low", "high") if one.name != "snow_low")
+    names = [f"clip{index}/large" for index in range(2)]
+    scores = {"mine.odd": {one.name: {name: value("mine.odd", one.name, name) for name in names} for one in asked}}
+    record(tmp_path / "out", scores, cases=[case(name) for name in names], asked_conditions=asked)
+    told = "Not all at the same levels: fog at low, high; gaussian_noise at low, high; snow at high."
+    assert told in ask(tmp_path / "out", "which perturbation hurts most?").notes
+    assert told not in ask(tmp_path / "out", "which perturbation hurts most at high?").notes
+
+
 def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
     conditions_, names = conditions("high"), [f"clip{index}/one" for index in range(CLIPS)]
     scores = {

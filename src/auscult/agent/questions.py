@@ -302,8 +302,22 @@ def _ranked(views: RecordViews, form: _Form, parsed: _Question) -> RecordAnswer:
         columns=("name", "mean", "low", "high", "n", "clips"),
         rows=rows,
         sentence=_sentence(form, rows, unit=unit, difference=gap) if rows else _TABLES["none"],
-        notes=tuple(_notes(views, rows, "seconds" if unit == "s" else metric)) if rows else (),
+        notes=(
+            *(_notes(views, rows, "seconds" if unit == "s" else metric) if rows else ()),
+            *(_uneven(views, _where(views, form, parsed)) if (by, of) == ("kind", "changes") else ()),
+        ),
     )
+
+
+def _uneven(views: RecordViews, where: str) -> Iterator[str]:
+    """That the means of perturbations are over different levels."""
+    levels = dict[str, list[str]]()
+    sql = f"SELECT DISTINCT kind, level, strength FROM changes WHERE {where} ORDER BY kind, strength, level"  # noqa: S608
+    for kind, level, _ in views.query(sql)[1]:
+        levels.setdefault(kind, []).append(level)
+    if len({tuple(names) for names in levels.values()}) > 1:
+        texts = (f"{kind} at {', '.join(names)}" for kind, names in levels.items())
+        yield f"Not all at the same levels: {'; '.join(texts)}."
 
 
 def _gap(first: Mapping[Any, Value], second: Mapping[Any, Value], draws: Mapping[str, Any]) -> Any:
