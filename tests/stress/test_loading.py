@@ -63,3 +63,12 @@ def test_what_is_no_name(room: str, name: Any) -> None:
 def test_an_unknown_name(room: str, name: str) -> None:
     with pytest.raises(UnknownName):
         loaded(room, name)
+
+
+@pytest.mark.parametrize("room", [*MAKERS, "negatives"])
+def test_an_unknown_name_is_told_with_the_names_of_its_room_alone(room: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        loaded(room, "nosuch")
+    names = caught.value.expected.removeprefix("one of: ").split(", ")
+    assert len(names) > 3
+    assert all(name.startswith(f"{room}.") for name in names)

@@ -343,7 +343,11 @@ def loaded(room: str, name: object) -> Any:
 @cache
 def _loaded(room: str, name: str) -> Any:
     """Kept, since looking through the installed packages costs more than most perturbations."""
-    entry = registry.find("stressor", f"{room}.{name}" if _SHORT.fullmatch(name) else name)
+    try:
+        entry = registry.find("stressor", f"{room}.{name}" if _SHORT.fullmatch(name) else name)
+    except UnknownName as error:
+        own = (entry.name for entry in registry.entries("stressor") if entry.name.startswith(f"{room}."))
+        raise UnknownName(error.message, expected=f"one of: {', '.join(own)}", hint=error.hint) from error
     other = entry.name.partition(".")[0]
     if other != room:
         raise UnknownName(
