@@ -138,6 +138,17 @@ def test_a_bool_array_holds_the_object_1_only(tmp_path: Path, mask: np.ndarray) 
     assert "present: 1" in error.value.expected
 
 
+def test_black_and_white_in_a_palette_that_begins_with_white_is_refused(tmp_path: Path) -> None:
+    mask = np.zeros((8, 10), np.uint8)
+    mask[2:5, 3:7] = 255
+    path = tmp_path / "small.png"
+    Image.fromarray(mask).convert("RGB").quantize(2).save(path)  # as tools that shrink files do
+    for read in (object_indices, lambda path: read_mask(MaskRef(path=path, index=1))):
+        with pytest.raises(InputError, match="index 0, which is the background, is white"):
+            read(path)
+    assert object_indices(path, labels=True) == (1,)
+
+
 def test_a_palette_holds_objects(tmp_path: Path) -> None:
     indices = np.array([[0, 1, 1, 2], [255, 2, 0, 7]])
     path = palette(indices, tmp_path / "a.png")

@@ -399,7 +399,7 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
     with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
         turn, mode = orientation(picture), picture.mode
         check_size(upright_size(picture), size, path)
-        array = pixels(picture) if ref.positive else _decoded(picture, path)
+        array = pixels(picture) if ref.positive else _decoded(picture, path, as_indices=ref.labels or ref.rgb)
     array = upright(array, turn)
     if ref.positive:
         colours = array if array.ndim == 2 else array[..., : 3 if array.shape[2] >= 3 else 1].any(axis=2)
@@ -422,11 +422,26 @@ def _colour_numbers(array: NDArray[Any], path: Path) -> NDArray[np.int32]:
     return np.asarray(array[..., :3].astype(np.int32) @ np.array([1, 256, 65536], dtype=np.int32), dtype=np.int32)
 
 
-def _decoded(picture: Image.Image, path: Path) -> NDArray[Any]:
+def _decoded(picture: Image.Image, path: Path, *, as_indices: bool) -> NDArray[Any]:
     if picture.mode in _IN_COLOUR:
         raise in_colour(path)
     _check_one_page(picture, path)
-    return pixels(picture)
+    array = pixels(picture)
+    if picture.mode == "P" and not as_indices:
+        _check_palette(picture, path)
+    return array
+
+
+def _check_palette(picture: Image.Image, path: Path) -> None:
+    """Refuse black and white in two colours of a palette, as tools that shrink files write it, in which 0 is white."""
+    colours = picture.getpalette() or []
+    if min(colours[:3], default=0) >= _LEAST_WHITE and max(colours[3:6], default=255) <= _MOST_BLACK:
+        raise InputError(
+            "the palette's index 0, which is the background, is white, and 1 is black",
+            expected="a palette whose index 0 is the background, or a grey picture",
+            hint="is white the mask? save it in grey, without a palette; --labels takes index 1 for an object",
+            path=path,
+        )
 
 
 def _check_one_page(picture: Image.Image, path: Path) -> None:
@@ -470,7 +485,7 @@ def object_indices(
             mode = picture.mode
             if mode != "P" and (labels is False or (labels is None and mode not in _GREY_MODES)):
                 return None
-            array = _decoded(picture, path)
+            array = _decoded(picture, path, as_indices=labels is True)
             present = picture.histogram() if mode in {"P", "L"} else []
     except OSError as error:
         raise unreadable(path, error) from error
@@ -497,6 +512,7 @@ def _is_plain_png(path: Path, limits: Limits) -> bool:
     return bool(0 < width * height <= limits.max_pixels and colour in _WITHOUT_PALETTE)
 
 
+_LEAST_WHITE, _MOST_BLACK = 240, 15
 _WITHOUT_PALETTE = (0, 2, 4, 6)  # grey and colour, without and with alpha
 
 
