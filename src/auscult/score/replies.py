@@ -511,7 +511,10 @@ def _tolerant_option(text: str, prompt: _Prompt) -> str | None:
 
 
 def _head(text: str, prompt: _Prompt) -> str:
-    """The first word where it is an option with a mark behind it, and no other option follows at once ("Yes, ...")."""
+    """The first word where it is an option with a mark behind it ("Yes, ..."), and no other option follows at once.
+
+    In "Yes. No other sound is heard." what follows begins a sentence of its own.
+    """
     if not prompt.words:
         return ""
     pattern = _mentions(prompt.words)
@@ -519,7 +522,11 @@ def _head(text: str, prompt: _Prompt) -> str:
     match = pattern.match(text, start.end() if start else 0)
     if match is None or not (mark := re.compile(r"\W{0,3}[,.!:;\n]\W{0,20}").match(text, match.end())):
         return ""
-    return "" if pattern.match(text, mark.end()) else match[0]
+    other = pattern.match(text, mark.end())
+    if other is None:
+        return match[0]
+    goes_on = re.compile(r"\s\w").match(text, other.end()) is not None
+    return match[0] if goes_on and not set(".!\n").isdisjoint(mark[0]) else ""
 
 
 def _options_in(text: str, prompt: _Prompt) -> list[str]:
