@@ -217,6 +217,8 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(NothingToDo, match="no case of referring video object segmentation") as error:
         run_r2(clips(tmp_path / "silent"), tmp_path / "o1", "rvos", f"{file}:colour")  # nothing says what is meant
     assert "nothing says which object is meant" in error.value.hint
+    assert "give sentences with --texts" in error.value.hint
+    assert "a referring expression" in error.value.expected
     with pytest.raises(NothingToDo, match="no case of audio-visual segmentation") as error:
         run_r2(photographs(tmp_path / "photographs"), tmp_path / "o2", "avs", f"{file}:colour")
     assert "the clip has no sound" in error.value.hint

@@ -91,11 +91,14 @@ class SuiteCommand(Generic[CaseKind]):
         errors = [*(error_to_json(name, error) for name, error in unlisted), *unmade_rows(found.errors)]
         if not found.cases:
             write_errors(run, errors)
+            problems = (*unlisted, *found.errors)[:3]
+            expected = expected or next((error.expected for _, error in problems), "")
+            steps = [error.hint for _, error in problems if error.hint]
             raise NothingToDo(
                 nothing,
                 path=self.options.data if isinstance(self.options.data, Path) else None,
                 expected=expected,
-                hint="; ".join(dict.fromkeys(map(_message, (*unlisted, *found.errors)[:3]))),
+                hint="; ".join(dict.fromkeys([*map(_message, problems), *steps])),
             )
         write_cases(run, map(_row, found.cases))
         return SuiteRunner(

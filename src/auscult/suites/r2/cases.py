@@ -292,7 +292,7 @@ def _case(instance: Instance, source: _Source) -> R2Case:
         raise InputError(
             "nothing says which object is meant",
             expected=f"a referring expression: {task.title} is asked by a sentence",
-            hint="give sentences with --text or --texts, or in the data set's own file of expressions",
+            hint="give sentences with --texts, or in the data set's own file of expressions",
             path=instance.source,
         )
     if "sound" in task.rooms and instance.sound is None:
