@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import READ, MediaReader, PredictOptions, QueuedRequest, predict
-from auscult.jobs.runner import Progress, Silent
+from auscult.jobs.predict import READ, STAGE, MediaReader, PredictOptions, QueuedRequest, predict
+from auscult.jobs.runner import ErrorLog, Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
 from auscult.media.wav import encode_wav
 from auscult.models.base import Request
 from auscult.models.spec import model_spec
+from auscult.record.folder import open_run
+from auscult.record.schema import error_to_json
 from auscult.types import Frames, Query
 
 SIZE = (6, 8)
@@ -258,3 +260,11 @@ def test_a_clip_that_cannot_be_read_is_opened_once(tmp_path: Path) -> None:
     assert str(first.value) == str(second.value)
     assert reader.frames((good,), SIZE).shape == (1, *SIZE, 3)
     assert reader.frames((good, bad), SIZE).shape == (2, *SIZE, 3)
+
+
+def test_without_a_hint_a_models_failure_is_not_told_as_the_items(tmp_path: Path) -> None:
+    with open_run(tmp_path / "out", {"command": "test"}) as run:
+        ErrorLog(run).keep(error_to_json(stage, ErrorRecord(stage=stage, error="no")) for stage in (STAGE, READ))
+        of_model, of_file = run.lines("errors.jsonl")
+    assert "what the model did" in of_model["hint"]
+    assert "correct the item" in of_file["hint"]

@@ -34,6 +34,7 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json, is_sound
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef, SoundItem
+from auscult.work.failures import MODEL_STAGE
 from auscult.work.pool import EarlyWorkers, KeptWorkers, Task, TaskResult, run_tasks
 from auscult.work.threads import run_threads
 
@@ -96,6 +97,7 @@ def run_manifest(
 
 ERRORS: Final = "errors.jsonl"
 _HINT: Final = "correct the item and give the same command again, or leave the item out; the others are not affected"
+_MODEL_HINT: Final = "look at what the model did there, and give the same command again; the other cases went on"
 
 
 class ErrorLog:
@@ -111,7 +113,8 @@ class ErrorLog:
         for row in rows:
             if _key(row) not in self._known:
                 self._known.add(_key(row))
-                fresh.append({**row, "hint": row.get("hint") or _HINT})
+                usual = _MODEL_HINT if row.get("stage") == MODEL_STAGE else _HINT
+                fresh.append({**row, "hint": row.get("hint") or usual})
         if fresh:
             self._run.append_many(ERRORS, fresh)
 
