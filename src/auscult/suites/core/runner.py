@@ -235,15 +235,15 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             self._remark(model, error)
         except AuscultError as error:  # this model cannot be loaded: the others go on
             self._not_loaded(
-                model, error, [request for request in requests if request.key not in keys], has_replied=bool(keys)
+                model, error, [request for request in requests if request.key not in keys], was_loaded=bool(keys)
             )
 
     def _not_loaded(
-        self, model: ModelSpec, error: AuscultError, requests: Sequence[job.QueuedRequest], *, has_replied: bool
+        self, model: ModelSpec, error: AuscultError, requests: Sequence[job.QueuedRequest], *, was_loaded: bool
     ) -> None:
-        """Record why a model cannot be asked; a model that never replied is withdrawn from the folder."""
+        """Record why a model cannot be asked; one that never was loaded is withdrawn from the folder."""
         recorded = self._remark(model, error)
-        if not has_replied:
+        if not was_loaded:
             self.unloaded[model.name] = error
             self.lost += [(model.name, request.condition, request.id) for request in requests]
             return
