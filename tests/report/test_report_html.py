@@ -111,6 +111,14 @@ def test_the_head_says_who_judged_what_when_and_what_was_not_checked(verdict: Ma
     assert "Shape was not checked" not in words
 
 
+def test_what_was_repaired_is_said_first_and_on_its_card(verdict: Make, a_run: Make) -> None:
+    rows = {"a": {"repair": {"attempt": "fill", "before": {"iou": 0.7123}}}}
+    words = Page(_html(a_run([verdict("a"), verdict("b")], rows=rows))).words
+    assert "1 of 2 masks were repaired" in words
+    assert words.count("Repaired by fill; estimated IoU before: 0.71.") == 1
+    assert "repaired" not in Page(_html(a_run([verdict("b")]))).words
+
+
 def test_what_was_checked_for_some_only_is_said_with_the_number(verdict: Make, a_run: Make) -> None:
     evidence = Evidence(shape=True, boundary=True, identity=True)
     words = Page(_html(a_run([verdict("a", evidence=evidence), verdict("b")]))).words

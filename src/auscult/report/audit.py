@@ -256,7 +256,9 @@ def page_of_audit(
     )
     judges = ", ".join(sorted({verdict.judge for verdict in verdicts} | {verdict.judge for verdict, _ in run.sounds}))
     policies = [*([policy_of(run)] if of_masks else []), *([policy_of(run, "sound_policy")] if sound_parts else [])]
-    notes = [*_notes(verdicts, unlike, with_truth=truth is not None)] if of_masks else []
+    repaired = sum(bool(_repaired(row)) for _, row in run.verdicts)
+    notes = [f"{repaired:,} of {len(verdicts):,} masks were repaired: search for “Repaired by”."] if repaired else []
+    notes += [*_notes(verdicts, unlike, with_truth=truth is not None)] if of_masks else []
     notes += [_MIXED.format(len(verdicts), len(run.sounds))] if sound_parts and of_masks else []
     return Page(
         title=title_of(run),
@@ -528,7 +530,7 @@ def _folded(empty: Sequence[Verdict]) -> str:
 
 def _row(verdict: Verdict, row: Mapping[str, Any]) -> ItemRow:
     return ItemRow(
-        verdict=verdict,
+        verdict=replace(verdict, rationale=f"{_repaired(row)}{verdict.rationale}"),
         text=str(row.get("text") or ""),
         frame=str(row.get("frame") or ""),
         reading=str(row.get("reading") or ""),
@@ -536,6 +538,16 @@ def _row(verdict: Verdict, row: Mapping[str, Any]) -> ItemRow:
         extra=_share(row.get("extra_share")),
         model_score=_number(row.get("model_score")),
     )
+
+
+def _repaired(row: Mapping[str, Any]) -> str:
+    """What a repair changed, as a sentence before the verdict's own; empty for a mask that was not repaired."""
+    repair = row.get("repair")
+    if not isinstance(repair, Mapping):
+        return ""
+    before = repair.get("before")
+    iou = _number(before.get("iou")) if isinstance(before, Mapping) else None
+    return f"Repaired by {str(repair.get('attempt'))[:40]}; estimated IoU before: {number(iou)}. "
 
 
 def _number(value: object) -> float | None:
