@@ -113,9 +113,9 @@ def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
         title="What a mask costs (form of Table 11)",
         header=("judge", "latency s", "masks/s", "peak GB", *columns, f"against {first}"),
         rows=tuple(rows),
-        note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together and loading "
-        "included. Peak GB: largest process that judged, of a judge behind an endpoint this machine's part alone; with "
-        "no workers, of the whole command. "
+        note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together, from the "
+        "start of judging on, with the loading that is left by then. Peak GB: largest process that judged, of a judge "
+        "behind an endpoint this machine's part alone; with no workers, of the whole command. "
         + ("USD: all requests of a record, probes included." if priced else "No judge has a price."),
     )
 
