@@ -92,6 +92,7 @@ FILES = {
     "no model": (f"{HEADER}\n", "holds no model"),
     "empty": ("", "empty"),
     "a number": ("1", "there is no column model"),
+    "semicolons": (f"{HEADER.replace(',', ';')}\na;1\n", "separate columns by commas"),
 }
 
 

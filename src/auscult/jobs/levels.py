@@ -311,7 +311,9 @@ def _of_csv(path: Path) -> list[_Row]:
         raise InputError("the file is empty", expected=_FORM)
     line, header = rows[0][0], [cell.strip() for cell in rows[0][1]]
     if "model" not in header:
-        raise InputError("there is no column model", expected=_FORM, hint="name the first column model", line=line)
+        cut_wrong = len(header) == 1 and not {";", "\t"}.isdisjoint(header[0])
+        hint = "separate columns by commas, and write 32.9, not 32,9" if cut_wrong else "name the first column model"
+        raise InputError("there is no column model", expected=_FORM, hint=hint, line=line)
     if len(set(header)) < len(header):
         raise InputError("two columns have the same name", expected=_FORM, hint="drop one of them", line=line)
     require_scores({name: 0.0 for name in header if name != "model"})
