@@ -220,6 +220,8 @@ def test_masks_that_cannot_be_compared_are_refused():
     for convert in (lambda mask: mask, encode):
         with pytest.raises(InputError, match=r"shape|masks are"):
             SentenceAreas.of(convert(np.zeros(SIZE, bool)), convert(np.zeros(SIZE[::-1], bool)), **identifiers)
+    with pytest.raises(InputError, match="given as list"):
+        SentenceAreas.of([[True]], None, **identifiers)
     with pytest.raises(InputError, match="in both"):
         sentence(1, 1, 5, shared_px=6, truth=10)
     with pytest.raises(InputError, match="one id"):

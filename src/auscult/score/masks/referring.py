@@ -143,6 +143,12 @@ class SentenceAreas:
 def _runs(mask: Segmented) -> Runs:
     if isinstance(mask, Runs):
         return mask
+    if not isinstance(mask, np.ndarray | Mapping):
+        raise InputError(
+            f"a mask is given as {type(mask).__name__}",
+            expected="a NumPy array bool (H, W), or COCO RLE {size, counts}",
+            hint="numpy.asarray(mask) > 0 makes one of a tensor or picture",
+        )
     return Runs.of(mask) if isinstance(mask, np.ndarray) else Runs.read(mask)
 
 
