@@ -55,6 +55,13 @@ def test_a_label_beside_the_judge_s_iou_is_not_taken_for_truth(tmp_path: Path) -
     assert {name: (label.word, label.iou) for name, label in labels.items()} == {"a": ("bad", None)}
 
 
+def test_the_table_of_an_audit_without_labels_is_no_truth(judged: Path) -> None:
+    known_ids = {str(row["id"]) for row in rows(judged / "verdicts.jsonl")}
+    for name in ("verdicts.csv", "verdicts.jsonl"):
+        with pytest.raises(UsageError, match="the judge's own IoU and no label"):
+            read_labels(judged / name, known=known_ids)
+
+
 def test_marks_go_unchanged_through_score_gate_and_calibrate(judged: Path, tmp_path: Path) -> None:
     iou = {row["id"]: row["iou"] for row in rows(judged / "verdicts.jsonl")}
     order = sorted(iou, key=iou.__getitem__)

@@ -28,6 +28,8 @@ EXPECTED: Final = (
 )
 _MAX_BYTES: Final = 64 << 20
 _DROP: Final = "correct or drop the row"
+_OF_THE_JUDGE: Final = frozenset({"iou_low", "iou_high", "action"})
+"""Columns of the tables that an audit writes, beside which ``iou`` is an estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,8 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
 
     Args:
         path: The file, CSV or JSON lines (``.jsonl``). Other columns, and rows without a value, are passed over.
-            ``iou`` is a true one where there is no ``true_iou`` and no ``label``; beside these it is the judge's.
+            ``iou`` is a true one where there is no ``true_iou`` and no ``label``; beside these it is the judge's, as
+            it is in the tables of an audit.
         known: Ids of the items that may be named, as they are or as ``verdicts.csv`` has them, ``disarmed``.
 
     Raises:
@@ -64,7 +67,15 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
         UsageError: An id is not known, or no row has a value.
     """
     rows = list(_rows(path))
-    true_iou = "true_iou" if any({"true_iou", "label"} & row.keys() for _, row in rows) else "iou"
+    columns = {column for _, row in rows for column in row}
+    true_iou = "true_iou" if {"true_iou", "label"} & columns else "iou"
+    if true_iou == "iou" and _OF_THE_JUDGE & columns:
+        raise UsageError(
+            "the table has the judge's own IoU and no label",
+            expected=EXPECTED,
+            hint="add a column label to it, or true_iou",
+            path=path,
+        )
     ids = {f"'{name}": name for name in known} | {name: name for name in known}
     ids |= {disarmed(name): name for name in known}
     labels: dict[str, MaskLabel] = {}

@@ -533,7 +533,8 @@ class ScoreOptions:
 
     Attributes:
         prediction: A record to score again, or a folder of predicted masks or of separated sound.
-        truth: Folder of the true masks or stems, same names; of a record, a CSV of id,label or id,iou, such as marks.
+        truth: Folder of the true masks or stems, same names; of a record, a CSV of id,label or id,true_iou, such as
+            marks.
         protocol: davis2016: union of objects, all frames; davis2017: each object, first and last frame left out; of
             sound si_sdr, bss3, bss4, perceptual and others of `auscult list score`.
         labels: Read grey mask values as object indices.
