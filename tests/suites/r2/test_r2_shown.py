@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from auscult.outcome import Undefined
+from auscult.suites.core.compare import sets_table
+from auscult.suites.core.data_sets import Overall
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.measures import numbers_of, rankings_of
 from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.page import SuiteResults
 from auscult.suites.core.tables import Index, difference_table, dynamic_table, general_table, kinds_table, ranking_table
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
@@ -150,3 +155,17 @@ def test_a_difference_tells_the_threshold_of_either(soft: str) -> None:
         signatures = [number.signed() for number in numbers if number.measure == measure]
         assert signatures
         assert all("score_threshold:0.5" in signature.replace("=", ":") for signature in signatures), signatures[0]
+
+
+def test_a_score_on_a_scale_of_its_own_is_no_percent() -> None:
+    columns = view({"m": FULL, "n": FULL})
+    rules = replace(RULES, ranges={"J": (1.0, 5.0)})
+    numbers, grid = numbers_of(columns), replace(columns.grid, task=rules)
+    results = cast("SuiteResults", SimpleNamespace(numbers=numbers, view=GridColumns(grid=grid, seed=0)))
+    row_of = {row[2]: row for row in sets_table({"set": results}, Overall()).rows}
+    shares, own = ([float(cell.split()[0]) for cell in row_of[metric][3:5]] for metric in ("F", "J"))
+    assert own == pytest.approx([share / 100 for share in shares], abs=0.006)
+    ranking = ranking_table(rankings_of({"": columns}, "J"), scale=rules.scale("J"))
+    assert ranking is not None
+    assert ranking.header[3] == "value"
+    assert float(ranking.rows[0][3]) == own[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ from auscult.suites.core.tables import (
     cases_text,
     correlation_table,
     difference_table,
+    digits_of,
     kind_changes,
     percent_note,
     ranked_clips,
@@ -204,7 +206,8 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
         index = Index(numbers, task)
         for model in index.models():
             for metric in index.metrics():
-                clean = index.get("level", model, metric=metric)
+                clean, scale = index.get("level", model, metric=metric), task.scale(metric)
+                text = partial(number_text, interval=True, digits=digits_of(scale), scale=scale)
                 changes = [index.get("apc", model, mix, metric=metric) for mix in mixes]
                 if mixes and not any(changes):
                     continue  # clean input only, as for baselines
@@ -214,8 +217,8 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
                         name,
                         model,
                         task.metric_name(metric),
-                        number_text(clean, interval=True),
-                        *(number_text(change, points=True, interval=True) for change in changes),
+                        text(clean),
+                        *(text(change, points=True) for change in changes),
                         cases_text([clean, *changes], counts=_counts),
                     )
                 )
@@ -225,7 +228,8 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
         rows=tuple(rows),
         note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
         "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
-        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. {percent_note(shown)}",
+        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. "
+        f"{percent_note(shown, scale=task.scale(task.main))}",
     )
 
 
@@ -243,7 +247,8 @@ def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
     """The ranking and the differences over all data sets, if any, by file name."""
     tables: dict[str, Table] = {}
     alone = f" No interval: {', '.join(found.lone)} has a single clip or photograph." if found.lone else ""
-    ranking, differences = ranking_table(list(found.ranks)), difference_table(Index(found.numbers, task))
+    ranking = ranking_table(list(found.ranks), scale=task.scale(task.main))
+    differences = difference_table(Index(found.numbers, task))
     if ranking is not None:
         note = (
             f"{_EACH} In brackets: 90 % interval of the place; none where it is one place. First in: the share of "

@@ -46,6 +46,10 @@ class Task:
         """The name of a metric in tables."""
         return self.metric_words.get(metric, metric)
 
+    def scale(self, metric: str) -> float:
+        """What a metric is multiplied by in tables: a share is shown as percent, one with its own range as it is."""
+        return 1.0 if metric in self.ranges else 100.0
+
     def group_name(self, group: str, part: str = "all") -> str:
         """A group of conditions in words."""
         name = self.group_words.get(group) or (base_of(group) if "." in group else group)

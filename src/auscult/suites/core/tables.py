@@ -128,9 +128,9 @@ class Index:
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
-def percent_note(numbers: Iterable[Number | None]) -> str:
+def percent_note(numbers: Iterable[Number | None], *, scale: float = 100.0) -> str:
     """A note on units, and on the clips behind the intervals of a table."""
-    return " ".join(filter(None, (_PERCENT, clips_note(numbers))))
+    return " ".join(filter(None, (_PERCENT if scale == 100.0 else "", clips_note(numbers))))
 
 
 def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photographs") -> str:
@@ -239,18 +239,19 @@ def difference_table(index: Index) -> Table | None:
         for pair in pairs
     }
     cells = [cell for row in of_pair.values() for cell in row]
-    stars, rows = significant(cells), []
+    stars, rows, scale = significant(cells), [], index.task.scale(index.metric)
     for pair, (clean, *changes) in of_pair.items():
-        texts = [signed(clean, stars)]
+        texts = [signed(clean, stars, scale=scale)]
         for mix, change in zip(mixes, changes, strict=True):
             only = levels_only(index.levels(pair, *mix, measure="difference"), PAPER_LEVELS)
-            texts.append(signed(change, stars) + (only if change is not None else ""))
+            texts.append(signed(change, stars, scale=scale) + (only if change is not None else ""))
         rows.append((pair, *texts, cases_text([clean, *changes])))
     return Table(
         title=f"Differences of models, {index.metric}, on the same cases",
         header=("first - second", "clean", *(f"APC, {index.task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
-        note=f"Above 0: the first is better, or loses less. {starred_note(cells)} {CASES} {percent_note(cells)}",
+        note=f"Above 0: the first is better, or loses less. {starred_note(cells)} {CASES} "
+        f"{percent_note(cells, scale=scale)}",
     )
 
 
@@ -259,9 +260,14 @@ def starred(text: str, number: Number | None, stars: Sequence[Number]) -> str:
     return f"{text} *" if any(number is star for star in stars) else text
 
 
-def signed(number: Number | None, stars: Sequence[Number]) -> str:
+def signed(number: Number | None, stars: Sequence[Number], *, scale: float = 100.0) -> str:
     """A difference, with a star if it is significant."""
-    return starred(number_text(number, points=True, interval=True), number, stars)
+    return starred(number_text(number, points=True, interval=True, digits=digits_of(scale), scale=scale), number, stars)
+
+
+def digits_of(scale: float) -> int:
+    """The digits of a number in percent, or on a scale of its own."""
+    return 1 if scale == 100.0 else 2
 
 
 def floor_table(index: Index) -> Table | None:
@@ -472,8 +478,8 @@ _RANKED: Final = (
 )
 
 
-def ranking_table(ranks: list[Ranks]) -> Table | None:
-    """Every ranking, best first."""
+def ranking_table(ranks: list[Ranks], *, scale: float = 100.0) -> Table | None:
+    """Every ranking, best first; values are multiplied by ``scale``."""
     rows = []
     for ranked in ranks:
         if isinstance(ranked.ranking, Undefined):
@@ -481,13 +487,13 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
         for row in ranked.ranking.rows:
             ends = "" if row.place_low == row.place_high else f" [{row.place_low}, {row.place_high}]"
             first = "–" if row.first is None else f"{100 * row.first:.0f} %"
-            value = percent(row.value, points=ranked.name != "clean")
+            value = percent(row.value, points=ranked.name != "clean", digits=digits_of(scale), scale=scale)
             rows.append((ranked.title, f"{row.place}{ends}", row.model, value, first))
     if not rows:
         return None
     return Table(
         title="Ranking of the models",
-        header=("ranked by", "place", "model", "value, percent", "first in"),
+        header=("ranked by", "place", "model", "value, percent" if scale == 100.0 else "value", "first in"),
         rows=tuple(rows),
         note=" ".join((_RANKED, ranked_clips(ranks), *unranked(ranks))),
     )
