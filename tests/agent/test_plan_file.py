@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from auscult.agent.plan import Plan, PlanLimits, check_plan, conflicts, plan_schema, plan_text, read_plan
+from auscult.agent.plan import (
+    Plan,
+    PlanData,
+    PlanLimits,
+    PlanPerturbation,
+    check_plan,
+    conflicts,
+    plan_schema,
+    plan_text,
+    read_plan,
+)
 from auscult.errors import UsageError
 
 pytest.importorskip("yaml", reason="extra agent")
@@ -46,6 +56,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert plan.limits == PlanLimits(usd=0, seconds=2.5)
     assert plan.perturbations[2].levels == ("dynamic",)
     assert plan_of(tmp_path, plan_text(plan)) == plan
+
+
+def test_a_proposed_plan_has_the_hash_of_its_file(tmp_path: Path) -> None:
+    fog = PlanPerturbation(name="fog", severities=("low",))
+    proposed = Plan(task="vos", data=PlanData(scenes=2), perturbations=(fog,), models=("flow",))
+    assert plan_of(tmp_path, plan_text(proposed)).hash == proposed.hash
 
 
 def test_the_hash_is_of_what_is_run(tmp_path: Path) -> None:

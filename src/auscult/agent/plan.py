@@ -48,7 +48,7 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=400)]
 Amount: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanData:
     """Where the samples come from.
 
@@ -70,7 +70,7 @@ class PlanData:
             raise ValueError("data are given twice or not at all, not either by path or by scenes")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSample:
     """A selected sample: a case, clip or photograph by its id."""
 
@@ -83,7 +83,7 @@ class PlanSample:
         return self.id
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanPerturbation:
     """A perturbation, applied alone to every sample.
 
@@ -107,7 +107,7 @@ class PlanPerturbation:
         return ("dynamic",) if self.schedule == "dynamic" else self.severities
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChoice:
     """A metric, a kind of negative sentence or a task of an omni model, and why it is taken or left out."""
 
@@ -115,7 +115,7 @@ class PlanChoice:
     reason: Text = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLimits:
     """Most that a study may take, earlier commands included; none where it is null.
 
@@ -132,7 +132,7 @@ class PlanLimits:
     disk_mb: Amount | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLeftOut:
     """The entries of the offer that were not selected, with reasons."""
 
@@ -141,7 +141,7 @@ class PlanLeftOut:
     metrics: tuple[PlanChoice, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A study: what is run, on what, and why.
 
@@ -209,7 +209,7 @@ Key: TypeAlias = tuple[str | int, ...]
 """The keys and numbers that lead to a value."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSource:
     """The file and lines of a plan; empty for a plan that was not read from a file."""
 
