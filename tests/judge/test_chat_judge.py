@@ -101,6 +101,14 @@ def test_large_pictures_are_made_smaller_and_an_empty_mask_asks_nobody() -> None
     assert {decoded_picture(picture).shape[:2] for picture in pictures} == {(round(SIDE_PX / 3), SIDE_PX)}
 
 
+def test_a_mask_of_a_few_pixels_is_still_seen_in_a_large_picture() -> None:
+    frame, mask = np.zeros((1500, 4000, 3), np.uint8), np.zeros((1500, 4000), np.bool_)
+    mask[701, 1999] = True
+    model = Model("<iou>0.5</iou><mask_type>erode</mask_type>")
+    judge(model)(Case(id="a", frame=frame, query=Query("the dog")), Prediction(mask))
+    assert decoded_picture(model.sent[0][1][1]).any()
+
+
 def test_several_replies_give_the_median_the_plurality_and_the_spread() -> None:
     opinions = ((0.2, "merge"), (0.8, "erode"), (0.9, "erode"))
     replies = [f"<iou> {iou} </iou> <mask> {kind} </mask>" for iou, kind in opinions]

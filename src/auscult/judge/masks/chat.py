@@ -314,7 +314,10 @@ def _smaller_mask(mask: Mask) -> Mask:
     size = _size(mask.shape)
     if size == (mask.shape[1], mask.shape[0]):
         return mask
-    return np.asarray(cv2.resize(mask.view(np.uint8), size, interpolation=cv2.INTER_NEAREST), np.bool_)
+    smaller = cv2.resize(mask.view(np.uint8), size, interpolation=cv2.INTER_NEAREST)
+    if not smaller.any():  # too small or thin to be met by a sample
+        smaller = cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA)
+    return np.asarray(smaller, np.bool_)
 
 
 def _sound_of(case: Case) -> tuple[Samples, int] | None:
