@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from auscult import registry
 from auscult.agent.captions import FILE
 from auscult.agent.debate import Offer
 from auscult.agent.offers import metrics_of, offer_of, perturbations_of
@@ -53,6 +55,21 @@ def test_the_suite_takes_every_perturbation_that_is_offered(task: str) -> None:
     rooms = {name.partition(".")[0] for name in perturbations}
     assert rooms == {"vision", *rules.rooms} | (set() if rules.still else {"timing"})
     assert ("timing.offset.v1" in perturbations) is ("sound" in rules.rooms)
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = registry.load
+
+    def loaded(kind: str, name: str) -> Any:
+        if name == "vision.fog.v1":
+            raise UsageError("stressor vision.fog.v1 of package theirs cannot be loaded")
+        return load(kind, name)
+
+    monkeypatch.setattr(registry, "load", loaded)
+    offer = offer_of(R2Options(out=tmp_path, data="scenes", count=1, task="vos"))
+    assert "vision.fog.v1" not in names(offer, "perturbations")
+    assert "vision.snow.v1" in names(offer, "perturbations")
+    assert any("package theirs" in remark for remark in offer.remarks)
 
 
 def test_metrics_are_those_of_the_suites() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
 import pytest
 
 from auscult.agent.knowledge import BuiltInDebater, cell, kinds, situation_rows, situations
 from auscult.agent.knowledge.sentence import read_sentence
-from auscult.agent.knowledge.situations import FILE, GRADES, lineage, raw
+from auscult.agent.knowledge.situations import FILE, GRADES, kind_of, lineage, raw
 from auscult.errors import UnknownName
 from auscult.stress.presets import places, why_not
+from auscult.stress.recipe_parts import registered
 
 
 class TestTable:
@@ -24,13 +26,18 @@ class TestTable:
         assert {grade for *_, grade, _, _ in rows} == set(GRADES)
 
     def test_every_registered_perturbation_is_known_and_nothing_else(self) -> None:
-        known_kinds = set(raw()["kinds"])
-        lacking = set(kinds()) - known_kinds
+        known_kinds, all_kinds = set(raw()["kinds"]), set(map(kind_of, registered()))
+        lacking = all_kinds - known_kinds
         assert not lacking, (
             f"add a line for {', '.join(sorted(lacking))} under `kinds` in {FILE}, and cells where needed"
         )
-        assert known_kinds == set(kinds())
+        assert known_kinds == all_kinds == set(kinds())
         assert {kind for situation in situations().values() for kind in situation.cells} <= known_kinds
+
+    def test_a_perturbation_of_a_plug_in_is_in_no_row(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        names = ("vision.fog.v1", "vision.locusts.v1")
+        monkeypatch.setattr(sys.modules[kind_of.__module__], "registered", lambda: names)
+        assert kinds.__wrapped__() == ("vision.fog",)
 
     def test_a_perturbation_without_a_line_says_where_to_add_it(self) -> None:
         with pytest.raises(UnknownName, match=r"nothing is known of vision\.locusts") as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from auscult.agent.captions import SampleClip, describe
 from auscult.agent.debate import Offer, Offered
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
-from auscult.errors import AuscultError, NothingToDo
+from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.make import SCENES as SCENES_FILE
 from auscult.jobs.make import SceneMaker
 from auscult.jobs.options import MakeOptions
@@ -95,26 +96,39 @@ _Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]
 
 
 def perturbations_of(task: TaskRules) -> dict[str, str]:
-    """The full names of a task's perturbations, one of each kind, with a line on each."""
+    """The full names of a task's perturbations, one of each kind, with a line on each; without broken plug-ins."""
+    return {name: line for name, line in _described(task).items() if isinstance(line, str)}
+
+
+def _described(task: TaskRules) -> dict[str, str | ErrorRecord]:
+    """The full names of a task's perturbations, with a line on each or why it cannot be loaded."""
     rooms = ("vision", *task.rooms, *(() if task.still else ("timing",)))
     names = [name for name in registered(rooms) if _TWINS not in name and room_of(name) != "masks"]
     names = [name for name in names if "sound" in task.rooms or name not in OF_SOUND]
     names += FIRST_MASKS if task.guidance == "masks" else ()
-    return {name: registry.load("stressor", name).meta.summary for name in names}
+    described = dict[str, str | ErrorRecord]()
+    for name in names:
+        try:
+            described[name] = registry.load("stressor", name).meta.summary
+        except UsageError as error:
+            described[name] = replace(ErrorRecord.of(error, "plug-in"), expected="a plug-in that can be loaded")
+    return described
 
 
 def _r2(options: R2Options, progress: Progress) -> _Found:
     task = task_rules(options.task)
-    middle = perturbations_of(task)
+    described = _described(task)
+    middle = {name: line for name, line in described.items() if isinstance(line, str)}
+    broken: list[ListError] = [(name, error) for name, error in described.items() if isinstance(error, ErrorRecord)]
     if options.data == SCENES:
-        return _scenes_to_make(options), (), middle
+        return _scenes_to_make(options), broken, middle
     listing = listing_of(options, task, progress)
     instances = [instance for instance in listing.instances if instance.split in (options.splits or (instance.split,))]
     result = cases_of(instances, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
     words = {instance.id: instance.category for instance in instances}
     words |= {case.id: _noun(case.query.text or "") for case in result.cases if not words[case.id] and not case.absent}
     rows = ((case.clip, case.frames, case.sound, case.query.text or "", words[case.id]) for case in result.cases)
-    return _by_clip(rows, options), (*listing.errors, *result.errors), middle
+    return _by_clip(rows, options), (*broken, *listing.errors, *result.errors), middle
 
 
 def _rris(options: RrisOptions, progress: Progress) -> _Found:

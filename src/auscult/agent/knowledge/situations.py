@@ -63,8 +63,8 @@ def kind_of(full: str) -> str:
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """The registered perturbations, by room and short name."""
-    return tuple(dict.fromkeys(kind_of(name) for name in registered()))
+    """The registered perturbations that the file knows, by room and short name; those of plug-ins it does not."""
+    return tuple(dict.fromkeys(kind for kind in map(kind_of, registered()) if kind in raw()["kinds"]))
 
 
 def terms(text: str) -> tuple[str, ...]:
