@@ -83,7 +83,7 @@ class Spending:
                 raise BudgetSpent(
                     f"the budget of {self._budget:g} USD may not be enough for the next request: {self._spent:.4f} USD "
                     f"are spent, and it may cost {most:.4f}",
-                    expected="a budget for all requests; `--dry-run` says what they may cost",
+                    expected="a budget for all requests, each at that cost or less",
                     hint="what was answered is kept: the same command with a larger --budget goes on",
                 )
             self._reservations.append(most)
