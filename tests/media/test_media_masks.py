@@ -138,6 +138,16 @@ def test_a_bool_array_holds_the_object_1_only(tmp_path: Path, mask: np.ndarray) 
     assert "present: 1" in error.value.expected
 
 
+def test_alpha_that_is_the_same_everywhere_is_no_mask(tmp_path: Path) -> None:
+    grey = np.zeros((8, 10), np.uint8)
+    grey[2:5, 3:7] = 255
+    path = tmp_path / "a.png"
+    Image.fromarray(np.dstack([grey, grey, grey, np.full_like(grey, 254)])).save(path)
+    loaded = read_mask(MaskRef(path=path))
+    assert loaded.reading == "binary"
+    assert np.array_equal(loaded.mask, grey > 0)
+
+
 def test_black_and_white_in_a_palette_that_begins_with_white_is_refused(tmp_path: Path) -> None:
     mask = np.zeros((8, 10), np.uint8)
     mask[2:5, 3:7] = 255

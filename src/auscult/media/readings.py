@@ -79,11 +79,12 @@ def distinct(array: NDArray[Any], path: Path) -> tuple[int, ...]:
 def one_channel(array: NDArray[Any], path: Path) -> tuple[NDArray[Any], bool]:
     """The channel, (H, W), of an (H, W, channels) picture that is the mask, and whether it is the alpha channel.
 
-    Alpha is, where not everything is opaque; other channels must be equal.
+    Alpha is, where not everything is opaque, or as transparent as all else; other channels must be equal.
     """
     count = array.shape[2]
-    if count in {2, 4} and int(array[..., -1].min()) != _largest(array):
-        alpha, colours = array[..., -1], array[..., :-1]
+    alpha, colours = array[..., -1], array[..., :-1]
+    lowest, highest = int(alpha.min()), int(alpha.max())
+    if count in {2, 4} and lowest != _largest(array) and not lowest == highest > 0:
         if not alpha.any() and (colours != colours[0, 0]).any():
             raise InputError(
                 "the picture is transparent everywhere but holds colours",
