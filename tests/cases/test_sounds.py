@@ -70,6 +70,14 @@ def test_mixtures_and_outputs_are_matched_by_name(tmp_path: Path) -> None:
     assert truth is not None
     assert truth.stem == tmp_path / "stems/b/dog.wav"
     assert list(truth.others) == ["rain"]
+    sound(tmp_path / "stems/b/two.wav")
+    truth_of = {item.id: item.truth for item in read_sounds(tmp_path).items}
+    assert truth_of["b/two"] is not None
+    assert truth_of["b/two"].stem == tmp_path / "stems/b/two.wav"  # the stem of the output's own name
+    sound(tmp_path / "stems/b/target.wav")
+    truth_of = {item.id: item.truth for item in read_sounds(tmp_path).items}
+    assert truth_of["b/one"] is not None
+    assert truth_of["b/one"].stem == tmp_path / "stems/b/target.wav"
     ((_, problem),) = sound_input.problems
     assert "no mixture of this name" in problem.error
     assert str(problem.path).endswith("d.wav")

@@ -189,11 +189,19 @@ def _of_folders(source: Path, root: Path | None, problems: Problems) -> Iterator
                 problems.add(error, path)
             parts[folder, key].append((stem(name), path))
     for key, mixture in mixtures:
-        stems = [path for _, path in parts["stems", key]]
-        truth = SoundTruth(stem=stems[0], others={path.stem: path for path in stems[1:]}) if stems else None
+        stems = {path.stem: path for _, path in parts["stems", key]}
         outputs: Sequence[tuple[str, Path | None]] = parts["separated", key] or [(key, None)]
         for name, separated in outputs:
+            truth = _truth_of(name.rpartition("/")[2], stems)
             yield SoundItem(id=name, mixture=mixture, separated=separated, truth=truth, cluster=key, source=mixture)
+
+
+def _truth_of(output: str, stems: Mapping[str, Path]) -> SoundTruth | None:
+    """The stem of an output's name is its target, else ``target``, else the first."""
+    wanted = next((name for name in (output, "target", *stems) if name in stems), None)
+    if wanted is None:
+        return None
+    return SoundTruth(stem=stems[wanted], others={name: path for name, path in stems.items() if name != wanted})
 
 
 def _of_tracks(source: Path, root: Path | None, problems: Problems) -> Iterator[SoundItem]:
