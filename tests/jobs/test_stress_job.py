@@ -36,7 +36,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(source: Path) -> Path:
+def stressed(source: Path) -> Path:
     out = source.parent / "made"
     stress_masks(StressOptions(source=source, out=out, seed=7, workers=0))
     return out
@@ -56,19 +56,36 @@ def _targets(out: Path) -> dict[str, dict[str, object]]:
     return row_of
 
 
-def test_the_same_seed_makes_the_same_bytes_with_any_number_of_workers(source: Path, made: Path) -> None:
+def test_the_same_seed_makes_the_same_bytes_with_any_number_of_workers(source: Path, stressed: Path) -> None:
     for workers in (0, 2):
         out = source.parent / f"workers{workers}"
         stress_masks(StressOptions(source=source, out=out, seed=7, workers=workers))
-        assert _material(out) == _material(made)
-        assert _targets(out) == _targets(made)
-        assert json.loads((out / "summary.json").read_text()) == json.loads((made / "summary.json").read_text())
+        assert _material(out) == _material(stressed)
+        assert _targets(out) == _targets(stressed)
+        assert json.loads((out / "summary.json").read_text()) == json.loads((stressed / "summary.json").read_text())
 
 
-def test_another_seed_makes_other_masks(source: Path, made: Path) -> None:
+def test_lines_stand_in_the_order_of_the_input_whoever_is_done_first(source: Path, tmp_path: Path) -> None:
+    out, files = tmp_path / "out", ("items.jsonl", "targets.jsonl")
+    options = StressOptions(source=source, out=out, seed=7, workers=0, kinds=("erode",))
+    stress_masks(options)
+    before = {name: (out / name).read_bytes() for name in files}
+    for name, data in before.items():
+        (out / name).write_bytes(b"".join(reversed(data.splitlines(keepends=True))))
+    stress_masks(options)
+    assert {name: sorted(rows(out / name), key=str) for name in files} == {
+        name: sorted(map(json.loads, data.splitlines()), key=str) for name, data in before.items()
+    }
+    assert [row["id"] for row in rows(out / "targets.jsonl")] == [item.id for item in list_items(source).items]
+    assert list(dict.fromkeys(row["stress"]["target"] for row in rows(out / "items.jsonl"))) == [
+        row["id"] for row in rows(out / "targets.jsonl")
+    ]
+
+
+def test_another_seed_makes_other_masks(source: Path, stressed: Path) -> None:
     out = source.parent / "other"
     stress_masks(StressOptions(source=source, out=out, seed=8, workers=0))
-    first, second = tree(made), tree(out)
+    first, second = tree(stressed), tree(out)
     graded = [name for name in first if name.endswith(("_hard.png", "_medium.png")) and name in second]
     assert len(graded) >= 20
     assert sum(first[name] == second[name] for name in graded) <= len(graded) // 10
@@ -76,7 +93,7 @@ def test_another_seed_makes_other_masks(source: Path, made: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path) -> None:
+def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, stressed: Path) -> None:
     out = source.parent / "killed"
     command = [sys.executable, "-m", "auscult.cli", "stress", "masks", str(source), "--out", str(out)]
     n_killed = 0
@@ -90,9 +107,9 @@ def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path
         n_killed += process.wait() == -signal.SIGKILL
     assert n_killed >= 1
     summary, _ = stress_masks(StressOptions(source=source, out=out, seed=7, workers=0))
-    assert _material(out) == _material(made)
-    assert _targets(out) == _targets(made)
-    assert summary.as_json() == json.loads((made / "summary.json").read_text())
+    assert _material(out) == _material(stressed)
+    assert _targets(out) == _targets(stressed)
+    assert summary.as_json() == json.loads((stressed / "summary.json").read_text())
 
 
 def _lines(out: Path) -> int:
@@ -100,15 +117,15 @@ def _lines(out: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def test_again_makes_nothing_twice_and_other_arguments_are_refused(source: Path, made: Path) -> None:
-    before = {name: data for name, data in tree(made).items() if name != "manifest.json"}
-    stress_masks(StressOptions(source=source, out=made, seed=7, workers=0))
-    assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
+def test_again_makes_nothing_twice_and_other_arguments_are_refused(source: Path, stressed: Path) -> None:
+    before = {name: data for name, data in tree(stressed).items() if name != "manifest.json"}
+    stress_masks(StressOptions(source=source, out=stressed, seed=7, workers=0))
+    assert {name: data for name, data in tree(stressed).items() if name != "manifest.json"} == before
     others = (({"seed": 8}, "seed"), ({"kinds": ("erode",)}, "--kind"), ({"difficulties": ("hard",)}, "--difficulty"))
     for other, message in others:
         with pytest.raises(Mismatch, match=message):
-            stress_masks(StressOptions(**{"source": source, "out": made, "seed": 7, "workers": 0, **other}))
-    assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
+            stress_masks(StressOptions(**{"source": source, "out": stressed, "seed": 7, "workers": 0, **other}))
+    assert {name: data for name, data in tree(stressed).items() if name != "manifest.json"} == before
 
 
 def test_a_changed_mask_is_refused_by_name(tmp_path: Path) -> None:
@@ -121,21 +138,21 @@ def test_a_changed_mask_is_refused_by_name(tmp_path: Path) -> None:
         stress_masks(options)
 
 
-def test_every_line_is_an_item_of_a_valid_input_with_its_exact_truth(made: Path, source: Path) -> None:
-    listing = list_items(made)
+def test_every_line_is_an_item_of_a_valid_input_with_its_exact_truth(stressed: Path, source: Path) -> None:
+    listing = list_items(stressed)
     assert not listing.errors
-    lines = rows(made / "items.jsonl")
+    lines = rows(stressed / "items.jsonl")
     assert {listed_item.id for listed_item in listing.items} == {row["id"] for row in lines}
     for row in lines:
-        mask, truth = (np.asarray(Image.open(made / name)) > 0 for name in (row["mask"], row["truth"]["mask"]))
+        mask, truth = (np.asarray(Image.open(stressed / name)) > 0 for name in (row["mask"], row["truth"]["mask"]))
         exact = np.count_nonzero(mask & truth) / np.count_nonzero(mask | truth)
         assert row["truth"]["iou"] == pytest.approx(exact, abs=1e-9)
         assert row["id"].startswith(row["stress"]["target"] + "/")
         low, high = {"hard": (0.85, 0.90), "medium": (0.75, 0.80)}.get(row["truth"]["difficulty"], (0.0, 1.0))
         if row["truth"]["defect"] in {"cutout", "dilate", "erode"}:
             assert low <= exact <= high
-    assert len(list((made / "frames").iterdir())) == 5, "objects of one frame share its copy"
-    copies = {path.read_bytes() for path in (made / "frames").iterdir()}
+    assert len(list((stressed / "frames").iterdir())) == 5, "objects of one frame share its copy"
+    copies = {path.read_bytes() for path in (stressed / "frames").iterdir()}
     assert copies == {path.read_bytes() for path in (source / "frames").iterdir()}
 
 
@@ -215,10 +232,10 @@ def test_frames_that_differ_in_their_folder_alone_stay_apart(tmp_path: Path) -> 
         assert (tmp_path / "out" / row["frame"]).read_bytes() == original.read_bytes()
 
 
-def test_a_stressed_input_can_be_stressed_again(made: Path, tmp_path: Path) -> None:
-    options = StressOptions(source=made, out=tmp_path / "out", kinds=("perfect",), workers=0)
+def test_a_stressed_input_can_be_stressed_again(stressed: Path, tmp_path: Path) -> None:
+    options = StressOptions(source=stressed, out=tmp_path / "out", kinds=("perfect",), workers=0)
     summary, _ = stress_masks(options)
-    assert summary.ok == len(rows(made / "items.jsonl"))
+    assert summary.ok == len(rows(stressed / "items.jsonl"))
     assert summary.failed == 0
 
 

@@ -188,9 +188,12 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         )
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Count the masks made."""
-        run = writer.run
-        items, targets = run.lines(ITEMS), run.lines(TARGETS)
+        """Sort the lines as INPUT is, since intervals depend on the order of clips, and count the masks made."""
+        run, place = writer.run, {item.id: number for number, item in enumerate(self.listing.items)}
+        items = sorted(run.lines(ITEMS), key=lambda row: place.get(row["stress"]["target"], len(place)))
+        targets = sorted(run.lines(TARGETS), key=lambda row: place[row["id"]])
+        run.write_lines(ITEMS, items)
+        run.write_lines(TARGETS, targets)
         undefined = [entry for row in targets for entry in row["undefined"]]
         failed = failed_rows(run.lines(ERRORS), {row["id"] for row in targets})
         truths = [row["truth"] for row in items]
