@@ -70,7 +70,7 @@ def events(sound: Array, source: SoundSource, sounds: SoundSet, *, long_s: float
     return sorted(times)
 
 
-def heard(sound: Array, tracks: Sequence[SoundTrack], sounds: SoundSet) -> dict[str, list[float]]:
+def heard_times(sound: Array, tracks: Sequence[SoundTrack], sounds: SoundSet) -> dict[str, list[float]]:
     """Label to the times at which it is heard."""
     times_by_label = {}
     for track in tracks:
@@ -106,7 +106,7 @@ def ground(plan: ScenePlan, world: World) -> Array:
     return put_together(backdrop, []).frame
 
 
-def seen(frame: Array, plan: ScenePlan, world: World, *, time_s: float = 0.0) -> dict[int, Box]:
+def seen_boxes(frame: Array, plan: ScenePlan, world: World, *, time_s: float = 0.0) -> dict[int, Box]:
     """Things by their number to their boxes (xyxy): what differs from the empty scene, by the nearest planned place.
 
     What differs and is at no planned place is under -1.
@@ -140,7 +140,7 @@ def labels_of(picture: Array, made_of: object, world: World) -> set[str]:
     """The labels of a picture of VAR or AVR, which is that of its plan or photograph."""
     if isinstance(made_of, dict):
         plan = ScenePlan.from_json(made_of)
-        return {category(plan, index) for index in seen(picture, plan, world)}
+        return {category(plan, index) for index in seen_boxes(picture, plan, world)}
     files = {name: label for label, pictures in world.material.pictures.items() for name in pictures}
     assert isinstance(made_of, list)
     return {files[str(name)] for name in made_of}
@@ -157,12 +157,12 @@ def first_frame(sample: AviSample) -> Array:
 def counted_sounds(sample: AviSample, proof: Row, world: World) -> object:
     sounds: SoundSet = world.material.sounds if sample.subtask == "recordings" else world.sounds
     tracks = with_decoys(tracks_of(proof), sounds, sample.options, sample.id)
-    return {label: len(times) for label, times in heard(mono(sample.sounds[0]), tracks, sounds).items()}
+    return {label: len(times) for label, times in heard_times(mono(sample.sounds[0]), tracks, sounds).items()}
 
 
 def counted_things(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
-    categories = [category(plan, index) for index in seen(read_frame(sample.images[0]), plan, world)]
+    categories = [category(plan, index) for index in seen_boxes(read_frame(sample.images[0]), plan, world)]
     return {name: categories.count(name) for name in categories}
 
 
@@ -171,8 +171,8 @@ def located(sample: AviSample, proof: Row, world: World) -> object:
     plan, truth = ScenePlan.from_json(proof["plan"]), sample.truth
     assert isinstance(truth, TrueBoxes)
     tracks = with_decoys(tracks_of(proof), world.voices, world.things, sample.id)
-    loud = heard(mono(sample.sounds[0]), tracks, world.voices)
-    boxes_seen = seen(read_frame(sample.images[0]), plan, world)
+    loud = heard_times(mono(sample.sounds[0]), tracks, world.voices)
+    boxes_seen = seen_boxes(read_frame(sample.images[0]), plan, world)
     boxes = [
         (category(plan, index), box) for index, box in boxes_seen.items() if category(plan, index) in loud or index < 0
     ]
@@ -186,7 +186,7 @@ def located(sample: AviSample, proof: Row, world: World) -> object:
 def matched(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     loud = _loud(sample, plan, world)
-    categories = {category(plan, index) for index in seen(first_frame(sample), plan, world)}
+    categories = {category(plan, index) for index in seen_boxes(first_frame(sample), plan, world)}
     return NOT_SURE if not loud else "yes" if loud.keys() <= categories else "no"
 
 
@@ -197,10 +197,10 @@ def fitting(sample: AviSample, proof: Row, world: World) -> object:
         labels_of(read_frame(file), plan, world) for file, plan in zip(sample.images, proof["pictures"], strict=True)
     ]
     if len(sample.images) == 1:
-        loud = [set(heard(mono(file), tracks, sounds)) for file in sample.sounds]
+        loud = [set(heard_times(mono(file), tracks, sounds)) for file in sample.sounds]
         return tuple(index for index, names in enumerate(loud) if names and _only(names) in pictures[0])
     asked_labels = set(
-        heard(mono(sample.sounds[0]), with_decoys(tracks, sounds, tuple(sounds.instances()), sample.id), sounds)
+        heard_times(mono(sample.sounds[0]), with_decoys(tracks, sounds, tuple(sounds.instances()), sample.id), sounds)
     )
     return tuple(index for index, names in enumerate(pictures) if names <= asked_labels)
 
@@ -219,7 +219,7 @@ def asked_seen(sample: AviSample, proof: Row, world: World) -> object:
     plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
     if float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12:
         return NOT_SURE
-    return "yes" if proof["asked"] in {category(plan, index) for index in seen(frame, plan, world)} else "no"
+    return "yes" if proof["asked"] in {category(plan, index) for index in seen_boxes(frame, plan, world)} else "no"
 
 
 def asked_heard(sample: AviSample, proof: Row, world: World) -> object:
@@ -231,7 +231,7 @@ def of_material(sample: AviSample, proof: Row, world: World) -> object:
     """Of AVM, AVH and VAH of photographs and recordings."""
     sounds, frame = world.material.sounds, first_frame(sample)
     tracks = with_decoys(tracks_of(proof), sounds, world.material.paired, sample.id)
-    loud = heard(mono(sample.sounds[0]), tracks, sounds).keys()
+    loud = heard_times(mono(sample.sounds[0]), tracks, sounds).keys()
     labels = labels_of(frame, proof["pictures"][0], world)
     if sample.subtask == "photographed_or_suggested":
         blank = float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12
@@ -242,7 +242,7 @@ def of_material(sample: AviSample, proof: Row, world: World) -> object:
 
 def how_many(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
-    categories = {category(plan, index) for index in seen(first_frame(sample), plan, world)}
+    categories = {category(plan, index) for index in seen_boxes(first_frame(sample), plan, world)}
     return str(len(categories & _loud(sample, plan, world).keys()))
 
 
@@ -259,7 +259,10 @@ def moving(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     assert sample.video is not None
     last = [frame.frame for frame in read_frames(sample.video)][-1]
-    boxes_at_start, ended = seen(first_frame(sample), plan, world), seen(last, plan, world, time_s=plan.seconds)
+    boxes_at_start, ended = (
+        seen_boxes(first_frame(sample), plan, world),
+        seen_boxes(last, plan, world, time_s=plan.seconds),
+    )
     mover = max(boxes_at_start, key=lambda index: abs(boxes_at_start[index][1] - ended[index][1]))
     return "yes" if category(plan, mover) in _loud(sample, plan, world) else "no"
 
@@ -275,7 +278,9 @@ def colour(sample: AviSample, proof: Row, world: World) -> object:
     plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
     (name,) = _loud(sample, plan, world)
     empty = ground(plan, world)
-    index, box = next((index, box) for index, box in seen(frame, plan, world).items() if category(plan, index) == name)
+    index, box = next(
+        (index, box) for index, box in seen_boxes(frame, plan, world).items() if category(plan, index) == name
+    )
     part = (slice(box[1], box[3]), slice(box[0], box[2]))
     inside = np.abs(frame[part].astype(int) - empty[part].astype(int)).max(axis=2) > 26
     return word_of(np.asarray(frame[part][inside]), least=0.0) if index >= 0 else "?"
@@ -305,11 +310,11 @@ def described(sample: AviSample, proof: Row, world: World) -> object:
 
 def _loud(sample: AviSample, plan: ScenePlan, world: World) -> dict[str, list[float]]:
     tracks = with_decoys(list(plan.tracks), world.voices, world.things, sample.id)
-    return heard(mono(sample.sounds[0]), tracks, world.voices)
+    return heard_times(mono(sample.sounds[0]), tracks, world.voices)
 
 
 def _from_left(sample: AviSample, plan: ScenePlan, world: World) -> list[str]:
-    boxes = seen(first_frame(sample), plan, world)
+    boxes = seen_boxes(first_frame(sample), plan, world)
     return [category(plan, index) for index in sorted(boxes, key=lambda index: boxes[index][0])]
 
 

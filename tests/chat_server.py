@@ -39,7 +39,7 @@ def completed(text: str | None, **fields: Any) -> bytes:
     return http(json.dumps(answer).encode())
 
 
-def refused(status: int, message: str = "", *, code: str | None = None, **headers: str) -> bytes:
+def error_response(status: int, message: str = "", *, code: str | None = None, **headers: str) -> bytes:
     """An error of the protocol."""
     error = {"error": {"message": message, "type": "x", "code": code}}
     return http(json.dumps(error).encode(), status=status, **headers)
@@ -56,8 +56,8 @@ def events(*pieces: str, end: bool = True) -> bytes:
 
 
 @dataclass
-class Served:
-    """What a server was sent."""
+class Received:
+    """The requests that a server received."""
 
     url: str = ""
     bodies: list[Mapping[str, Any]] = field(default_factory=list)
@@ -67,9 +67,9 @@ class Served:
 
 
 @contextmanager
-def serving(script: Script) -> Iterator[Served]:
+def serving(script: Script) -> Iterator[Received]:
     """Serve on a free port of loopback until the block ends."""
-    served = Served()
+    served = Received()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -19,14 +19,14 @@ def entries(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split(LINE)[1].splitlines()]
 
 
-def listed(choices: Mapping[str, object]) -> str:
+def choices_reply(choices: Mapping[str, object]) -> str:
     """A reply in the form that was asked for."""
     return json.dumps({"choices": [{"type": key, "reason": "so", "selected": on} for key, on in choices.items()]})
 
 
-def odd(_: int, __: str, ids: list[str]) -> str:
+def every_second(_: int, __: str, ids: list[str]) -> str:
     """A model that selects every second entry, whatever it reads."""
-    return listed({key: int(key[1:]) % 2 == 1 for key in ids})
+    return choices_reply({key: int(key[1:]) % 2 == 1 for key in ids})
 
 
 def script(reply: Reply) -> Callable[[int, Mapping[str, Any]], bytes]:

@@ -110,7 +110,7 @@ def tree(folder: Path) -> dict[str, bytes | str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """What a command printed, and its exit status."""
 
     code: int
@@ -118,7 +118,7 @@ class Ran:
     err: str
 
 
-def auscult(*arguments: object) -> Ran:
+def auscult(*arguments: object) -> CommandResult:
     """Run the command line in this process, through the function that the script calls."""
     from auscult.cli.main import main
 
@@ -130,4 +130,4 @@ def auscult(*arguments: object) -> Ran:
             main()
         except SystemExit as stop:
             code = stop.code
-    return Ran(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+    return CommandResult(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())

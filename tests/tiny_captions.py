@@ -36,8 +36,8 @@ def write_checkpoint(path: Path, bert: Path, *, seed: int = 1) -> Path:
     import transformers
 
     settings = transformers.BertConfig.from_pretrained(str(bert), local_files_only=True)
-    model = tiny_hf.spread(tiny_hf.made(lambda: transformers.BertModel(settings), seed=seed), by=4)
-    line = tiny_hf.made(lambda: torch.nn.Linear(settings.hidden_size, OUTPUTS), seed=seed)
+    model = tiny_hf.spread(tiny_hf.random_model(lambda: transformers.BertModel(settings), seed=seed), by=4)
+    line = tiny_hf.random_model(lambda: torch.nn.Linear(settings.hidden_size, OUTPUTS), seed=seed)
     states = {f"encoder.{name}": tensor for name, tensor in model.state_dict().items()}
     states["encoder.embeddings.position_ids"] = torch.arange(settings.max_position_embeddings)[None]
     states |= {f"clf.{name}": 40 * tensor for name, tensor in line.state_dict().items()}

@@ -17,7 +17,7 @@ CLIP_WORDS = 40
 SIDE = 64
 
 
-def made(build: Callable[[], Any], *, seed: int) -> Any:
+def random_model(build: Callable[[], Any], *, seed: int) -> Any:
     """A model of random weights, the same for a seed; torch's own generator is left as it was."""
     import torch
     import transformers
@@ -93,7 +93,7 @@ def write_clipseg(folder: Path, *, seed: int = 0) -> Path:
         decoder_num_attention_heads=2,
         decoder_intermediate_size=16,
     )
-    model = made(lambda: transformers.CLIPSegForImageSegmentation(config), seed=seed)
+    model = random_model(lambda: transformers.CLIPSegForImageSegmentation(config), seed=seed)
     spread(model, by=4.0).save_pretrained(folder)
     settings = {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4], "resample": 2, "do_resize": True}
     _write(folder / "preprocessor_config.json", {**settings, "size": {"height": SIDE, "width": SIDE}})
@@ -121,7 +121,7 @@ def write_grounding(folder: Path, *, seed: int = 0) -> Path:
         num_queries=12,
         max_text_len=CLIP_WORDS,
     )
-    made(lambda: transformers.GroundingDinoForObjectDetection(config), seed=seed).save_pretrained(folder)
+    random_model(lambda: transformers.GroundingDinoForObjectDetection(config), seed=seed).save_pretrained(folder)
     settings = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
     _write(folder / "preprocessor_config.json", {**settings, "size": {"shortest_edge": 256, "longest_edge": 400}})
     return folder
@@ -134,7 +134,7 @@ def write_swin(folder: Path, *, seed: int = 0) -> Path:
     config = transformers.SwinConfig(
         image_size=SIDE, patch_size=4, embed_dim=8, depths=[1, 1, 2, 1], num_heads=[1, 1, 2, 2], window_size=2
     )
-    made(lambda: transformers.SwinModel(config), seed=seed).save_pretrained(folder)
+    random_model(lambda: transformers.SwinModel(config), seed=seed).save_pretrained(folder)
     return folder
 
 
@@ -145,7 +145,7 @@ def write_bert(folder: Path, *, seed: int = 0) -> Path:
     words = write_bert_words(folder)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
     config = transformers.BertConfig(vocab_size=words, max_position_embeddings=CLIP_WORDS, **sizes)
-    made(lambda: transformers.BertModel(config), seed=seed).save_pretrained(folder)
+    random_model(lambda: transformers.BertModel(config), seed=seed).save_pretrained(folder)
     return folder
 
 
@@ -185,7 +185,7 @@ def write_sam2(folder: Path, *, seed: int = 0) -> Path:
     import transformers
 
     config = transformers.Sam2Config(**sam2_parts())
-    model = made(lambda: transformers.Sam2Model(config), seed=seed)
+    model = random_model(lambda: transformers.Sam2Model(config), seed=seed)
     spread(model, by=3.0).save_pretrained(folder)
     return folder
 
@@ -211,7 +211,7 @@ def write_sam2_video(folder: Path, *, seed: int = 0) -> Path:
         memory_fuser_intermediate_dim=32,
         memory_fuser_num_layers=1,
     )
-    model = spread(made(lambda: transformers.Sam2VideoModel(config), seed=seed), by=3.0)
+    model = spread(random_model(lambda: transformers.Sam2VideoModel(config), seed=seed), by=3.0)
     _raise(model.mask_decoder.pred_obj_score_head.proj_out, by=5.0)  # the object is seen
     model.save_pretrained(folder)
     return folder
@@ -256,7 +256,7 @@ def write_sam3(folder: Path, *, seed: int = 0) -> Path:
         detr_decoder_config={**layers, "num_queries": 10},
         mask_decoder_config={"hidden_size": width, "num_attention_heads": 2},
     )
-    model = spread(made(lambda: transformers.Sam3Model(config), seed=seed), by=3.0)
+    model = spread(random_model(lambda: transformers.Sam3Model(config), seed=seed), by=3.0)
     _raise(model.detr_decoder.presence_head.layer3, by=3.0)  # what is asked for is there
     spread(model.dot_product_scoring.query_proj, by=10.0)
     spread(model.mask_decoder.mask_embedder, by=4.0)
@@ -285,7 +285,7 @@ def write_sam(folder: Path, *, seed: int = 0) -> Path:
         prompt_encoder_config={"hidden_size": 32, "image_size": SIDE, "patch_size": 16},
         mask_decoder_config={"hidden_size": 32, "mlp_dim": 32, "num_attention_heads": 4, "iou_head_hidden_dim": 16},
     )
-    spread(made(lambda: transformers.SamModel(config), seed=seed), by=3.0).save_pretrained(folder)
+    spread(random_model(lambda: transformers.SamModel(config), seed=seed), by=3.0).save_pretrained(folder)
     return folder
 
 
@@ -315,7 +315,7 @@ def write_sam3_tracker(folder: Path, *, seed: int = 0) -> Path:
         prompt_encoder_config={"hidden_size": width, "image_size": side, "patch_size": patch},
         mask_decoder_config={"hidden_size": width, "mlp_dim": 32, "num_attention_heads": 4, "iou_head_hidden_dim": 16},
     )
-    spread(made(lambda: transformers.Sam3TrackerModel(config), seed=seed), by=3.0).save_pretrained(folder)
+    spread(random_model(lambda: transformers.Sam3TrackerModel(config), seed=seed), by=3.0).save_pretrained(folder)
     return folder
 
 

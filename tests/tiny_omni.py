@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tiny_hf import made, spread
+from tiny_hf import random_model, spread
 
 MARKS_25 = {
     "image_token": "<|IMAGE|>", "audio_token": "<|AUDIO|>", "video_token": "<|VIDEO|>",
@@ -78,7 +78,7 @@ def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3, teach: b
     settings = pictures | json.loads((folder / "preprocessor_config.json").read_text())
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
     build = {"2.5": _thinker_25, "3": _thinker_3, "video-llama": _video_llama}[generation]
-    model = made(lambda: build(words), seed=seed)
+    model = random_model(lambda: build(words), seed=seed)
     (taught(model, words) if teach else spread(model, by=8.0)).save_pretrained(folder)
     return folder
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tiny_hf import made
+from tiny_hf import random_model
 from tiny_omni import MARKS_25, SAYS, taught, write_words
 
 _TURN = "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
@@ -39,7 +39,7 @@ def write_text_model(folder: Path) -> Path:
 
     words = _words(folder, "")
     config = transformers.Qwen2Config(**{k: v for k, v in _language(words).items() if k != "model_type"})
-    made(lambda: transformers.Qwen2ForCausalLM(config), seed=1).save_pretrained(folder)
+    random_model(lambda: transformers.Qwen2ForCausalLM(config), seed=1).save_pretrained(folder)
     return folder
 
 
@@ -59,7 +59,7 @@ def write_picture_model(folder: Path, *, teach: bool = False) -> Path:
         vision_config=vision, text_config=_language(words), image_token_index=words.image_token_id,
         vision_feature_layer=-1, image_seq_length=4,
     )  # fmt: skip
-    model = made(lambda: transformers.LlavaForConditionalGeneration(config), seed=1)
+    model = random_model(lambda: transformers.LlavaForConditionalGeneration(config), seed=1)
     (taught(model, words) if teach else model).save_pretrained(folder)
     processor = transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     transformers.LlavaProcessor(
@@ -81,7 +81,7 @@ def write_sound_model(folder: Path) -> Path:
     config = transformers.Qwen2AudioConfig(
         audio_config=audio, text_config=_language(words), audio_token_index=words.audio_token_id
     )
-    made(lambda: transformers.Qwen2AudioForConditionalGeneration(config), seed=1).save_pretrained(folder)
+    random_model(lambda: transformers.Qwen2AudioForConditionalGeneration(config), seed=1).save_pretrained(folder)
     transformers.Qwen2AudioProcessor(
         feature_extractor=transformers.WhisperFeatureExtractor(feature_size=16),
         tokenizer=words,

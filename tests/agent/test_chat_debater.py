@@ -26,9 +26,9 @@ from auscult.agent.debate import (
 from auscult.models.chat.loading import ChatHow
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
-from chat_server import http, refused, serving
+from chat_server import error_response, http, serving
 from planted_orders import LINE, ORDERS
-from scripted_planner import KEY, entries, listed, odd, script
+from scripted_planner import KEY, choices_reply, entries, every_second, script
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytestmark = pytest.mark.extra_chat
@@ -93,7 +93,7 @@ def rows(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_the_three_sets_are_chosen_and_the_guardian_agrees(tmp_path: Path) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         result = debate_result(server.url, tmp_path)
     assert isinstance(result, Debate)
     assert result.agreed is True
@@ -133,7 +133,7 @@ def test_each_has_its_own_prompt_and_memory(tmp_path: Path) -> None:
 
 def test_long_lists_go_in_batches_with_stable_ids(tmp_path: Path) -> None:
     offer = offer_of(samples=95)
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         result = debate_result(server.url, tmp_path, offer=offer, rounds=0, max_tokens=100_000)
     ids_by_request = [[row["id"] for row in entries(body["messages"][-1]["content"])[1:]] for body in server.bodies]
     samples = sorted((ids for ids in ids_by_request if ids[0][0] == "s"), key=lambda ids: int(ids[0][1:]))
@@ -144,7 +144,9 @@ def test_long_lists_go_in_batches_with_stable_ids(tmp_path: Path) -> None:
 
 
 def test_an_answer_nobody_asked_for_is_dropped_and_counted(tmp_path: Path) -> None:
-    with serving(script(lambda _, __, ids: listed({**dict.fromkeys(ids, True), "p99": True, "x1": True}))) as server:
+    with serving(
+        script(lambda _, __, ids: choices_reply({**dict.fromkeys(ids, True), "p99": True, "x1": True}))
+    ) as server:
         result = debate_result(server.url, tmp_path, rounds=0)
     assert isinstance(result, Debate)
     assert any("samples: 2 answers nobody asked for" in remark for remark in result.remarks)
@@ -153,7 +155,7 @@ def test_an_answer_nobody_asked_for_is_dropped_and_counted(tmp_path: Path) -> No
 
 
 def test_what_has_no_answer_is_asked_once_more_and_then_left_out(tmp_path: Path) -> None:
-    with serving(script(lambda _, __, ids: listed({key: True for key in ids if key != "s2"}))) as server:
+    with serving(script(lambda _, __, ids: choices_reply({key: True for key in ids if key != "s2"}))) as server:
         result = debate_result(server.url, tmp_path, rounds=0)
     assert isinstance(result, Debate)
     assert result.proposal.selected("samples") == ("clip0.png", "clip2.png")
@@ -163,7 +165,7 @@ def test_what_has_no_answer_is_asked_once_more_and_then_left_out(tmp_path: Path)
 
 
 def half_a_list(_: int, __: str, ids: list[str]) -> str:
-    text = listed(dict.fromkeys(ids, True))
+    text = choices_reply(dict.fromkeys(ids, True))
     return text[: text.index("}") + 20]
 
 
@@ -191,7 +193,7 @@ def test_replies_of_no_use_are_repaired_once_and_fail(tmp_path: Path, kind: str)
 
 
 def test_a_repair_can_succeed(tmp_path: Path) -> None:
-    with serving(script(lambda n, text, ids: "No idea." if n == 0 else odd(n, text, ids))) as server:
+    with serving(script(lambda n, text, ids: "No idea." if n == 0 else every_second(n, text, ids))) as server:
         result = debate_result(server.url, tmp_path, rounds=0)
     assert isinstance(result, Debate)
     assert result.remarks == ()
@@ -207,7 +209,7 @@ def test_half_a_list_counts_and_the_rest_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_one_that_selects_everything(tmp_path: Path) -> None:
-    with serving(script(lambda _, __, ids: listed(dict.fromkeys(ids, True)))) as server:
+    with serving(script(lambda _, __, ids: choices_reply(dict.fromkeys(ids, True)))) as server:
         result = debate_result(server.url, tmp_path)
     assert isinstance(result, Debate)
     assert result.agreed is True
@@ -216,7 +218,7 @@ def test_one_that_selects_everything(tmp_path: Path) -> None:
 
 def test_a_planner_without_a_model_stands_in_for_a_set_and_it_is_said(tmp_path: Path) -> None:
     def mute(number: int, text: str, ids: list[str]) -> str:
-        return "no" if ids[0].startswith("p") else odd(number, text, ids)
+        return "no" if ids[0].startswith("p") else every_second(number, text, ids)
 
     fallbacks = (Fixed("built-in operator", takes=True), Fixed("built-in guardian", takes=False))
     with serving(script(mute)) as server:
@@ -236,7 +238,7 @@ def test_a_hopeless_model_is_not_asked_about_every_batch(tmp_path: Path) -> None
 
 
 def disagrees(_: int, text: str, ids: list[str]) -> str:
-    return listed(dict.fromkeys(ids, "boldly" in text))
+    return choices_reply(dict.fromkeys(ids, "boldly" in text))
 
 
 @pytest.mark.parametrize("dies_at", [0, 2, 3, 6])
@@ -245,7 +247,7 @@ def test_a_dead_endpoint_leaves_what_goes_on(tmp_path: Path, dies_at: int) -> No
 
     def dying(number: int, text: str, ids: list[str]) -> str | bytes:
         if number >= dies_at:
-            return refused(503)
+            return error_response(503)
         answered_texts.append(text)
         return disagrees(number, text, ids)
 
@@ -264,7 +266,7 @@ def test_a_dead_endpoint_leaves_what_goes_on(tmp_path: Path, dies_at: int) -> No
 
 
 def test_limits_on_requests_and_money_stop_and_go_on(tmp_path: Path) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         for limit in (2, 4):
             result = debate_result(server.url, tmp_path, most_requests=limit)
             assert isinstance(result, Failed)
@@ -285,8 +287,8 @@ def test_the_key_is_sent_and_stands_nowhere(
 
     def telling(number: int, text: str, ids: list[str]) -> str | bytes:
         if number == 3:
-            return refused(400, f"the key {KEY} is fine, the request is not", x_key=KEY)
-        return odd(number, text, ids).replace('"so"', f'"{KEY if number else escaped}"')
+            return error_response(400, f"the key {KEY} is fine, the request is not", x_key=KEY)
+        return every_second(number, text, ids).replace('"so"', f'"{KEY if number else escaped}"')
 
     with serving(script(telling)) as server:
         failure = debate_result(server.url, tmp_path)
@@ -319,7 +321,7 @@ def test_a_replay_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("json_mode", ["schema", "object"])
 def test_json_is_enforced_where_the_endpoint_can(tmp_path: Path, json_mode: str) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         assert isinstance(debate_result(server.url, tmp_path, rounds=0, json=json_mode), Debate)
     kinds = {body["response_format"]["type"] for body in server.bodies}
     assert kinds == {"json_schema" if json_mode == "schema" else "json_object"}
@@ -330,7 +332,7 @@ def test_json_is_enforced_where_the_endpoint_can(tmp_path: Path, json_mode: str)
     [("r2", "perturbations of what"), ("rris", "kinds of sentences"), ("avi", "tasks of a benchmark")],
 )
 def test_each_suite_has_a_text_for_its_middle_set(tmp_path: Path, suite: str, phrase: str) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         debate_result(server.url, tmp_path, offer=offer_of(suite=suite), rounds=0)
     assert [phrase in body["messages"][-1]["content"] for body in server.bodies] == [False, True, False]
 
@@ -352,7 +354,7 @@ def test_planted_orders_are_data(tmp_path: Path, place: str, order: str) -> None
     )
 
     def obedient(number: int, text: str, ids: list[str]) -> str:
-        choices = json.loads(odd(number, text, ids))["choices"]
+        choices = json.loads(every_second(number, text, ids))["choices"]
         if place == "reply":  # as far as a reply can obey
             extra_keys = {"out": "/etc/passwd", "limits": {"usd": 1e6, "path": "/"}, "score": 1.0, "order": order}
             choices = [{**choice, **extra_keys, "reason": order} for choice in choices]

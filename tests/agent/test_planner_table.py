@@ -16,7 +16,7 @@ from auscult.agent.evaluation.labels import Labelled, labelled, offer_for, pool,
 from auscult.agent.evaluation.measuring import ScriptedDebater, by_place, by_rounds
 from auscult.errors import UsageError
 from auscult.suites.registered import SuiteRun, run
-from chat_server import completed, refused, serving
+from chat_server import completed, error_response, serving
 from small_inputs import auscult
 
 FEW = [labelled_ for labelled_ in labelled() if labelled_.half == "dev"][:2]
@@ -141,7 +141,7 @@ def test_a_language_model_has_its_row_beside_the_built_in_planner(tmp_path: Path
 @pytest.mark.usefixtures("few")
 def test_an_endpoint_that_never_answers_is_no_score(tmp_path: Path) -> None:
     pytest.importorskip("openai", reason="the extra `chat` is not installed")
-    with serving(lambda *_: refused(401, "no")) as server:
+    with serving(lambda *_: error_response(401, "no")) as server:
         run_ = run_with_model(server.url, tmp_path)
         assert len(server.bodies) <= 8, "once nobody answers, nothing more is asked"
     assert (run_.summary.n, run_.summary.failed) == (2, 2)

@@ -74,10 +74,10 @@ class Chat:
     name, revision, connections = "chat.test", "1", 2
 
     def __init__(self, reply: str | Exception) -> None:
-        self.reply, self.asked = reply, list[tuple[str, tuple[Path, ...]]]()
+        self.reply, self.requests = reply, list[tuple[str, tuple[Path, ...]]]()
 
     def answer(self, text: str, *, images: tuple[Path, ...] = (), **_: object) -> str:
-        self.asked.append((text, images))
+        self.requests.append((text, images))
         if isinstance(self.reply, Exception):
             raise self.reply
         return self.reply
@@ -247,10 +247,10 @@ def test_a_picture_is_captioned_once(tmp_path: Path) -> None:
         ["beach"], "day", False, ["dog", "waves"], "chat",
     ]  # fmt: skip
     assert remarks == ()
-    assert len(chat.asked) == 1
+    assert len(chat.requests) == 1
     shutil.copy(tmp_path / "a.png", tmp_path / "b.png")
     (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "b.png",))], cache, chat=chat)
-    assert len(chat.asked) == 1
+    assert len(chat.requests) == 1
     assert other.summary == caption.summary
 
 
@@ -263,7 +263,7 @@ def test_requests_for_captions_are_logged_and_count(tmp_path: Path) -> None:
         chat, log = Chat('{"caption": "a wall"}'), AgentLog(tmp_path, most_requests=2)
         captions, (remark,) = described(samples, tmp_path / cache_name, chat=chat, log=log)
         assert [caption.facts["from"] for caption in captions].count("chat") == 2
-        assert len(chat.asked) == n_requests
+        assert len(chat.requests) == n_requests
         assert "1 sample not captioned" in remark
         assert "all 2 requests are spent" in remark
     logged = [json.loads(line) for line in (tmp_path / "agent.jsonl").read_text().splitlines()]
@@ -279,7 +279,7 @@ def test_an_endpoint_that_dies_keeps_what_it_said(tmp_path: Path) -> None:
     second_chat = Chat('{"caption": "two"}')
     captions, _ = described(samples, cache, chat=second_chat)
     assert [caption.summary for caption in captions] == ["one", "two"]
-    assert len(second_chat.asked) == 1
+    assert len(second_chat.requests) == 1
 
 
 # --- hostile data and replies ---
@@ -326,7 +326,7 @@ def test_orders_in_data_are_texts_of_bounded_length(tmp_path: Path, order: str) 
         assert len(caption.facts["sources"]) <= 16
         measures = ("day", "indoors", "motion", "brightness", "sharpness", "noise", "size", "frames", "place")
         assert [caption.facts[key] for key in measures] == [safe.facts[key] for key in measures]
-    assert order[:40] not in chat.asked[0][0]
+    assert order[:40] not in chat.requests[0][0]
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from auscult.agent.running import LimitReached
 from auscult.agent.study import run_study
 from auscult.errors import AuscultError
 from auscult.record.lines import read_lines
-from chat_server import completed, refused, serving
+from chat_server import completed, error_response, serving
 from planted_orders import ORDERS
-from scripted_planner import KEY, entries, listed, odd, script
+from scripted_planner import KEY, choices_reply, entries, every_second, script
 from small_inputs import auscult as command
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
@@ -41,9 +41,11 @@ def test_a_dead_endpoint_is_gone_on_from_and_replayed(tmp_path: Path, monkeypatc
     monkeypatch.setenv("AUSCULT_CHAT_KEY", KEY)
 
     def all_samples(number: int, text: str, ids: list[str]) -> str:
-        return listed(dict.fromkeys(ids, True)) if ids[0][0] == "s" else odd(number, text, ids)
+        return choices_reply(dict.fromkeys(ids, True)) if ids[0][0] == "s" else every_second(number, text, ids)
 
-    with serving(script(lambda n, text, ids: all_samples(n, text, ids) if n < 2 else refused(503, KEY))) as server:
+    with serving(
+        script(lambda n, text, ids: all_samples(n, text, ids) if n < 2 else error_response(503, KEY))
+    ) as server:
         with pytest.raises(AuscultError) as error:
             run_study(options(tmp_path, server.url))
         assert "503" in str(error.value)
@@ -64,7 +66,7 @@ def test_a_dead_endpoint_is_gone_on_from_and_replayed(tmp_path: Path, monkeypatc
 
 
 def test_a_limit_on_requests_stops_a_debate_and_a_higher_one_goes_on(tmp_path: Path) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         for _ in range(2):  # what earlier commands asked counts
             with pytest.raises(LimitReached, match="all 2 requests") as error:
                 run_study(options(tmp_path, server.url, max_requests=2))
@@ -74,7 +76,7 @@ def test_a_limit_on_requests_stops_a_debate_and_a_higher_one_goes_on(tmp_path: P
 
 @pytest.mark.slow
 def test_a_plan_that_is_given_bounds_what_the_analyst_asks(tmp_path: Path) -> None:
-    with serving(script(odd)) as server:
+    with serving(script(every_second)) as server:
         planned = run_study(options(tmp_path, server.url)).plan
         n_requests, first = len(server.bodies), dataclasses.replace(planned.perturbations[0], severities=("low",))
         small = dataclasses.replace(planned, perturbations=(first,), samples=planned.samples[:1])
@@ -108,7 +110,7 @@ def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(
     monkeypatch.setattr("auscult.cli.agent.sys", SimpleNamespace(stdin=Terminal(), stderr=Terminal()))
     monkeypatch.setattr("auscult.agent.study.estimated", lambda *_, **__: "not estimated")
     usage = {"prompt_tokens": 9, "completion_tokens": 3}
-    with serving(script(lambda *request: completed(odd(*request), usage=usage))) as server:
+    with serving(script(lambda *request: completed(every_second(*request), usage=usage))) as server:
         result = command("agent", "outdoor night scene", *arguments, *asking, "--base-url", server.url)
         n_requests = len(server.bodies)
     assert result.code == code, result.err
@@ -125,11 +127,11 @@ def test_the_plan_of_the_gallery_is_that_of_its_dialogue(tmp_path: Path) -> None
     def moving(_: int, text: str, ids: list[str]) -> str:
         names = {row["id"]: row["name"] for row in entries(text)[1:]}
         if ids[0][0] != "p":
-            return listed({key: ids[0][0] == "s" or name == "J&F" for key, name in names.items()})
+            return choices_reply({key: ids[0][0] == "s" or name == "J&F" for key, name in names.items()})
         # the guardian's first turn, in which only the operator has said something; requests come in any order
         is_first = "boldly" in text and len(entries(text)[1]["said"]) == 1
         phrases = ("motion", "fog.") if is_first else ("motion",)
-        return listed({key: any(phrase in name for phrase in phrases) for key, name in names.items()})
+        return choices_reply({key: any(phrase in name for phrase in phrases) for key, name in names.items()})
 
     sentence, page = "outdoor night scene, hand-held", (docs / "agent-gallery.md").read_text(encoding="utf-8")
     assert f'auscult agent "{sentence}" --task vos --model flow --data scenes --count 3' in page
@@ -145,7 +147,7 @@ def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:
     def unlike(number: int, text: str, ids: list[str]) -> str:
         if ids[0][0] == "m":
             return "no"
-        return listed({key: int(key[1:]) % 2 == ("boldly" in text) for key in ids}) if ids[0][0] == "p" else "no"
+        return choices_reply({key: int(key[1:]) % 2 == ("boldly" in text) for key in ids}) if ids[0][0] == "p" else "no"
 
     with serving(script(unlike)) as server:
         plan = run_study(options(tmp_path, server.url)).plan

@@ -29,14 +29,14 @@ class Bad:
     Attributes:
         name: What is wrong; also the item's id where it has one.
         make: Adds it to the folder; what it returns, if anything, becomes the item's line.
-        says: A word of the error, which must name the problem.
+        message: A word of the error, which must name the problem.
         id: The id in the error record; the name by default, None where no id can be trusted.
         path: Ending of the path in the error record.
     """
 
     name: str
     make: Callable[[Path, str], Any]
-    says: str
+    message: str
     id: str | None = "{name}"
     path: str = "{name}"
 

@@ -18,7 +18,7 @@ import pytest
 import auscult.suites.registered as suites
 from auscult.types import DECISIONS
 from fuzz_readers import TARGETS
-from small_inputs import LEFT, RIGHT, Ran, auscult, item, rows, save_frame, save_mask, write_lines
+from small_inputs import LEFT, RIGHT, CommandResult, auscult, item, rows, save_frame, save_mask, write_lines
 from small_records import record, verdict
 
 NESTED: Any = []
@@ -43,7 +43,7 @@ def within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def refusal(result: Ran) -> str:
+def refusal(result: CommandResult) -> str:
     """The error of a command that ended with one of ours."""
     assert result.code == 2, result
     assert result.err.startswith("auscult: ")
@@ -52,7 +52,7 @@ def refusal(result: Ran) -> str:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of an audit, with INPUT beside it."""
     folder = tmp_path_factory.mktemp("altered")
     save_frame(folder / "in" / "frames" / "a.png")
@@ -65,8 +65,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def out(made: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(made / "out", tmp_path / "out")
+def out(audited: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(audited / "out", tmp_path / "out")
 
 
 def verbs(source_record: Path, out: Path) -> dict[str, tuple[object, ...]]:
@@ -82,14 +82,14 @@ def verbs(source_record: Path, out: Path) -> dict[str, tuple[object, ...]]:
     }
 
 
-def test_a_pipe_in_the_place_of_any_file_is_refused_at_once(made: Path, tmp_path: Path) -> None:
-    names = sorted(path.name for path in (made / "out").iterdir() if path.is_file())
+def test_a_pipe_in_the_place_of_any_file_is_refused_at_once(audited: Path, tmp_path: Path) -> None:
+    names = sorted(path.name for path in (audited / "out").iterdir() if path.is_file())
     assert {"manifest.json", "verdicts.jsonl", ".written", ".lock", "report.html", "summary.json"} <= {*names}
     for name in names:
-        out = shutil.copytree(made / "out", tmp_path / "out")
+        out = shutil.copytree(audited / "out", tmp_path / "out")
         (out / name).unlink()
         os.mkfifo(out / name)
-        for arguments in verbs(made, out).values():
+        for arguments in verbs(audited, out).values():
             with within(20.0):  # on a busy machine; a pipe that is opened waits for ever
                 assert name in refusal(auscult(*arguments)), arguments
         shutil.rmtree(out)
@@ -143,18 +143,18 @@ def test_a_benchmark_has_no_verdicts_to_hand_over(suite: str, benchmarks: Path, 
         assert f"made by `auscult run {suite}`" in refusal(result), verb
 
 
-def test_a_pipe_below_the_record_holds_nobody_up(made: Path, out: Path) -> None:
+def test_a_pipe_below_the_record_holds_nobody_up(audited: Path, out: Path) -> None:
     (table,) = list((out / "tables").glob("truth_1*"))
     (crop, *_) = list((out / "pictures").iterdir())
     for path in (table, crop):
         path.unlink()
         os.mkfifo(path)
-    for name, arguments in verbs(made, out).items():
+    for name, arguments in verbs(audited, out).items():
         with within(60.0):
             assert auscult(*arguments).code in {0, 2}, name
 
 
-def test_a_pipe_for_the_policy_or_the_calibration_is_refused_at_once(made: Path, out: Path, tmp_path: Path) -> None:
+def test_a_pipe_for_the_policy_or_the_calibration_is_refused_at_once(audited: Path, out: Path, tmp_path: Path) -> None:
     for name in ("p.json", "p.toml", "c.csv", "c.jsonl"):
         os.mkfifo(tmp_path / name)
         option = "--policy" if name.startswith("p") else "--calibration"

@@ -20,7 +20,7 @@ from small_inputs import (
     LEFT,
     SIZE,
     WIDTH,
-    Ran,
+    CommandResult,
     auscult,
     folder_input,
     item,
@@ -38,7 +38,7 @@ BARE = ("Traceback", "Errno", "PIL", "cv2", "<class", "object at 0x")
 class AuditRun:
     """A finished audit of an INPUT full of bad items."""
 
-    ran: Ran
+    result: CommandResult
     out: Path
     lines: dict[str, int] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def _has_record(audit: AuditRun, bad: Bad, *, line: int | None = None) -> None:
         row
         for row in audit.errors
         if row["id"] == bad.expected_id()
-        and bad.says in row["error"]
+        and bad.message in row["error"]
         and (path in (row["path"] or "") if line is None else True)
         and row["line"] == line
     ]
@@ -116,13 +116,13 @@ def test_the_rest_of_the_folder_is_judged(in_folder: AuditRun) -> None:
     assert in_folder.judged["full"]["iou"] is None
     assert in_folder.judged["full"]["action"] == "unjudged"
     summary = json.loads((in_folder.out / "summary.json").read_text())
-    assert in_folder.ran.code == 1
+    assert in_folder.result.code == 1
     remarks = [row for row in in_folder.errors if row["stage"] == "frames"]
     assert [Path(row["path"]).name for row in remarks] == ["link_out_frame.jpg"]
     assert summary["n"] == summary["ok"] + summary["failed"] == 5 + len(in_folder.errors) - len(remarks)
-    assert "note: 1 remark in" in in_folder.ran.err
-    assert "symbolic link" in in_folder.ran.err
-    assert f"{summary['failed']} failed" in in_folder.ran.err
+    assert "note: 1 remark in" in in_folder.result.err
+    assert "symbolic link" in in_folder.result.err
+    assert f"{summary['failed']} failed" in in_folder.result.err
     assert "<html" in (in_folder.out / "report.html").read_text()
 
 
@@ -145,7 +145,7 @@ def in_lines(tmp_path_factory: pytest.TempPathFactory) -> AuditRun:
         numbers[bad.name] = len(content)
     content.append(item("last"))
     audit = _audit(place, write_lines(source / "items.jsonl", *content))
-    return AuditRun(audit.ran, audit.out, numbers)
+    return AuditRun(audit.result, audit.out, numbers)
 
 
 @pytest.mark.parametrize("bad", IN_LINES, ids=lambda bad: bad.name)
@@ -160,7 +160,7 @@ def test_the_rest_of_the_lines_is_judged(in_lines: AuditRun) -> None:
     assert set(in_lines.judged) == {"good", "v1/f3/rle", "polygon", "last"}
     assert in_lines.judged["good"]["extra"] == {"note": {"kept": [1, "é"]}, "vendor": "x"}
     assert in_lines.judged["v1/f3/rle"]["text"] == "the red one"
-    assert in_lines.ran.code == 1
+    assert in_lines.result.code == 1
     assert len(in_lines.errors) == len(IN_LINES)
 
 
@@ -197,7 +197,7 @@ def _coco(place: Path, **change: Any) -> tuple[Path, Path]:
 def test_bad_annotations_of_a_coco_file(tmp_path: Path) -> None:
     file, images = _coco(tmp_path)
     audit = _audit(tmp_path, file, "--images", images)
-    assert (audit.ran.code, set(audit.judged)) == (1, {"a/1"})
+    assert (audit.result.code, set(audit.judged)) == (1, {"a/1"})
     for words in (
         "entry 2 (id 2): image_id 9",
         "entry 3 (id 3): there is no picture",
@@ -215,10 +215,10 @@ def test_bad_rows_of_a_table_of_texts(tmp_path: Path) -> None:
     table = tmp_path / "texts.csv"
     table.write_text("id,text\na,the left one\nnobody,x\na,again\nb\n")
     audit = _audit(tmp_path, source, "--texts", table)
-    assert (audit.ran.code, set(audit.judged)) == (0, {"a", "b", "c"})
+    assert (audit.result.code, set(audit.judged)) == (0, {"a", "b", "c"})
     summary = json.loads((audit.out / "summary.json").read_text())
     assert (summary["n"], summary["ok"], summary["failed"]) == (3, 3, 0)
-    assert f"note: 3 remarks in {audit.out / 'errors.jsonl'}, the first: {table}:" in audit.ran.err
+    assert f"note: 3 remarks in {audit.out / 'errors.jsonl'}, the first: {table}:" in audit.result.err
     assert "nobody" in (audit.out / "report.html").read_text()
     assert {row["stage"] for row in audit.errors} == {"texts"}
     assert audit.judged["a"]["text"] == "the left one"
@@ -242,7 +242,7 @@ def test_an_input_of_which_nothing_can_be_judged_still_has_its_record(tmp_path: 
         write_lines(source / "items.jsonl", b"{", item("x", frame="none.png"))
     audit = _audit(tmp_path, source)
     summary = json.loads((audit.out / "summary.json").read_text())
-    assert (audit.ran.code, summary["n"], summary["ok"], summary["failed"]) == (1, 2, 0, 2)
+    assert (audit.result.code, summary["n"], summary["ok"], summary["failed"]) == (1, 2, 0, 2)
     assert len(audit.errors) == 2
     assert (audit.out / "report.html").stat().st_size > 1000
     second = auscult("audit", source, "--out", audit.out, "--workers", 1, "--quiet", "--max-failed", 2)
@@ -360,7 +360,7 @@ def _new_folder(folder: Path) -> Path:
 def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, case: str) -> None:
     build, message = REFUSED[case]
     arguments = build(tmp_path)
-    result = _audit(tmp_path, *arguments).ran
+    result = _audit(tmp_path, *arguments).result
     assert result.code == 2, result
     assert message in " ".join(result.err.split()), result.err
     if case.startswith(("coco", "broken policy", "policy", "results")):

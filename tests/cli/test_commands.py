@@ -18,7 +18,7 @@ from auscult.cli.main import COMMANDS
 from small_inputs import (
     LEFT,
     RIGHT,
-    Ran,
+    CommandResult,
     auscult,
     folder_input,
     item,
@@ -42,7 +42,7 @@ def _verdicts(out: Path) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in rows(out / "verdicts.jsonl")}
 
 
-def _good(result: Ran) -> Ran:
+def _good(result: CommandResult) -> CommandResult:
     assert result.code == 0, result
     return result
 
@@ -51,14 +51,14 @@ def _good(result: Ran) -> Ran:
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CommandResult]:
     place = tmp_path_factory.mktemp("audited")
     folder_input(place / "in", ("a", "b", "c"))
     save_mask(place / "in" / "masks" / "c.png", LEFT & False)
     return place / "out", _good(auscult("audit", place / "in", "--out", place / "out", *ONE))
 
 
-def test_audit_prints_tables_on_stdout_and_talks_on_stderr(audited: tuple[Path, Ran]) -> None:
+def test_audit_prints_tables_on_stdout_and_talks_on_stderr(audited: tuple[Path, CommandResult]) -> None:
     out, result = audited
     assert "Verdicts by defect and action" in result.out
     assert "The worst 2 of 2" in result.out, "the empty mask is not listed by itself"
@@ -69,7 +69,7 @@ def test_audit_prints_tables_on_stdout_and_talks_on_stderr(audited: tuple[Path, 
     assert "judging" not in result.out
 
 
-def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran]) -> None:
+def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, CommandResult]) -> None:
     out, _ = audited
     verdicts = _verdicts(out)
     assert set(verdicts) == {"a", "b", "c"}
@@ -223,7 +223,7 @@ def test_what_is_handed_over_can_be_audited_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-def test_every_mask_is_in_one_of_the_two_handed_over_files_or_rejected(audited: tuple[Path, Ran]) -> None:
+def test_every_mask_is_in_one_of_the_two_handed_over_files_or_rejected(audited: tuple[Path, CommandResult]) -> None:
     out, _ = audited
     actions = {name: row["action"] for name, row in _verdicts(out).items()}
     accepted = _coco_masks(json.loads((out / "accepted.coco.json").read_text()))
@@ -232,7 +232,7 @@ def test_every_mask_is_in_one_of_the_two_handed_over_files_or_rejected(audited: 
     assert set(to_fix) == {name for name, action in actions.items() if action.endswith("revision")}
 
 
-def test_act_filter_decides_again_without_judging(audited: tuple[Path, Ran], tmp_path: Path) -> None:
+def test_act_filter_decides_again_without_judging(audited: tuple[Path, CommandResult], tmp_path: Path) -> None:
     out, _ = audited
     before = tree(out)
     lax, strict = tmp_path / "lax.toml", tmp_path / "strict.json"
@@ -253,7 +253,9 @@ def test_act_filter_decides_again_without_judging(audited: tuple[Path, Ran], tmp
         assert (result.code, result.out) == (2, "")
 
 
-def test_act_filter_never_writes_into_a_record_or_a_strangers_folder(audited: tuple[Path, Ran], tmp_path: Path) -> None:
+def test_act_filter_never_writes_into_a_record_or_a_strangers_folder(
+    audited: tuple[Path, CommandResult], tmp_path: Path
+) -> None:
     out, _ = audited
     (tmp_path / "letter.txt").write_text("dear diary")
     result = auscult("act", "filter", out, "--out", tmp_path / "letter.txt")
@@ -262,7 +264,7 @@ def test_act_filter_never_writes_into_a_record_or_a_strangers_folder(audited: tu
     assert (tmp_path / "letter.txt").read_text() == "dear diary"
 
 
-def test_report_lays_a_record_out_again_from_its_lines_alone(audited: tuple[Path, Ran]) -> None:
+def test_report_lays_a_record_out_again_from_its_lines_alone(audited: tuple[Path, CommandResult]) -> None:
     out, _ = audited
     before = tree(out)
     derived = [name for name in before if name.endswith((".html", ".csv", ".coco.json", "summary.json"))]
@@ -293,7 +295,7 @@ def test_what_is_no_record_is_refused(command: tuple[str, ...], tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def stressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+def stressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CommandResult]:
     """Two objects on each of two larger frames, stressed; then audited against the truth that stress wrote."""
     place = tmp_path_factory.mktemp("stressed")
     size = (120, 160)
@@ -311,7 +313,7 @@ def stressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
     return place, _good(auscult("audit", place / "made", "--out", place / "judged", "--json", *ONE))
 
 
-def test_stress_writes_an_input_with_exact_truth(stressed: tuple[Path, Ran]) -> None:
+def test_stress_writes_an_input_with_exact_truth(stressed: tuple[Path, CommandResult]) -> None:
     place, _ = stressed
     items = rows(place / "made" / "items.jsonl")
     summary = json.loads((place / "made" / "summary.json").read_text())
@@ -326,7 +328,7 @@ def test_stress_writes_an_input_with_exact_truth(stressed: tuple[Path, Ran]) -> 
         assert (place / "made" / row["frame"]).is_file()
 
 
-def test_an_audit_of_stressed_masks_shows_the_judge_against_the_truth(stressed: tuple[Path, Ran]) -> None:
+def test_an_audit_of_stressed_masks_shows_the_judge_against_the_truth(stressed: tuple[Path, CommandResult]) -> None:
     place, result = stressed
     truth_of = {row["id"]: row["truth"] for row in rows(place / "made" / "items.jsonl")}
     out = place / "judged"
@@ -351,7 +353,7 @@ def test_an_audit_of_stressed_masks_shows_the_judge_against_the_truth(stressed: 
     assert json.loads(second.out)["metrics"]["rmse"] == metrics["rmse"]
 
 
-def test_the_truth_is_opened_after_the_last_verdict(stressed: tuple[Path, Ran], tmp_path: Path) -> None:
+def test_the_truth_is_opened_after_the_last_verdict(stressed: tuple[Path, CommandResult], tmp_path: Path) -> None:
     place, _ = stressed
     out = place / "judged"
     assert (out / "truth.jsonl").stat().st_mtime_ns >= (out / "verdicts.jsonl").stat().st_mtime_ns
@@ -371,7 +373,7 @@ def test_the_truth_is_opened_after_the_last_verdict(stressed: tuple[Path, Ran], 
     assert "against true" not in (tmp_path / "plain" / "report.html").read_text()
 
 
-def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_path: Path) -> None:
+def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, CommandResult], tmp_path: Path) -> None:
     place, _ = stressed
     options = ("--kind", "erode,dilate", "--difficulty", "hard")
     result = _good(auscult("stress", "masks", place / "in", "--out", tmp_path / "made", *options, *ONE))
@@ -397,7 +399,7 @@ def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_pat
     ],
 )
 def test_wrong_stress_is_told_once_and_offers_stressors_of_masks(
-    stressed: tuple[Path, Ran], tmp_path: Path, wrong: tuple[str, str], message: str
+    stressed: tuple[Path, CommandResult], tmp_path: Path, wrong: tuple[str, str], message: str
 ) -> None:
     refusal = auscult("stress", "masks", stressed[0] / "in", "--out", tmp_path / "no", *wrong)
     assert refusal.code == 2
@@ -438,7 +440,7 @@ def test_score_compares_two_folders_of_masks(tmp_path: Path) -> None:
         assert auscult("score", *wrong, *ONE).code == 2
 
 
-def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Path, Ran]) -> None:
+def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Path, CommandResult]) -> None:
     result = auscult("score", audited[0])
     assert result.code == 2
     assert "no truth" in result.err

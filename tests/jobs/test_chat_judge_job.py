@@ -17,7 +17,7 @@ import pytest
 from auscult.jobs.probes import SCENES, probed_scene
 from auscult.judge.masks.chat import question
 from auscult.media.frames import decode_frame
-from chat_server import completed, refused, serving
+from chat_server import completed, error_response, serving
 from small_inputs import LEFT, RIGHT, auscult, folder_input, rows, save_mask, tree
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
@@ -185,7 +185,7 @@ def test_a_spent_budget_stops_asking_and_a_larger_one_goes_on(tmp_path, seer) ->
 @pytest.mark.slow
 def test_an_endpoint_that_refuses_costs_no_score(tmp_path) -> None:
     source, out = folder_input(tmp_path / "in", ("a", "b")), tmp_path / "out"
-    with serving(lambda *_: refused(401, f"bad key {KEY}")) as server:
+    with serving(lambda *_: error_response(401, f"bad key {KEY}")) as server:
         audit(source, out, server.url, code=1)
         assert len(server.bodies) <= 8 + 2
     assert rows(out / "verdicts.jsonl") == []
@@ -269,7 +269,7 @@ def test_repair_tries_again_what_its_judge_could_not_be_asked_about(tmp_path, se
     (tmp_path / "model.py").write_text(MODEL)
     options = ["--model", f"{tmp_path / 'model.py'}:predict", "--judge", "chat:tiny", "--base-url"]
     refusing = []
-    with serving(lambda *arguments: refused(401, "bad key") if refusing else seer(*arguments)) as server:
+    with serving(lambda *arguments: error_response(401, "bad key") if refusing else seer(*arguments)) as server:
         audit(source, out, server.url, "--text", "the dog")
         refusing.append(True)
         result = auscult("act", "repair", out, "--out", fixed, *options, server.url)

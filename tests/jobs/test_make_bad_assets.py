@@ -63,7 +63,7 @@ class Bad:
 
     name: str
     make: Callable[[Path], object]
-    says: str
+    message: str
 
 
 BAD = [
@@ -101,7 +101,7 @@ def test_a_bad_file_costs_itself_and_is_named(bad: Bad, folder: Path, tmp_path: 
     assert (summary.ok, summary.failed) == (2, 0)
     (row,) = [json.loads(line) for line in (tmp_path / "out/errors.jsonl").read_text().splitlines()]
     assert row["path"].endswith(bad.name)
-    assert bad.says in row["error"]
+    assert bad.message in row["error"]
     assert row["expected"]
 
 

@@ -97,7 +97,9 @@ def test_a_checkpoint_runs_no_code_and_another_form_is_said(tmp_path: Path, enco
     (tmp_path / "code.ckpt").write_bytes(pickle.dumps({"state_dict": print}, protocol=2))
     with pytest.raises(InputError, match="cannot be read"):
         convert_fluency(tmp_path / "code.ckpt", encoder, tmp_path / "out")
-    torch.save({"state_dict": tiny_hf.made(lambda: torch.nn.Linear(2, 2), seed=0).state_dict()}, tmp_path / "line.ckpt")
+    torch.save(
+        {"state_dict": tiny_hf.random_model(lambda: torch.nn.Linear(2, 2), seed=0).state_dict()}, tmp_path / "line.ckpt"
+    )
     with pytest.raises(InputError, match=r"no state_dict with clf\.weight"):
         convert_fluency(tmp_path / "line.ckpt", encoder, tmp_path / "out")
     assert not (tmp_path / "out").exists()

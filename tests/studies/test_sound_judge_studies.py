@@ -27,10 +27,10 @@ class Knows:
     name, meta = "sound.knows.v1", None
 
     def __init__(self, stems: list[Samples]) -> None:
-        self.stems, self.asked = stems, 0
+        self.stems, self.n_requests = stems, 0
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
-        self.asked += 1
+        self.n_requests += 1
         stem = max(self.stems, key=lambda stem: np.vdot(stem, case.mixture[0]))
         ratio = si_sdr(separated[0], stem)
         score = float(np.clip(3 + getattr(ratio, "value", 40) / 20, 1, 5))
@@ -94,7 +94,7 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     real.main()
     output = capsys.readouterr().out
     lines = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in output.split("## kendall")[0].splitlines()}
-    assert judge.asked == 24
+    assert judge.n_requests == 24
     assert lines["**families kept back**"][1:4] == [
         "12",
         "2",
@@ -106,7 +106,7 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     assert claims
     assert all(line[4].startswith("1.00") and line[-1] == "0.500 |" for line in claims)
     real.main()
-    assert judge.asked == 24
+    assert judge.n_requests == 24
     assert capsys.readouterr().out == output
 
 

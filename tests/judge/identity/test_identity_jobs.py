@@ -252,10 +252,10 @@ class _Raises:
 
     def __init__(self, error: AuscultError | None) -> None:
         self.error = error
-        self.asked = 0
+        self.n_requests = 0
 
     def __call__(self, _case: Case, _prediction: Prediction) -> None:
-        self.asked += 1
+        self.n_requests += 1
         if self.error is not None:
             raise self.error
 
@@ -281,7 +281,7 @@ def test_a_check_that_cannot_be_used_is_asked_once() -> None:
     for check, times in ((failing, 1), (picky, 3)):
         checker = Checker(check)
         rationales = {_rationale_of(checker, LEFT, "the dog") for _ in range(3)}
-        assert check.asked == times
+        assert check.n_requests == times
         assert rationales == {f"Seen. Identity not checked: {check.error}."}
 
 

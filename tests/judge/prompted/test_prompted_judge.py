@@ -248,11 +248,11 @@ class Draws:
 
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
-        self.asked: list[tuple[Box, list[tuple[int, int]]]] = []
+        self.prompts: list[tuple[Box, list[tuple[int, int]]]] = []
 
     def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
         assert frame.shape == (*SIZE, 3)
-        self.asked.append((box, list(points)))
+        self.prompts.append((box, list(points)))
         return self.mask
 
 
@@ -276,7 +276,7 @@ def test_another_segmenters_answer_counts_instead_of_the_networks(nets: list[Mem
     assert plain.error_map is not None
     assert values_of(plain.error_map).tolist() != map_values.tolist()
     assert verdict.iou != pytest.approx(plain.iou, abs=1e-6), "the heads do not look at the answer"
-    assert draws.asked == [prompt_of(mask)]
+    assert draws.prompts == [prompt_of(mask)]
 
 
 @given(arrays(np.bool_, st.tuples(st.integers(1, 20), st.integers(1, 20))).filter(np.any))

@@ -116,7 +116,7 @@ def test_a_judge_without_its_folder_is_told_what_it_needs(tmp_path: Path) -> Non
 class Processor:
     """As the published one: pads texts, takes sounds (1, samples) at 48 kHz, refuses other rates."""
 
-    seen: list[tuple[list[str], tuple[int, ...]]] = []  # noqa: RUF012 - read by the test
+    batches: list[tuple[list[str], tuple[int, ...]]] = []  # noqa: RUF012 - read by the test
 
     @classmethod
     def from_pretrained(cls, folder: str) -> Processor:
@@ -127,7 +127,7 @@ class Processor:
         if sampling_rate != 48_000:
             raise ValueError(f"trained at 48000 and not {sampling_rate}")
         assert all(audio.shape[1] % 1920 == 0 for audio in (*input_audio, *separated_audio))
-        self.seen.append((text, tuple(audio.shape[1] for audio in input_audio)))
+        self.batches.append((text, tuple(audio.shape[1] for audio in input_audio)))
         return Features(input_values=torch.stack(input_audio), separated_values=torch.stack(separated_audio))
 
 
@@ -171,7 +171,7 @@ def test_the_published_judge_gives_the_same_verdict(tmp_path: Path, monkeypatch:
         [case, brief, case, sound_case(spans=(Span("+", 0.0, 0.2),))],
         [case.mixture, 0.1 * short, noise("b"), noise("b")],
     )
-    assert [text for text, _ in Processor.seen] == [["rain"], ["dog barking"] * 2]  # of one length at a time
+    assert [text for text, _ in Processor.batches] == [["rain"], ["dog barking"] * 2]  # of one length at a time
     assert [verdict.overall for verdict in verdicts] == [
         5.0,
         pytest.approx(1.0, abs=0.1),

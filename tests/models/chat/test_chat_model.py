@@ -19,7 +19,7 @@ from auscult.models.omni import Unreachable
 from auscult.score.replies import Read, read_reply
 from auscult.work.chat import Spending
 from chat_media import model, picture, sound
-from chat_server import completed, refused, serving
+from chat_server import completed, error_response, serving
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytestmark = pytest.mark.extra_chat
@@ -38,7 +38,7 @@ def kinds_of(body: Mapping[str, Any]) -> list[str]:
 
 
 def test_an_answer_says_what_it_cost(tmp_path: Path) -> None:
-    with serving(lambda number, _: completed("a dog") if number else refused(500)) as server:
+    with serving(lambda number, _: completed("a dog") if number else error_response(500)) as server:
         chat_model_ = model(server.url, price=PRICE)
         answer = chat_model_.answer("what?", images=[picture(tmp_path / "a.png")], sounds=[], video=None)
         chat_model_.close()
@@ -49,7 +49,7 @@ def test_an_answer_says_what_it_cost(tmp_path: Path) -> None:
 
 
 def test_what_no_request_can_pass_is_unreachable(tmp_path: Path) -> None:
-    with serving(lambda *_: refused(401)) as server:
+    with serving(lambda *_: error_response(401)) as server:
         chat_model_ = model(server.url)
         with pytest.raises(Unreachable, match="401"):
             chat_model_.answer("what?")
@@ -178,7 +178,7 @@ def test_any_models_make_a_cascade(tmp_path: Path) -> None:
 
 
 def test_a_description_that_fails_costs_the_question_and_is_asked_again(tmp_path: Path) -> None:
-    with serving(lambda number, _: completed("woof") if number else refused(400)) as server:
+    with serving(lambda number, _: completed("woof") if number else error_response(400)) as server:
         cascade = Cascade("mixed", [Describer(model=model(server.url), of=("sound",))], OwnModel())
         with pytest.raises(InputError):
             cascade.answer("?", sounds=[sound(tmp_path / "a.wav")])

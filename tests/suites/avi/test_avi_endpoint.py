@@ -20,7 +20,7 @@ from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
 from auscult.suites.registered import SuiteRun
 from chat_media import picture, sound
-from chat_server import completed, refused, serving
+from chat_server import completed, error_response, serving
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytestmark = pytest.mark.extra_chat
@@ -91,7 +91,7 @@ def test_each_question_is_sent_once_and_failures_are_sent_again(tree: Path, tmp_
     def flaky(number: int, body: Any) -> bytes:
         del number
         return (
-            refused(400, "no")
+            error_response(400, "no")
             if "sound 3 " in question_of(body) or "sound 4 " in question_of(body)
             else completed("yes")
         )
@@ -240,7 +240,7 @@ def test_replies_without_an_answer_are_written_again_once(tree: Path, tmp_path: 
 def test_a_formatter_that_fails_makes_no_answer_wrong(tree: Path, tmp_path: Path) -> None:
     def script(number: int, body: Any) -> bytes:
         del number
-        return refused(400, "no") if body["model"] == "writer" else completed("What a nice sound.")
+        return error_response(400, "no") if body["model"] == "writer" else completed("What a nice sound.")
 
     with serving(script) as server:
         suite_run = run(tree, tmp_path / "out", server.url, formatter="chat:writer")
@@ -255,13 +255,18 @@ def test_the_key_is_in_no_file_and_no_output(
 
     def echoing(number: int, body: Any) -> bytes:
         del body
-        answers = [completed(f"yes, {KEY}"), refused(400, f"bad key {KEY}"), refused(500, KEY), completed(KEY)]
+        answers = [
+            completed(f"yes, {KEY}"),
+            error_response(400, f"bad key {KEY}"),
+            error_response(500, KEY),
+            completed(KEY),
+        ]
         return answers[number % len(answers)]
 
     with serving(echoing) as server:
         run(tree, out, server.url, formatter="chat:writer", max_connections=2)
         served_with_key += [headers["authorization"] for headers in server.headers]
-    with serving(lambda *_: refused(401, f"wrong key {KEY}")) as server:
+    with serving(lambda *_: error_response(401, f"wrong key {KEY}")) as server:
         run(tree, tmp_path / "refused", server.url)
     assert set(served_with_key) == {f"Bearer {KEY}"}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
