@@ -167,6 +167,7 @@ def test_without_truth_the_largest_disagreements_are_listed_with_pictures(audite
     comparison = write_comparison([first, second], tmp_path / "page")
     agreement, disagreements = comparison.tables
     assert (agreement.rows[0][:3], disagreements.rows[0][0]) == ((JUDGE, "masks.second.v1", "12"), "b/2")
+    assert "without its sign" in agreement.note
     assert disagreements.rows[0][-1].endswith("reject, 0.05")
     assert (comparison.summary.n, comparison.summary.ok, comparison.summary.undefined) == (12, 12, 0)
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")

@@ -407,7 +407,7 @@ def _without_truth(sides: Sequence[JudgeRecord], apart: tuple[Disagreement, ...]
         header=("first", "second", "n", "mean difference", "Spearman", "same type", "same action"),
         rows=tuple(rows),
         note="There is no truth, so nothing here says who is right. Of the masks that all judges gave an estimate; the "
-        "difference is that of the estimated IoUs.",
+        "difference is that of the estimated IoUs, without its sign.",
     )
     summary = Summary(
         command="compare",
