@@ -153,8 +153,9 @@ def test_a_share_of_the_videos_is_part_of_a_larger_one(tmp_path: Path) -> None:
     (first, _) = feed_.batch(1)
     assert first[0].answer.startswith("<audit> The dog is covered whole")
     assert first[0].mask.any()
-    with pytest.raises(UsageError, match="nothing to learn"):
+    with pytest.raises(UsageError, match="nothing to learn") as error:
         read_units(tmp_path, AuditorPlan(split="val"))
+    assert (error.value.hint or "").endswith("one that is here: test_s, train")
 
 
 def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:

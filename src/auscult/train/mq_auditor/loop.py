@@ -186,10 +186,14 @@ def read_units(source: Path, plan: AuditorPlan) -> tuple[list[Unit], Listing]:
     chosen = {videos[index] for index in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
     units = [unit for unit in units if unit.video in chosen]
     if not units:
+        splits = {str(split) for item in listing.items if (split := (item.extra.get("mqa") or {}).get("split"))}
+        splits.discard(plan.split)
+        other = f"; or name in a YAML file of settings, as `split`, one that is here: {', '.join(sorted(splits)[:5])}"
         raise UsageError(
             "there is nothing to learn from",
             expected=f"masks of the split {plan.split!r} with true IoU, defect and action",
-            hint="`auscult stress masks INPUT --suite mqa` makes them from true masks with expressions",
+            hint="`auscult stress masks INPUT --suite mqa` makes them from true masks with expressions"
+            + (other if splits else ""),
             path=source,
         )
     return units, listing
