@@ -101,7 +101,7 @@ def verdict(name: str, iou: float | None = 0.84) -> dict[str, Any]:
 
 
 @pytest.fixture
-def handed(tmp_path: Path) -> tuple[list[np.ndarray], Path]:
+def masks_and_file(tmp_path: Path) -> tuple[list[np.ndarray], Path]:
     masks = [mask(2), mask(9), np.zeros(SIZE, dtype=bool), mask(20)]
     rows = [verdict("a#1"), verdict("a#2", 0.5), verdict("a#3", None), verdict("v/b", 1.0)]
     frames = ["a.jpg", "a.jpg", "a.jpg", "v/b.jpg"]
@@ -114,10 +114,10 @@ def handed(tmp_path: Path) -> tuple[list[np.ndarray], Path]:
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-def test_pycocotools_reads_the_same_masks(handed: tuple[list[np.ndarray], Path]) -> None:
+def test_pycocotools_reads_the_same_masks(masks_and_file: tuple[list[np.ndarray], Path]) -> None:
     from pycocotools.coco import COCO
 
-    masks, path = handed
+    masks, path = masks_and_file
     with contextlib.redirect_stdout(io.StringIO()):
         loaded = COCO(str(path))
     assert len(loaded.getImgIds()) == 2
@@ -133,8 +133,8 @@ def test_pycocotools_reads_the_same_masks(handed: tuple[list[np.ndarray], Path])
     assert not any("score" in annotation for annotation in annotations), "the estimate is no score of the model's"
 
 
-def test_our_own_listing_reads_the_same_masks(handed: tuple[list[np.ndarray], Path]) -> None:
-    masks, path = handed
+def test_our_own_listing_reads_the_same_masks(masks_and_file: tuple[list[np.ndarray], Path]) -> None:
+    masks, path = masks_and_file
     listing = list_items(path, ListOptions(images=path.parent / "images"))
     assert not listing.errors
     assert [item.id for item in listing.items] == ["a/1", "a/2", "a/3", "b/4"]

@@ -31,14 +31,14 @@ def verdict_rows(**fields: Any) -> list[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def record_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("shares")
     record(place / "out", verdict_rows())
     return place / "out"
 
 
-def test_the_summary_holds_shares_with_intervals_and_looks(kept: Path) -> None:
-    metrics = json.loads((kept / "summary.json").read_text())["metrics"]
+def test_the_summary_holds_shares_with_intervals_and_looks(record_folder: Path) -> None:
+    metrics = json.loads((record_folder / "summary.json").read_text())["metrics"]
     bad, worse, looks = (metrics[name] for name in NAMES)
     assert bad["value"] == pytest.approx(0.5)
     assert 0.25 < bad["low"] < 0.45
@@ -53,23 +53,23 @@ def test_the_summary_holds_shares_with_intervals_and_looks(kept: Path) -> None:
     assert "from:prob_iou_50" in worse["signature"]
 
 
-def test_the_same_numbers_come_from_the_lines_again_in_any_order(kept: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(kept, tmp_path / "copy")
+def test_the_same_numbers_come_from_the_lines_again_in_any_order(record_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(record_folder, tmp_path / "copy")
     write_lines(copy / "verdicts.jsonl", *reversed(rows(copy / "verdicts.jsonl")))
     (copy / "summary.json").unlink()
-    assert report_folder(copy).as_json() == json.loads((kept / "summary.json").read_text())
+    assert report_folder(copy).as_json() == json.loads((record_folder / "summary.json").read_text())
 
 
-def test_terminal_and_page_tell_them_and_say_how_to_look(kept: Path) -> None:
-    result = auscult("report", kept)
+def test_terminal_and_page_tell_them_and_say_how_to_look(record_folder: Path) -> None:
+    result = auscult("report", record_folder)
     assert result.code == 0
     for words in ("What the estimates come to", "masks under IoU .8", "50\u00a0% [", "29 of 40", "90 % intervals"):
         assert words in result.out
-    page = (kept / "report.html").read_text()
+    page = (record_folder / "report.html").read_text()
     assert "<dt>looks that find 90 % of those under .8</dt><dd>29 of 40</dd>" in page
     assert '<option value="likely">' in page
     assert 'data-good="0.050000"' in page
-    assert "prob_iou_80" in (kept / "verdicts.csv").read_text()
+    assert "prob_iou_80" in (record_folder / "verdicts.csv").read_text()
 
 
 def test_judges_without_probabilities_have_no_share_and_nothing_is_printed(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_the_judges_own_shift_counts_where_it_is_on_record() -> None:
             expected(verdict_rows(prob_shift=broken))
 
 
-def test_what_is_no_probability_is_refused_by_name(kept: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(kept, tmp_path / "copy")
+def test_what_is_no_probability_is_refused_by_name(record_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(record_folder, tmp_path / "copy")
     write_lines(copy / "verdicts.jsonl", *({**row, "prob_iou_80": 80} for row in rows(copy / "verdicts.jsonl")))
     with pytest.raises(RecordError, match="prob_iou_80 of 'm00' is 80"):
         report_folder(copy)

@@ -35,38 +35,40 @@ def material(out: Path) -> dict[str, bytes | str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def question_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("av", reason="the extra `video` is not installed")
     out = tmp_path_factory.mktemp("avi") / "made"
     make(out)
     return out
 
 
-def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None:
+def test_workers_and_growing_change_no_bytes(question_tree: Path, tmp_path: Path) -> None:
     make(tmp_path / "grown", count=1)
     make(tmp_path / "grown", workers=1)
-    assert material(tmp_path / "grown") == material(made)
+    assert material(tmp_path / "grown") == material(question_tree)
     with pytest.raises(Mismatch, match="not all of them are asked for"):
-        make(made, count=1)
+        make(question_tree, count=1)
 
 
-def test_a_run_that_was_cut_off_goes_on(made: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_off_goes_on(question_tree: Path, tmp_path: Path) -> None:
     """What a kill leaves: media of a sample whose line is missing or half written, and no tables."""
     make(tmp_path / "cut", count=1)
     lines = (tmp_path / "cut" / "samples.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "cut" / "samples.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:60])
     (tmp_path / "cut" / "summary.json").unlink()
     make(tmp_path / "cut")
-    assert material(tmp_path / "cut") == material(made)
+    assert material(tmp_path / "cut") == material(question_tree)
 
 
-def test_observers_of_pixels_and_samples_find_every_truth(made: Path) -> None:
-    wrong = [sample.id for sample, observed in avi_observers.observed(made, World()) if observed != sample.truth]
+def test_observers_of_pixels_and_samples_find_every_truth(question_tree: Path) -> None:
+    wrong = [
+        sample.id for sample, observed in avi_observers.observed(question_tree, World()) if observed != sample.truth
+    ]
     assert not wrong
 
 
-def test_a_reply_in_the_asked_form_is_read_strictly_and_is_the_truth(made: Path) -> None:
-    listing = read_tree(made)
+def test_a_reply_in_the_asked_form_is_read_strictly_and_is_the_truth(question_tree: Path) -> None:
+    listing = read_tree(question_tree)
     assert not listing.errors
     assert len(listing.samples) == 2 * len(FOLDERS)
     for sample in listing.samples:

@@ -40,7 +40,7 @@ def options(out: Path, **fields: Any) -> MakeOptions:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("make") / "made"
     summary, _ = make_scenes(options(out))
     assert (summary.n, summary.ok, summary.failed) == (COUNT, COUNT, 0)
@@ -52,14 +52,14 @@ def material(out: Path) -> dict[str, bytes | str]:
     return {name: data for name, data in tree(out).items() if name not in {"manifest.json", ".written"}}
 
 
-def test_workers_change_nothing(made: Path) -> None:
-    out = made.parent / "two"
+def test_workers_change_nothing(dataset: Path) -> None:
+    out = dataset.parent / "two"
     make_scenes(options(out, workers=2))
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
 
 
-def test_killed_and_repeated_it_comes_to_the_same_bytes(made: Path) -> None:
-    out = made.parent / "killed"
+def test_killed_and_repeated_it_comes_to_the_same_bytes(dataset: Path) -> None:
+    out = dataset.parent / "killed"
     program = (
         "import sys; from pathlib import Path; from auscult.scenes.plan import SceneOptions;"
         "from auscult.jobs.make import MakeOptions, make_scenes;"
@@ -77,17 +77,17 @@ def test_killed_and_repeated_it_comes_to_the_same_bytes(made: Path) -> None:
     exit_code = process.wait()
     assert exit_code == -signal.SIGKILL
     make_scenes(options(out))
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
 
 
 def _has_whole_lines(path: Path) -> bool:
     return path.exists() and path.read_bytes().endswith(b"\n")
 
 
-def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scene_that_failed_at_first_takes_its_place_later(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from auscult.jobs import make
 
-    out = made.parent / "late"
+    out = dataset.parent / "late"
     real = make.choose
 
     def failing(seed: int, index: int, **fields: Any) -> ScenePlan:
@@ -104,37 +104,37 @@ def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypa
     assert [row["index"] for row in rows(out / "scenes.jsonl")] == [0, 1, 3]
     summary, _ = make_scenes(options(out))
     assert (summary.ok, summary.failed) == (COUNT, 0)
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
 
 
-def test_a_larger_count_adds_and_other_arguments_are_refused(made: Path) -> None:
-    out = made.parent / "grown"
+def test_a_larger_count_adds_and_other_arguments_are_refused(dataset: Path) -> None:
+    out = dataset.parent / "grown"
     make_scenes(options(out, count=2))
     make_scenes(options(out))
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
     for other, message in (({"seed": 8}, "seed"), ({"split": "train"}, "split"), ({"expressions": 3}, "expressions")):
         with pytest.raises(Mismatch, match=message):
             make_scenes(options(out, **other))
     with pytest.raises(Mismatch, match=f"holds {COUNT} scenes, 3 are asked for"):
         make_scenes(options(out, count=3))
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
     summary, _ = make_scenes(options(out, count=1, overwrite=True))
     assert summary.ok == 1
     assert len(list((out / "media").iterdir())) == 1, "what was written before is gone"
 
 
-def test_every_line_replays_its_files(made: Path) -> None:
-    for row in rows(made / "scenes.jsonl")[:2]:
+def test_every_line_replays_its_files(dataset: Path) -> None:
+    for row in rows(dataset / "scenes.jsonl")[:2]:
         plan = ScenePlan.from_json(row["plan"])
         shots = Stage(plan, GENERATED.looks).key_shots()
         nulls = any(expression["target"] is None for expression in row["expressions"])
         for name, data in files_of(plan, shots, hear(plan, GENERATED.sounds).samples, nulls=nulls).items():
-            assert (made / name).read_bytes() == data
+            assert (dataset / name).read_bytes() == data
 
 
-def test_every_expression_is_proven_by_the_facts_on_record(made: Path) -> None:
+def test_every_expression_is_proven_by_the_facts_on_record(dataset: Path) -> None:
     n_named = 0
-    for row in rows(made / "scenes.jsonl"):
+    for row in rows(dataset / "scenes.jsonl"):
         facts = facts_from_json(row["facts"])
         for expression in row["expressions"]:
             expected = frozenset() if expression["target"] is None else {expression["target"]}
@@ -143,15 +143,15 @@ def test_every_expression_is_proven_by_the_facts_on_record(made: Path) -> None:
     assert n_named >= 12
 
 
-def test_the_table_and_the_masks_agree(made: Path) -> None:
-    table = list(csv.DictReader(io.StringIO((made / "metadata.csv").read_text(encoding="utf-8"))))
-    scenes = {row["id"]: row for row in rows(made / "scenes.jsonl")}
+def test_the_table_and_the_masks_agree(dataset: Path) -> None:
+    table = list(csv.DictReader(io.StringIO((dataset / "metadata.csv").read_text(encoding="utf-8"))))
+    scenes = {row["id"]: row for row in rows(dataset / "scenes.jsonl")}
     assert len({row["uid"] for row in table}) == len(table) == sum(len(row["expressions"]) for row in scenes.values())
     for row in table:
         folder = row["uid"].rsplit("_", 2)[0]
         assert folder == row["vid"]
-        assert len(list((made / "media" / folder / "frames").iterdir())) == FRAMES
-        masks = sorted((made / "gt_mask" / folder / f"fid_{row['fid']}").iterdir())
+        assert len(list((dataset / "media" / folder / "frames").iterdir())) == FRAMES
+        masks = sorted((dataset / "gt_mask" / folder / f"fid_{row['fid']}").iterdir())
         assert [path.name for path in masks] == [f"{n:05d}.png" for n in range(FRAMES)]
         any_shown = [np.asarray(Image.open(path)).any() for path in masks]
         if row["split"] == "test_n":
@@ -160,17 +160,17 @@ def test_the_table_and_the_masks_agree(made: Path) -> None:
             assert sum(any_shown) >= 3
             assert row["split"] == scenes[row["vid"]]["split"]
     for vid, scene in scenes.items():
-        folders = {path.name for path in (made / "gt_mask" / vid).iterdir()} - {"fid_0"}
+        folders = {path.name for path in (dataset / "gt_mask" / vid).iterdir()} - {"fid_0"}
         assert len(folders) == len(scene["plan"]["objects"]), "every thing has masks, referred to or not"
 
 
-def test_it_is_an_input_whose_items_are_true(made: Path) -> None:
-    listing = list_items(made / "items.jsonl")
+def test_it_is_an_input_whose_items_are_true(dataset: Path) -> None:
+    listing = list_items(dataset / "items.jsonl")
     assert not listing.errors
     assert len(listing.items) >= 2 * COUNT * FRAMES * 0.8
     assert all(item.truth is not None and item.truth.iou == 1.0 for item in listing.items)
     assert any(item.query.text for item in listing.items)
-    assert not any("video" in row for row in rows(made / "items.jsonl")), "none was written"
+    assert not any("video" in row for row in rows(dataset / "items.jsonl")), "none was written"
 
 
 def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_path: Path) -> None:
@@ -295,10 +295,10 @@ def test_only_files_that_can_be_used_are_hashed(tmp_path: Path, monkeypatch: pyt
     ],
 )
 def test_a_damaged_line_is_named_with_the_next_step(
-    made: Path, tmp_path: Path, name: str, line: dict[str, Any]
+    dataset: Path, tmp_path: Path, name: str, line: dict[str, Any]
 ) -> None:
     out = tmp_path / "out"
-    shutil.copytree(made, out)
+    shutil.copytree(dataset, out)
     lines = (out / name).read_bytes().splitlines(keepends=True)
     lines[1] = json.dumps(line).encode() + b"\n"
     (out / name).write_bytes(b"".join(lines))
@@ -309,16 +309,16 @@ def test_a_damaged_line_is_named_with_the_next_step(
     assert "--overwrite" in error.value.hint
 
 
-def test_a_removed_line_is_made_again_and_a_doubled_one_refused(made: Path, tmp_path: Path) -> None:
+def test_a_removed_line_is_made_again_and_a_doubled_one_refused(dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    shutil.copytree(made, out)
+    shutil.copytree(dataset, out)
     lines = (out / "scenes.jsonl").read_bytes().splitlines(keepends=True)
     (out / "scenes.jsonl").write_bytes(b"".join([*lines, lines[0]]))
     with pytest.raises(RecordError, match="line 1 holds scene 0 already"):
         make_scenes(options(out))
     (out / "scenes.jsonl").write_bytes(b"".join(lines[1:]))
     make_scenes(options(out))
-    assert material(out) == material(made)
+    assert material(out) == material(dataset)
 
 
 @pytest.mark.extra_video
@@ -339,9 +339,9 @@ def test_a_video_goes_with_the_scene(tmp_path: Path) -> None:
     assert frames[10].time_s == pytest.approx(2.0)
 
 
-def test_summary_and_tables_are_on_record(made: Path) -> None:
-    summary = json.loads((made / "summary.json").read_text())
+def test_summary_and_tables_are_on_record(dataset: Path) -> None:
+    summary = json.loads((dataset / "summary.json").read_text())
     assert (summary["command"], summary["n"], summary["ok"]) == ("make scenes", COUNT, COUNT)
-    table = json.loads((made / "tables" / "scenes.json").read_text())
+    table = json.loads((dataset / "tables" / "scenes.json").read_text())
     assert table["rows"][-1][:2] == ["all", str(COUNT)]
-    assert json.loads((made / "manifest.json").read_text())["finished"]
+    assert json.loads((dataset / "manifest.json").read_text())["finished"]

@@ -46,7 +46,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mixtures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("mixtures") / "made"
     summary = make(out, count=6, tracks=True)
     assert (summary.n, summary.ok, summary.failed) == (6, 6, 0)
@@ -54,16 +54,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None:
+def test_workers_and_growing_change_no_bytes(mixtures: Path, tmp_path: Path) -> None:
     make(tmp_path / "grown", count=2, tracks=True)
     make(tmp_path / "grown", count=6, tracks=True, workers=2)
-    assert material(tmp_path / "grown") == material(made)
+    assert material(tmp_path / "grown") == material(mixtures)
     with pytest.raises(Mismatch, match="not all of them are asked for"):
-        make(made, count=2, tracks=True)
+        make(mixtures, count=2, tracks=True)
 
 
-def test_it_is_an_input_whose_scores_are_those_of_its_files(made: Path) -> None:
-    sound_input_ = read_sounds(made)
+def test_it_is_an_input_whose_scores_are_those_of_its_files(mixtures: Path) -> None:
+    sound_input_ = read_sounds(mixtures)
     assert (len(sound_input_.items), sound_input_.problems) == (6, ())
     for item in sound_input_.items:
         truth = item.truth
@@ -81,8 +81,8 @@ def test_it_is_an_input_whose_scores_are_those_of_its_files(made: Path) -> None:
         assert all(1.0 <= value <= 5.0 for value in (*truth.scores.values(), *truth.difficulty.values()))
 
 
-def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) -> None:
-    plans = (made / "plans.jsonl").read_text().splitlines()
+def test_plans_replay_and_a_bad_line_costs_itself(mixtures: Path, tmp_path: Path) -> None:
+    plans = (mixtures / "plans.jsonl").read_text().splitlines()
     bad = json.loads(plans[1])
     bad["plan"]["prompt"] = {"text": "violin playing"}
     (tmp_path / "plans.jsonl").write_text("\n".join([plans[0], json.dumps(bad), plans[2], plans[2], "{"]))
@@ -94,7 +94,7 @@ def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) ->
     assert "JSON" in errors[5]
     for number in (0, 2):
         name = f"mixtures/s4-{number:05d}.wav"
-        assert (tmp_path / "again" / name).read_bytes() == (made / name).read_bytes()
+        assert (tmp_path / "again" / name).read_bytes() == (mixtures / name).read_bytes()
 
 
 def test_a_file_without_plans_is_nothing_to_do(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_a_file_without_plans_is_nothing_to_do(tmp_path: Path) -> None:
         make(tmp_path / "out", plans=tmp_path / "plans.jsonl")
 
 
-def test_a_plan_of_a_sound_that_is_not_there_fails_alone(made: Path, tmp_path: Path) -> None:
-    rows = lines(made / "plans.jsonl")[:2]
+def test_a_plan_of_a_sound_that_is_not_there_fails_alone(mixtures: Path, tmp_path: Path) -> None:
+    rows = lines(mixtures / "plans.jsonl")[:2]
     rows[0]["plan"]["sources"][0]["clips"] = ["../../etc/passwd"]
     (tmp_path / "plans.jsonl").write_text("\n".join(map(json.dumps, rows)))
     summary = make(tmp_path / "again", plans=tmp_path / "plans.jsonl")
@@ -128,16 +128,18 @@ def test_a_recording_that_cannot_be_read_is_shown(tmp_path: Path) -> None:
     assert [Path(row[0]).name for row in left_out.rows] == ["bad.wav"]
 
 
-def test_tracks_are_laid_out_as_in_musdb(made: Path) -> None:
-    for item in read_sounds(made).items:
-        folder = made / "tracks" / item.split / item.id
+def test_tracks_are_laid_out_as_in_musdb(mixtures: Path) -> None:
+    for item in read_sounds(mixtures).items:
+        folder = mixtures / "tracks" / item.split / item.id
         assert (folder / "mixture.wav").read_bytes() == item.mixture.read_bytes()
         assert item.truth is not None
         assert {path.stem for path in folder.iterdir()} == {"mixture", "target", *item.truth.others}
 
 
 @pytest.mark.peer
-def test_datasets_reads_the_folder_and_keeps_files(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_reads_the_folder_and_keeps_files(
+    mixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the package itself; it asks for torchcodec before it looks whether a path needs it, which no path does."""
     import datasets
 
@@ -145,10 +147,10 @@ def test_datasets_reads_the_folder_and_keeps_files(made: Path, tmp_path: Path, m
     encoders = ModuleType("torchcodec.encoders")
     monkeypatch.setattr(encoders, "AudioEncoder", None, raising=False)
     monkeypatch.setitem(sys.modules, "torchcodec.encoders", encoders)
-    dataset = datasets.load_dataset(str(made), cache_dir=str(tmp_path))["mixtures"]
+    dataset = datasets.load_dataset(str(mixtures), cache_dir=str(tmp_path))["mixtures"]
     for column in ("mixture", "target"):
         dataset = dataset.cast_column(column, datasets.Audio(decode=False))
-    items = {item.id: item for item in read_sounds(made).items}
+    items = {item.id: item for item in read_sounds(mixtures).items}
     assert {row["id"] for row in dataset} == set(items)
     for row in dataset:
         truth = items[row["id"]].truth

@@ -44,7 +44,7 @@ def scored_record(out: Path, *, n: int = 120, true: int = 120, shared_share: flo
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def record_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("scores")
     scored_record(place / "out")
     return place / "out"
@@ -55,41 +55,41 @@ def metrics(folder: Path) -> dict[str, Any]:
     return stored_metrics
 
 
-def test_agreement_is_told_with_its_interval(kept: Path, tmp_path: Path) -> None:
-    agreement = metrics(kept)["agreement_with_model_score"]
+def test_agreement_is_told_with_its_interval(record_folder: Path, tmp_path: Path) -> None:
+    agreement = metrics(record_folder)["agreement_with_model_score"]
     assert agreement["n"] == 120
     assert -1 <= agreement["low"] < agreement["value"] < agreement["high"] < 0.5
     assert "metric:spearman" in agreement["signature"]
     high_agreement = scored_record(tmp_path / "alike", shared_share=0.9).metrics["agreement_with_model_score"]
     assert high_agreement["low"] > 0.9
-    assert "agreement with the model's own score" in auscult("report", kept).out
+    assert "agreement with the model's own score" in auscult("report", record_folder).out
 
 
-def test_both_together_are_worth_more_out_of_fold_where_each_knows_half(kept: Path) -> None:
-    metrics_ = metrics(kept)
+def test_both_together_are_worth_more_out_of_fold_where_each_knows_half(record_folder: Path) -> None:
+    metrics_ = metrics(record_folder)
     judge, score, combined = (metrics_[name] for name in AUCS)
     assert combined["low"] > max(judge["value"], score["value"])
     assert combined["n"] == 120
-    order = rows(kept / "combined.jsonl")
+    order = rows(record_folder / "combined.jsonl")
     assert sorted(row["id"] for row in order) == [f"m{place:03}" for place in range(120)]
     assert [row["combined"] for row in order] == sorted(row["combined"] for row in order)
-    truths = {row["id"]: row["iou"] for row in rows(kept / "truth.jsonl")}
+    truths = {row["id"]: row["iou"] for row in rows(record_folder / "truth.jsonl")}
     assert (
         np.mean([truths[row["id"]] for row in order[:40]]) < np.mean([truths[row["id"]] for row in order[-40:]]) - 0.2
     )
 
 
-def test_the_report_again_says_the_same(kept: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(kept, tmp_path / "copy")
+def test_the_report_again_says_the_same(record_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(record_folder, tmp_path / "copy")
     write_lines(copy / "verdicts.jsonl", *reversed(rows(copy / "verdicts.jsonl")))
-    before = {name: (kept / name).read_bytes() for name in ("summary.json", "combined.jsonl")}
+    before = {name: (record_folder / name).read_bytes() for name in ("summary.json", "combined.jsonl")}
     report_folder(copy)
     assert {name: (copy / name).read_bytes() for name in before} == before
 
 
-def test_the_page_shows_the_strongest_disagreements_with_their_ranks(kept: Path) -> None:
-    page = (kept / "report.html").read_text()
-    table = json.loads((kept / "tables" / "model_score_2_disagreements.json").read_text())
+def test_the_page_shows_the_strongest_disagreements_with_their_ranks(record_folder: Path) -> None:
+    page = (record_folder / "report.html").read_text()
+    table = json.loads((record_folder / "tables" / "model_score_2_disagreements.json").read_text())
     assert len(table["rows"]) == 12
     rank_gaps = [abs(int(row[2]) - int(row[4])) for row in table["rows"]]
     assert rank_gaps == sorted(rank_gaps, reverse=True)
@@ -126,8 +126,8 @@ def test_truth_on_one_side_of_the_threshold_cannot_be_fitted_and_is_no_error(tmp
     assert "do not allow to combine both" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_combined_order_that_no_longer_holds_is_removed(kept: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(kept, tmp_path / "copy")
+def test_a_combined_order_that_no_longer_holds_is_removed(record_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(record_folder, tmp_path / "copy")
     write_lines(copy / "truth.jsonl", *rows(copy / "truth.jsonl")[:10])
     assert (copy / "combined.jsonl").exists()
     report_folder(copy)

@@ -35,22 +35,22 @@ def material(out: Path) -> dict[str, bytes | str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prise_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("prise") / "made"
     make(out)
     return out
 
 
-def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None:
+def test_workers_and_growing_change_no_bytes(prise_tree: Path, tmp_path: Path) -> None:
     make(tmp_path / "grown", count=1)
     make(tmp_path / "grown", workers=1)
-    assert material(tmp_path / "grown") == material(made)
+    assert material(tmp_path / "grown") == material(prise_tree)
     with pytest.raises(Mismatch, match="not all of them are asked for"):
-        make(made, count=1)
+        make(prise_tree, count=1)
 
 
-def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> None:
-    for data in (made / "levels" / "sensation").glob("*/data.json"):
+def test_the_tree_is_read_back_with_its_media_and_confirmations(prise_tree: Path) -> None:
+    for data in (prise_tree / "levels" / "sensation").glob("*/data.json"):
         entries = read_data(data)
         n_half = len(entries) // 2
         for formal, pre in zip(entries[:n_half], entries[n_half:], strict=True):
@@ -64,9 +64,9 @@ def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> N
             assert all((data.parent / name).is_file() for name in files)
 
 
-def test_only_the_stimulus_tells_the_questions_of_a_type_apart(made: Path) -> None:
+def test_only_the_stimulus_tells_the_questions_of_a_type_apart(prise_tree: Path) -> None:
     questions: dict[str, set[object]] = {}
-    for data in (made / "levels" / "sensation").glob("*/data.json"):
+    for data in (prise_tree / "levels" / "sensation").glob("*/data.json"):
         for entry in read_data(data):
             kind = ("pre", entry.folder) if entry.id.startswith("pre_") else entry.subtask
             questions.setdefault(str(kind), set()).add(
@@ -76,11 +76,13 @@ def test_only_the_stimulus_tells_the_questions_of_a_type_apart(made: Path) -> No
     assert all(len(words) == 1 for words in questions.values())
 
 
-def test_a_reply_with_the_true_option_scores_full(made: Path) -> None:
+def test_a_reply_with_the_true_option_scores_full(prise_tree: Path) -> None:
     """Options, answers and confirmations have the form in which replies are read and scored."""
     for task in (task for task in TASKS.values() if task.confirmed):
         entries = [
-            entry_ for name in task.folders for entry_ in read_data(made / "levels/sensation" / name / "data.json")
+            entry_
+            for name in task.folders
+            for entry_ in read_data(prise_tree / "levels/sensation" / name / "data.json")
         ]
         truths, replies = {}, {}
         for entry in entries:
@@ -99,8 +101,8 @@ def test_a_reply_with_the_true_option_scores_full(made: Path) -> None:
         assert score["with"].value == 1.0
 
 
-def test_reviewers_see_a_tenth_then_quarters_of_all_types(made: Path) -> None:
-    with (made / "review.csv").open(newline="") as file:
+def test_reviewers_see_a_tenth_then_quarters_of_all_types(prise_tree: Path) -> None:
+    with (prise_tree / "review.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(KINDS)
     assert {row["type"] for row in rows[: len(KINDS)]} == set(KINDS)
@@ -110,8 +112,8 @@ def test_reviewers_see_a_tenth_then_quarters_of_all_types(made: Path) -> None:
     assert sum(counts) == len(rows)
 
 
-def test_an_observer_of_pixels_and_samples_is_right(made: Path) -> None:
-    wrong = [entry.id for entry, answer in prise_observers.answers(made) if answer != entry.answer]
+def test_an_observer_of_pixels_and_samples_is_right(prise_tree: Path) -> None:
+    wrong = [entry.id for entry, answer in prise_observers.answers(prise_tree) if answer != entry.answer]
     assert not wrong
 
 

@@ -17,7 +17,7 @@ VERBS = {"barks": "bark", "wails": "wail", "hums": "hum", "buzzes": "buzz"}
 
 
 @pytest.fixture(scope="module")
-def said():
+def positives():
     pairs = []
     for seed in range(SCENES):
         facts = random_facts(seed)
@@ -26,7 +26,7 @@ def said():
 
 
 @pytest.fixture(scope="module")
-def denied():
+def negatives():
     pairs = []
     for seed in range(SCENES):
         facts = random_facts(seed)
@@ -34,26 +34,26 @@ def denied():
     return pairs
 
 
-def test_an_expression_names_its_target_and_nothing_else(said):
-    assert len(said) > 4 * SCENES
-    for facts, expression in said:
+def test_an_expression_names_its_target_and_nothing_else(positives):
+    assert len(positives) > 4 * SCENES
+    for facts, expression in positives:
         assert proof.named(expression.form, facts) == {expression.target}
 
 
-def test_a_null_expression_names_nothing_beyond_doubt(denied):
-    assert len(denied) > 2 * SCENES
-    for facts, expression in denied:
+def test_a_null_expression_names_nothing_beyond_doubt(negatives):
+    assert len(negatives) > 2 * SCENES
+    for facts, expression in negatives:
         assert expression.target is None
         assert proof.named(expression.form, facts) == frozenset()
 
 
-def test_every_family_comes_out(said, denied):
-    assert len({expression.family for _, expression in said}) >= 12
-    assert len({expression.family for _, expression in denied}) >= 12
+def test_every_family_comes_out(positives, negatives):
+    assert len({expression.family for _, expression in positives}) >= 12
+    assert len({expression.family for _, expression in negatives}) >= 12
 
 
-def test_needs_are_those_of_the_family_and_proven(said):
-    for facts, expression in said:
+def test_needs_are_those_of_the_family_and_proven(positives):
+    for facts, expression in positives:
         assert (
             expression.needs
             == FAMILIES[expression.family][0]
@@ -91,10 +91,10 @@ def sentence_faults(text):
     return [name for name, fault in faults.items() if fault]
 
 
-def test_sentences_are_well_formed(said, denied):
+def test_sentences_are_well_formed(positives, negatives):
     wrong = [
         (expression.text, sentence_faults(expression.text))
-        for _, expression in (*said, *denied)
+        for _, expression in (*positives, *negatives)
         if sentence_faults(expression.text)
     ]
     assert not wrong, wrong[:5]
@@ -184,9 +184,9 @@ def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
     assert abs(counts["sounding"]) < 4 * spread
 
 
-def test_a_null_expression_is_a_near_miss(denied):
+def test_a_null_expression_is_a_near_miss(negatives):
     near_miss_count = 0
-    for facts, expression in denied:
+    for facts, expression in negatives:
         if expression.form["op"] == "and":
             near_miss_count += 1
             assert all(True in Proof(facts).values(part) for part in expression.form["of"])
@@ -201,9 +201,11 @@ def superlatives(form):
         yield from superlatives(part)
 
 
-def test_a_superlative_has_several_to_choose_from_wherever_it_stands(said, denied):
+def test_a_superlative_has_several_to_choose_from_wherever_it_stands(positives, negatives):
     triples = [
-        (facts, expression, part) for facts, expression in (*said, *denied) for part in superlatives(expression.form)
+        (facts, expression, part)
+        for facts, expression in (*positives, *negatives)
+        for part in superlatives(expression.form)
     ]
     assert len(triples) > 20
     for facts, expression, part in triples:
@@ -287,9 +289,11 @@ def test_what_sounds_but_not_with_another_is_said_in_one_clause():
     assert all(", but n" in text for text in texts)
 
 
-def test_a_null_expression_of_one_part_is_false_of_every_thing(denied):
+def test_a_null_expression_of_one_part_is_false_of_every_thing(negatives):
     simple = [
-        (facts, expression) for facts, expression in denied if expression.form["op"] not in {"and", "most", "relation"}
+        (facts, expression)
+        for facts, expression in negatives
+        if expression.form["op"] not in {"and", "most", "relation"}
     ]
     assert simple
     for facts, expression in simple:

@@ -35,7 +35,7 @@ def drawn_scene() -> tuple[Frame, dict[str, Mask]]:
 
 
 @pytest.fixture(scope="module")
-def found() -> FoundRegions:
+def scene_regions() -> FoundRegions:
     regions = found_in(drawn_scene()[0])
     assert regions is not None
     return regions
@@ -59,10 +59,10 @@ def test_things_with_an_edge_all_round_are_found(things: Things) -> None:
     assert best(things.masks, truths["whole"])[1] > 0.85
 
 
-def test_regions_are_of_whole_pieces_and_of_a_fit_size(found: FoundRegions) -> None:
-    assert np.array_equal(np.bincount(found.labels.ravel()), found.areas)
-    assert set(np.unique(found.members)) <= {0.0, 1.0}
-    shares = found.members @ found.areas / found.labels.size
+def test_regions_are_of_whole_pieces_and_of_a_fit_size(scene_regions: FoundRegions) -> None:
+    assert np.array_equal(np.bincount(scene_regions.labels.ravel()), scene_regions.areas)
+    assert set(np.unique(scene_regions.members)) <= {0.0, 1.0}
+    shares = scene_regions.members @ scene_regions.areas / scene_regions.labels.size
     assert shares.min() >= LEAST_SHARE
     assert shares.max() <= GREATEST_SHARE
 
@@ -73,9 +73,9 @@ def test_no_two_regions_are_nearly_the_same(things: Things) -> None:
     assert others.max() <= 0.8
 
 
-def test_what_stands_out_is_apart_from_the_edge_of_the_frame(found: FoundRegions) -> None:
-    of_disc = found.apart[found.labels[40, 34]]
-    corners = [found.apart[found.labels[corner]] for corner in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
+def test_what_stands_out_is_apart_from_the_edge_of_the_frame(scene_regions: FoundRegions) -> None:
+    of_disc = scene_regions.apart[scene_regions.labels[40, 34]]
+    corners = [scene_regions.apart[scene_regions.labels[corner]] for corner in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
     assert max(corners) == 0
     assert of_disc > 20
 

@@ -83,14 +83,14 @@ def record_of(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Pa
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record_of(tmp_path_factory.mktemp("page") / "out")
 
 
 @pytest.fixture
-def out(made: Path, tmp_path: Path) -> Path:
+def out(shared_record: Path, tmp_path: Path) -> Path:
     """A record of one's own."""
-    return shutil.copytree(made, tmp_path / "out")
+    return shutil.copytree(shared_record, tmp_path / "out")
 
 
 def change_page(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
@@ -101,8 +101,8 @@ def change_page(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     path.write_text(json.dumps(page_json))
 
 
-def test_a_page_read_back_is_the_page_that_was_written(made: Path) -> None:
-    page = read_page(made)
+def test_a_page_read_back_is_the_page_that_was_written(shared_record: Path) -> None:
+    page = read_page(shared_record)
     clean = EVIL.replace("\x1b", " ")
     assert page.title == f"Two models {clean}"
     assert page.facts == PAGE.facts
@@ -125,8 +125,8 @@ def test_the_report_is_the_same_whenever_it_is_laid_out(out: Path) -> None:
     assert "finished" not in read_manifest(out), "a report does not say that a run came to its end"
 
 
-def test_strangers_words_bring_no_markup_along(made: Path) -> None:
-    html = (made / "report.html").read_text()
+def test_strangers_words_bring_no_markup_along(shared_record: Path) -> None:
+    html = (shared_record / "report.html").read_text()
     assert "<script" not in html
     assert html.count("&lt;script&gt;") >= 6
     assert re.findall(r'href="([^"#]+)"', html) == ["judges/one/report.html", "javascript%3Aalert%281%29//%3F%23"]

@@ -25,7 +25,7 @@ SHOTS = {plan.vid: Stage(plan, GENERATED.looks).key_shots() for plan in PLANS}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scenes")
     for plan in PLANS:
         files = files_of(plan, SHOTS[plan.vid], hear(plan, GENERATED.sounds).samples, nulls=False)
@@ -37,17 +37,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def scenes(made: Path, tmp_path: Path) -> Path:
+def scenes(shared_scenes: Path, tmp_path: Path) -> Path:
     """A folder that a test may spoil."""
-    return Path(shutil.copytree(made, tmp_path / "scenes"))
+    return Path(shutil.copytree(shared_scenes, tmp_path / "scenes"))
 
 
 def lines(*plans: ScenePlan) -> str:
     return "".join(json.dumps({"id": plan.vid, "plan": plan.as_json()}) + "\n" for plan in plans)
 
 
-def test_targets_are_everything_that_sounds_at_the_time(made: Path) -> None:
-    listing = sounding_instances(made)
+def test_targets_are_everything_that_sounds_at_the_time(shared_scenes: Path) -> None:
+    listing = sounding_instances(shared_scenes)
     assert not listing.errors
     assert [instance_.id for instance_ in listing.instances] == [plan.vid for plan in PLANS]
     n_seen = 0

@@ -152,7 +152,7 @@ def test_log_shares_of_several_networks_are_their_mean() -> None:
 
 
 @pytest.fixture(scope="module")
-def made() -> Calibration:
+def example() -> Calibration:
     rng = generator(3, "made")
     return calibration(
         weights=("a" * 64, "0b" * 32), bent=Bent(sharp=0.61, slope=-1.25, bend=2.5, by_size=0.125), tails=(0.03, 0.2),
@@ -161,29 +161,29 @@ def made() -> Calibration:
 
 
 @pytest.mark.parametrize("head", [None, Head(centre=np.arange(128.0), weights=np.linspace(-1, 1, 128))])
-def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Path, head: Head | None) -> None:
-    original = calibration(**{field.name: getattr(made, field.name) for field in fields(made)} | {"head": head})
+def test_a_calibration_is_read_as_it_was_written(example: Calibration, tmp_path: Path, head: Head | None) -> None:
+    original = calibration(**{field.name: getattr(example, field.name) for field in fields(example)} | {"head": head})
     reread = load_calibration(save_calibration(original, tmp_path / "calibration.json"))
     for name in ("tails", "temperature", "classifier_temperature", "offsets", "prior", "spread", "mixing", "shift"):
-        assert np.asarray(getattr(reread, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
-    assert (reread.weights, reread.bent, reread.counts) == (made.weights, made.bent, made.counts)
-    assert reread.known.precision == pytest.approx(made.known.precision)
-    assert reread.known.distances == made.known.distances
+        assert np.asarray(getattr(reread, name)) == pytest.approx(np.asarray(getattr(example, name)), rel=1e-5), name
+    assert (reread.weights, reread.bent, reread.counts) == (example.weights, example.bent, example.counts)
+    assert reread.known.precision == pytest.approx(example.known.precision)
+    assert reread.known.distances == example.known.distances
     assert (reread.head is None) == (head is None)
     if head is not None and reread.head is not None:
         assert reread.head.weights == pytest.approx(head.weights, rel=1e-5)
 
 
-def test_a_file_that_was_written_again_is_read_again(made: Calibration, tmp_path: Path) -> None:
-    path = save_calibration(made, tmp_path / "calibration.json")
+def test_a_file_that_was_written_again_is_read_again(example: Calibration, tmp_path: Path) -> None:
+    path = save_calibration(example, tmp_path / "calibration.json")
     assert load_calibration(path) is load_calibration(path)
-    save_calibration(replace(made, shift=made.shift + 0.25), path)
-    assert load_calibration(path).shift == pytest.approx(made.shift + 0.25)
+    save_calibration(replace(example, shift=example.shift + 0.25), path)
+    assert load_calibration(path).shift == pytest.approx(example.shift + 0.25)
 
 
-def test_a_calibration_that_cannot_be_written_is_told(made: Calibration, tmp_path: Path) -> None:
+def test_a_calibration_that_cannot_be_written_is_told(example: Calibration, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"):
-        save_calibration(made, tmp_path / "none" / "calibration.json")
+        save_calibration(example, tmp_path / "none" / "calibration.json")
 
 
 def calibration_with(*keys: str, to: object) -> Any:
@@ -236,8 +236,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_refused_by_name(made: Calibration, tmp_path: Path, name: str) -> None:
-    path = save_calibration(made, tmp_path / "calibration.json")
+def test_a_broken_file_is_refused_by_name(example: Calibration, tmp_path: Path, name: str) -> None:
+    path = save_calibration(example, tmp_path / "calibration.json")
     path.write_text(json.dumps(BROKEN[name](json.loads(path.read_text()))))
     with pytest.raises(UsageError, match="the calibration cannot be read") as error:
         load_calibration(path)

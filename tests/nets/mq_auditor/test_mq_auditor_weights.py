@@ -14,7 +14,7 @@ pytestmark = pytest.mark.extra_train
 
 
 @pytest.fixture(scope="module")
-def made():
+def net_and_tokenizer():
     from auscult.nets.mq_auditor.network import MqAuditor
     from auscult.nets.mq_auditor.prompt import build_tokenizer, tiny_config
 
@@ -28,15 +28,15 @@ def _same_weights(net, other):
     return all(torch.equal(value, state[name]) for name, value in net.state_dict().items())
 
 
-def test_a_network_is_loaded_as_it_was_saved_whole_and_in_parts(made, tmp_path, monkeypatch):
+def test_a_network_is_loaded_as_it_was_saved_whole_and_in_parts(net_and_tokenizer, tmp_path, monkeypatch):
     from auscult.nets.mq_auditor import weights
 
     monkeypatch.setattr(weights, "_SHARD", "100KB")
-    weights.save(*made, tmp_path)
+    weights.save(*net_and_tokenizer, tmp_path)
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
     net, tokenizer = weights.load(tmp_path)
-    assert _same_weights(made[0], net)
-    assert len(tokenizer) == len(made[1])
+    assert _same_weights(net_and_tokenizer[0], net)
+    assert len(tokenizer) == len(net_and_tokenizer[1])
 
 
 def _parts(net, folder):
@@ -54,14 +54,14 @@ def _parts(net, folder):
         save_file(state, folder / part / "model.safetensors")
 
 
-def test_what_was_learned_stands_beside_the_parts_under_it(made, tmp_path):
+def test_what_was_learned_stands_beside_the_parts_under_it(net_and_tokenizer, tmp_path):
     from auscult.nets.mq_auditor import weights
 
-    weights.save(*made, tmp_path, learned_only=True)
+    weights.save(*net_and_tokenizer, tmp_path, learned_only=True)
     with pytest.raises(UsageError, match="'language' is missing"):
         weights.check_files(tmp_path)
-    _parts(made[0], tmp_path)
-    assert _same_weights(made[0], weights.load(tmp_path)[0])
+    _parts(net_and_tokenizer[0], tmp_path)
+    assert _same_weights(net_and_tokenizer[0], weights.load(tmp_path)[0])
 
 
 _SMALL = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -89,17 +89,17 @@ def _released_encoder(kind):
 
 
 @pytest.mark.parametrize("kind", ["ast", "clap", "fused", "pe_audio"])
-def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
+def test_a_network_is_put_together_from_released_parts(net_and_tokenizer, tmp_path, kind):
     from transformers import CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaForCausalLM
 
     from auscult.nets.mq_auditor import weights
 
-    config = made[0].config
+    config = net_and_tokenizer[0].config
     folders = {name: tmp_path / name for name in ("language", "vision", "sound")}
     full_model, sound_model = _released_encoder(kind)
-    language = LlamaForCausalLM(LlamaConfig(**{**config.language, "vocab_size": len(made[1]) - 4}))
+    language = LlamaForCausalLM(LlamaConfig(**{**config.language, "vocab_size": len(net_and_tokenizer[1]) - 4}))
     language.save_pretrained(folders["language"])
-    made[1].save_pretrained(folders["language"])
+    net_and_tokenizer[1].save_pretrained(folders["language"])
     CLIPVisionModel(CLIPVisionConfig(**config.vision)).save_pretrained(folders["vision"])
     full_model.save_pretrained(folders["sound"])
     net, _ = weights.assemble(config, **folders)
@@ -114,13 +114,13 @@ def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
     assert features.shape[2] == net.sound.width
 
 
-def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_path):
+def test_adapters_on_a_base_of_another_size_are_an_error_with_both(net_and_tokenizer, tmp_path):
     from auscult.nets.mq_auditor import weights
     from auscult.nets.mq_auditor.network import MqAuditor
     from auscult.nets.mq_auditor.prompt import tiny_config
 
-    weights.save(*made, tmp_path, learned_only=True)
-    language = {**made[0].config.language, "hidden_size": 64}
+    weights.save(*net_and_tokenizer, tmp_path, learned_only=True)
+    language = {**net_and_tokenizer[0].config.language, "hidden_size": 64}
     with pytest.raises(UsageError, match=r"32.* in the file and .*64.* in the network"):
         weights.load_learned(MqAuditor(tiny_config(0, language=language)), tmp_path / "learned.safetensors")
 
@@ -145,15 +145,15 @@ def _as_released(name):
 
 
 @pytest.mark.slow
-def test_a_release_is_converted_by_name_and_loads(made, tmp_path):
+def test_a_release_is_converted_by_name_and_loads(net_and_tokenizer, tmp_path):
     from auscult.jobs import auditor_weights
     from auscult.nets.mq_auditor import weights
     from auscult.nets.mq_auditor.network import MqAuditor
 
-    learned = {name: value for name, value in made[0].named_parameters() if value.requires_grad}
+    learned = {name: value for name, value in net_and_tokenizer[0].named_parameters() if value.requires_grad}
     torch.save({_as_released(name): value.detach() for name, value in learned.items()}, tmp_path / "weights.bin")
     assert auditor_weights.convert_release(tmp_path / "weights.bin", tmp_path / "out") == sorted(learned)
-    other = MqAuditor(made[0].config)
+    other = MqAuditor(net_and_tokenizer[0].config)
     weights.load_learned(other, tmp_path / "out" / "learned.safetensors")
     assert all(torch.equal(dict(other.named_parameters())[name], value) for name, value in learned.items())
 
@@ -183,10 +183,10 @@ def test_a_pickle_that_runs_something_is_refused_and_runs_nothing(tmp_path, monk
         (shutil.rmtree, "no such folder"),
     ],
 )
-def test_a_folder_that_lacks_something_is_refused_by_name(made, tmp_path, change, words):
+def test_a_folder_that_lacks_something_is_refused_by_name(net_and_tokenizer, tmp_path, change, words):
     from auscult.nets.mq_auditor import weights
 
-    weights.save(*made, tmp_path / "net")
+    weights.save(*net_and_tokenizer, tmp_path / "net")
     change(tmp_path / "net")
     with pytest.raises(UsageError, match=words):
         weights.check_files(tmp_path / "net")

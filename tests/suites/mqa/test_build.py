@@ -52,7 +52,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "bench"
     build(source, out)
     return out
@@ -66,11 +66,11 @@ def images(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_every_instance_has_the_masks_of_table_8(made: Path) -> None:
-    image = [row for row in rows(made) if row["mqa"]["protocol"] == "image"]
+def test_every_instance_has_the_masks_of_table_8(bench: Path) -> None:
+    image = [row for row in rows(bench) if row["mqa"]["protocol"] == "image"]
     instances = {row["mqa"]["uid"] for row in image}
     assert Counter(uid.partition("_")[0] for uid in instances) == {"a": 1, "b": 1, "c": 2, "d": 2, "e": 2}
-    undefined = Counter(entry["kind"] for row in rows(made, "targets.jsonl") for entry in row["undefined"])
+    undefined = Counter(entry["kind"] for row in rows(bench, "targets.jsonl") for entry in row["undefined"])
     assert not undefined
     counts = Counter(row["truth"]["defect"] for row in image)
     others = sum(1 if uid.startswith("d") else 2 for uid in instances)
@@ -81,8 +81,8 @@ def test_every_instance_has_the_masks_of_table_8(made: Path) -> None:
     }
 
 
-def test_the_video_protocol_has_whole_tracks_of_one_expression_a_clip(made: Path) -> None:
-    video = [row for row in rows(made) if row["mqa"]["protocol"] == "video"]
+def test_the_video_protocol_has_whole_tracks_of_one_expression_a_clip(bench: Path) -> None:
+    video = [row for row in rows(bench) if row["mqa"]["protocol"] == "video"]
     perfect = [row["mqa"]["vid"] for row in video if row["mqa"]["track"] == "perfect"]
     assert Counter(perfect) == dict.fromkeys("cde", FRAMES)
     lengths = Counter((row["mqa"]["uid"], row["mqa"]["track"]) for row in video)
@@ -92,10 +92,10 @@ def test_the_video_protocol_has_whole_tracks_of_one_expression_a_clip(made: Path
     assert len(kinds) == len({track for track, _ in kinds})
 
 
-def test_an_audit_can_list_it_and_every_truth_is_exact(made: Path) -> None:
-    listing = list_items(made)
+def test_an_audit_can_list_it_and_every_truth_is_exact(bench: Path) -> None:
+    listing = list_items(bench)
     assert not listing.errors
-    assert len(listing.items) == len(rows(made))
+    assert len(listing.items) == len(rows(bench))
     for item in listing.items[::7]:
         assert item.truth is not None
         assert item.truth.mask is not None
@@ -104,8 +104,8 @@ def test_an_audit_can_list_it_and_every_truth_is_exact(made: Path) -> None:
         assert item.clip == item.extra["mqa"]["vid"]
 
 
-def test_each_line_says_where_in_the_benchmark_it_stands(made: Path) -> None:
-    row = next(row for row in rows(made) if row["id"].startswith("image/c_") and row["id"].endswith("/cutout_medium"))
+def test_each_line_says_where_in_the_benchmark_it_stands(bench: Path) -> None:
+    row = next(row for row in rows(bench) if row["id"].startswith("image/c_") and row["id"].endswith("/cutout_medium"))
     place = row["mqa"]
     assert place == {
         "uid": place["uid"],
@@ -121,25 +121,25 @@ def test_each_line_says_where_in_the_benchmark_it_stands(made: Path) -> None:
     }
     assert row["frame"] == f"media/c/frames/{place['frame']}.jpg"
     assert row["audio"] == "media/c/audio.wav"
-    truth = read_mask(MaskRef(path=made / row["truth"]["mask"])).mask
+    truth = read_mask(MaskRef(path=bench / row["truth"]["mask"])).mask
     assert place["area"] == pytest.approx(truth.mean(), abs=1e-6)
-    ranks = {(row["mqa"]["track"], row["mqa"]["rank"]) for row in rows(made)}
+    ranks = {(row["mqa"]["track"], row["mqa"]["rank"]) for row in rows(bench)}
     assert {("perfect", 1), ("erode_hard", 1), ("merge_1", 1), ("full_neg_2", 2)} <= ranks
 
 
-def test_a_frame_of_a_track_replays_from_its_line(made: Path) -> None:
-    row = next(row for row in rows(made) if row["mqa"]["track"] == "dilate_hard" and row["mqa"]["frame"] == 4)
-    truth = read_mask(MaskRef(path=made / row["truth"]["mask"])).mask
+def test_a_frame_of_a_track_replays_from_its_line(bench: Path) -> None:
+    row = next(row for row in rows(bench) if row["mqa"]["track"] == "dilate_hard" and row["mqa"]["frame"] == 4)
+    truth = read_mask(MaskRef(path=bench / row["truth"]["mask"])).mask
     rendered = tracks.render(row["stress"]["kind"], tracks.target_of(truth, []), row["stress"]["params"])
-    assert (rendered == read_mask(MaskRef(path=made / row["mask"])).mask).all()
+    assert (rendered == read_mask(MaskRef(path=bench / row["mask"])).mask).all()
 
 
-def test_clips_are_copied_whole_with_their_sound(made: Path, source: Path) -> None:
+def test_clips_are_copied_whole_with_their_sound(bench: Path, source: Path) -> None:
     for clip in "abcde":
-        assert (made / f"media/{clip}/audio.wav").read_bytes() == (source / f"media/{clip}/audio.wav").read_bytes()
+        assert (bench / f"media/{clip}/audio.wav").read_bytes() == (source / f"media/{clip}/audio.wav").read_bytes()
         for frame in range(FRAMES):
             name = f"media/{clip}/frames/{frame}.jpg"
-            assert (made / name).read_bytes() == (source / name).read_bytes()
+            assert (bench / name).read_bytes() == (source / name).read_bytes()
 
 
 @pytest.mark.slow
@@ -148,12 +148,12 @@ def test_workers_make_the_same_bytes(images: Path, source: Path, tmp_path: Path)
     assert tree(tmp_path / "two") == tree(images)
 
 
-def test_summary_and_tables_agree_with_the_lines(made: Path) -> None:
-    summary = json.loads((made / "summary.json").read_text(encoding="utf-8"))
-    lines = rows(made)
+def test_summary_and_tables_agree_with_the_lines(bench: Path) -> None:
+    summary = json.loads((bench / "summary.json").read_text(encoding="utf-8"))
+    lines = rows(bench)
     assert summary["ok"] == len(lines) == sum(summary["by_defect"].values()) == sum(summary["by_action"].values())
     assert summary["failed"] == summary["undefined"] == 0
-    table = json.loads((made / "tables/masks.json").read_text(encoding="utf-8"))
+    table = json.loads((bench / "tables/masks.json").read_text(encoding="utf-8"))
     assert [row[:4] for row in table["rows"]] == [
         ["image", "train", "2", "2"],
         ["image", "test (seen)", "2", "4"],
@@ -163,9 +163,9 @@ def test_summary_and_tables_agree_with_the_lines(made: Path) -> None:
         ["video", "test (unseen)", "1", "1"],
         ["video", "test, all", "3", "3"],
     ]
-    sample = json.loads((made / "tables/sample.json").read_text(encoding="utf-8"))
+    sample = json.loads((bench / "tables/sample.json").read_text(encoding="utf-8"))
     assert "categories of test_u that training instances have: dog" in sample["note"]
-    assert (made / "figures/iou.svg").read_text(encoding="utf-8").startswith("<svg xmlns=")
+    assert (bench / "figures/iou.svg").read_text(encoding="utf-8").startswith("<svg xmlns=")
 
 
 class Stopper:

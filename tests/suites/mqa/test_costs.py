@@ -53,7 +53,7 @@ CHEAP = record(answers(CANDIDATES), seconds=0.01)
 
 
 @pytest.fixture
-def dear(tmp_path):
+def dear_judge(tmp_path):
     """A judge that is right, at 3 USD for 1,000 masks."""
     replies = [{"key": candidate_.id, "usage": {"cost": 0.003}} for candidate_ in CANDIDATES] + [
         {"key": "x", "usage": {}}
@@ -72,8 +72,8 @@ def test_the_papers_comparison_follows_from_its_printed_cells():
     assert rate == pytest.approx(1 / latency, abs=0.001)
 
 
-def test_costs_are_those_of_record_and_commands(dear):
-    run = record(answers(CANDIDATES), seconds=0.5, peak=900, path=dear.path)
+def test_costs_are_those_of_record_and_commands(dear_judge):
+    run = record(answers(CANDIDATES), seconds=0.5, peak=900, path=dear_judge.path)
     cost = cost_of(run, [Timing(judge="j", masks=30, seconds=10.0), Timing(judge="j", masks=10, seconds=10.0)])
     assert cost == JudgeCost(
         latency_s=pytest.approx(0.5), throughput=2.0, peak_gb=(900 + len(CANDIDATES) - 1) / 1000,
@@ -106,8 +106,8 @@ def test_a_dear_judge_is_first_asked_what_the_policy_leaves_open():
     )  # unchecked identity; surely rejected is not asked
 
 
-def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear):
-    (pair,) = pairs_of({"dear": dear, "cheap": CHEAP}, PAPER)
+def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear_judge):
+    (pair,) = pairs_of({"dear": dear_judge, "cheap": CHEAP}, PAPER)
     assert pair.name == "cheap, dear"
     (block,) = blocks_of(CANDIDATES)
     points = pair.points(block)

@@ -20,7 +20,7 @@ META = "train_test_meta_files"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = write_root(tmp_path_factory.mktemp("root"), standard())
     out = tmp_path_factory.mktemp("made") / "bench"
     build_benchmark(BuildOptions(source=root, out=out, workers=0))
@@ -31,8 +31,8 @@ def document(benchmark: Path, name: str) -> Any:
     return json.loads((benchmark / META / name).read_text(encoding="utf-8"))
 
 
-def test_there_is_a_document_for_each_split_and_protocol(made: Path) -> None:
-    names = {path.name for path in (made / META).iterdir()}
+def test_there_is_a_document_for_each_split_and_protocol(bench: Path) -> None:
+    names = {path.name for path in (bench / META).iterdir()}
     assert names == {
         "metadata.csv",
         "train_audit_only_filtered.json",
@@ -40,7 +40,7 @@ def test_there_is_a_document_for_each_split_and_protocol(made: Path) -> None:
     }
 
 
-def test_every_path_of_a_document_is_there(made: Path) -> None:
+def test_every_path_of_a_document_is_there(bench: Path) -> None:
     paths = []
 
     def walk(value: Any) -> None:
@@ -52,13 +52,13 @@ def test_every_path_of_a_document_is_there(made: Path) -> None:
             for inner in value:
                 walk(inner)
 
-    for path in (made / META).glob("*.json"):
+    for path in (bench / META).glob("*.json"):
         walk(json.loads(path.read_text(encoding="utf-8")))
     assert len(paths) > 300
-    assert all((made / name).is_file() for name in paths)
+    assert all((bench / name).is_file() for name in paths)
 
 
-def test_what_reads_the_release_reads_the_same_masks_and_truths(made: Path) -> None:
+def test_what_reads_the_release_reads_the_same_masks_and_truths(bench: Path) -> None:
     def truth_by_mask(items: tuple[Item, ...]) -> dict[Path, tuple[Any, ...]]:
         truths = [(item.mask.path, item.truth, item.frame.name, item.query.text) for item in items]
         return {
@@ -67,13 +67,13 @@ def test_what_reads_the_release_reads_the_same_masks_and_truths(made: Path) -> N
             if path is not None and truth is not None
         }
 
-    of_the_release = registry.load("dataset", "mqravs").list(made, ListOptions())
+    of_the_release = registry.load("dataset", "mqravs").list(bench, ListOptions())
     assert not of_the_release.errors
-    assert truth_by_mask(of_the_release.items) == truth_by_mask(list_items(made).items)
+    assert truth_by_mask(of_the_release.items) == truth_by_mask(list_items(bench).items)
 
 
-def test_a_training_entry_has_all_six_types_with_the_answer_to_learn(made: Path) -> None:
-    entries = document(made, "train_audit_only_filtered.json")
+def test_a_training_entry_has_all_six_types_with_the_answer_to_learn(bench: Path) -> None:
+    entries = document(bench, "train_audit_only_filtered.json")
     assert len(entries) == 2
     for entry in entries.values():
         assert {kind: len(masks) for kind, masks in entry["part_neg_masks"].items()} == {
@@ -87,8 +87,8 @@ def test_a_training_entry_has_all_six_types_with_the_answer_to_learn(made: Path)
         assert [mask["rank"] for mask in entry["part_neg_masks"]["cutout"]] == [1, 2]
 
 
-def test_the_other_object_has_its_name(made: Path) -> None:
-    rows = [json.loads(line) for line in (made / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+def test_the_other_object_has_its_name(bench: Path) -> None:
+    rows = [json.loads(line) for line in (bench / "items.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in rows:
         negative = row["mqa"].get("negative")
         if row["truth"]["defect"] in {"merge", "full_neg"}:
@@ -97,18 +97,18 @@ def test_the_other_object_has_its_name(made: Path) -> None:
             assert negative is None
 
 
-def test_a_video_entry_has_ten_frames_of_the_same_types(made: Path) -> None:
-    for entry in document(made, "test_s_video_filtered.json"):
+def test_a_video_entry_has_ten_frames_of_the_same_types(bench: Path) -> None:
+    for entry in document(bench, "test_s_video_filtered.json"):
         assert [frame["frame"] for frame in entry["frames"]] == list(range(10))
         assert len({tuple(sorted(frame["part_neg_masks"])) for frame in entry["frames"]}) == 1
 
 
-def test_the_table_names_key_frames_and_objects(made: Path) -> None:
-    with (made / META / "metadata.csv").open(newline="", encoding="utf-8") as file:
+def test_the_table_names_key_frames_and_objects(bench: Path) -> None:
+    with (bench / META / "metadata.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     survey = {
         row["id"]: row["frame"]
-        for row in map(json.loads, (made / "survey.jsonl").read_text(encoding="utf-8").splitlines())
+        for row in map(json.loads, (bench / "survey.jsonl").read_text(encoding="utf-8").splitlines())
     }
     assert len(rows) == 8
     for row in rows:

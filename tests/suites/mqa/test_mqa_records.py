@@ -25,7 +25,7 @@ BASIS = Basis(judges=("masks.one.v1", "two"), constant=Constant(iou=0.8, defect=
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of candidates and of judges that said nothing."""
     out = tmp_path_factory.mktemp("basis") / "out"
     with open_run(out, build("run mqa", given={}, defaulted={}, seeds={}, inputs={})) as run:
@@ -34,13 +34,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def out(made: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(made, tmp_path / "out")
+def out(shared_record: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(shared_record, tmp_path / "out")
 
 
-def test_what_tables_follow_from_is_read_back_as_it_was(made: Path) -> None:
-    assert read_candidates(made) == CANDIDATES
-    assert read_basis(made) == BASIS
+def test_what_tables_follow_from_is_read_back_as_it_was(shared_record: Path) -> None:
+    assert read_candidates(shared_record) == CANDIDATES
+    assert read_basis(shared_record) == BASIS
 
 
 @pytest.mark.parametrize(
