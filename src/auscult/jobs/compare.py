@@ -589,7 +589,9 @@ def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder; for one that cannot be compared, the error that says why."""
     paths = _records_in(folder)
     if not paths:
-        raise RecordError("the record holds no verdicts", path=folder, expected="verdicts of a judge", hint=_HINT)
+        command = read_manifest(folder)["command"]
+        message = f"a record of `auscult {command}` holds no verdicts to compare"
+        raise RecordError(message, path=folder, expected="verdicts of a judge", hint=_HINT)
     sides: list[JudgeRecord | RecordError] = []
     for path in paths:
         try:
