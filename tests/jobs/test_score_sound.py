@@ -157,7 +157,8 @@ def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_pa
     ("changes", "message"),
     [
         ({"protocol": "loud"}, "no protocol 'loud'"),
-        ({"truth": Path("nowhere")}, "is not a folder"),
+        ({"truth": Path("nowhere")}, "no such file or folder"),
+        ({"truth": Path(__file__)}, "is not a folder"),
         ({"permute": True}, "best order"),
         ({"protocol": "word_error"}, "needs a network"),
         ({"model": "clap@x"}, "asks no network"),
@@ -214,6 +215,7 @@ GOOD = 0.1 * np.sin(np.arange(RATE_HZ + 400) / 5)[None]
 BAD = {
     "silence": (encode_wav(np.zeros((1, RATE_HZ + 400), np.float32), RATE_HZ), "the estimate is silent"),
     "not a number": (as_float(np.where(np.arange(RATE_HZ + 400) == 7, np.nan, GOOD)), "not finite"),
+    "infinite": (as_float(np.where(np.arange(RATE_HZ + 400) == 7, np.inf, GOOD)), "not finite"),
     "dc": (encode_wav(np.full((1, RATE_HZ + 400), 0.5, np.float32), RATE_HZ), ""),
     "clipped": (encode_wav(np.clip(30 * GOOD, -1, 1).astype(np.float32), RATE_HZ), ""),
     "stereo": (encode_wav(np.repeat(GOOD, 2, axis=0).astype(np.float32), RATE_HZ), "in 2 channels, its stem"),

@@ -89,13 +89,17 @@ def write_scores(
         finish_tables(run, summary, tables)
 
 
+def require_folder(path: Path, *, expected: str) -> None:
+    """Refuse (``UsageError``) a path that is not there, or is a file."""
+    if not path.is_dir():
+        message = "is not a folder" if path.exists() else "there is no such file or folder"
+        raise UsageError(message, path=path, expected=expected)
+
+
 def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
     """The clips of the truth, and predictions without a true mask."""
     for folder in (prediction, truth):
-        if not folder.is_dir():
-            raise UsageError(
-                "is not a folder", path=folder, expected="a folder of masks, or of one folder of masks per clip"
-            )
+        require_folder(folder, expected="a folder of masks, or of one folder of masks per clip")
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
     root_name = truth.name if all(folder.name != truth.name for folder in folders[1:]) else f"{truth.name} (itself)"
     clips = []

@@ -25,7 +25,7 @@ from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import ScoreOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.jobs.score import PROTOCOLS as MASKS
-from auscult.jobs.score import write_scores
+from auscult.jobs.score import require_folder, write_scores
 from auscult.media.paths import read_bytes
 from auscult.media.sound import SOUND_SUFFIXES, SoundReader
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
@@ -216,8 +216,7 @@ def _checked(options: ScoreOptions) -> Path:
     if options.truth is None:
         raise UsageError("there is no folder of stems to score against", expected="two folders of sound")
     for folder in (options.prediction, options.truth):
-        if not folder.is_dir():
-            raise UsageError("is not a folder", path=folder, expected="a folder of sounds, or of one folder a mixture")
+        require_folder(folder, expected="a folder of sounds, or of one folder a mixture")
     if options.permute and options.protocol not in PERMUTED:
         raise UsageError("only BSS Eval looks for the best order", expected=f"--protocol {' or '.join(PERMUTED)}")
     if options.model is None and options.protocol in LISTENERS and options.protocol not in _BY_TAGGER:
