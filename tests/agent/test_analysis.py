@@ -251,7 +251,7 @@ def broken(frames, query, **rest):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("analysis")
     (folder / "mine.py").write_text(MODELS)
     for name, count in {"one": 4, "two": 5, "three": 4}.items():
@@ -290,8 +290,8 @@ def record(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     "name", ["one model", *(pytest.param(name, marks=pytest.mark.slow) for name in RECORDS if name != "one model")]
 )
-def test_templates_say_all_that_a_reader_looks_for(home: Path, name: str) -> None:
-    folder = record(home, name)
+def test_templates_say_all_that_a_reader_looks_for(root: Path, name: str) -> None:
+    folder = record(root, name)
     analysis = analyse(folder)
     texts_by_section = {
         section.name: " ".join(sentence.text for sentence in section.sentences) for section in analysis.sections
@@ -320,8 +320,8 @@ def test_templates_say_all_that_a_reader_looks_for(home: Path, name: str) -> Non
     assert from_json(Analysis, load(dump(analysis.as_json()))) == analysis
 
 
-def test_every_number_is_that_of_the_suite(home: Path) -> None:
-    folder = record(home, "one model")
+def test_every_number_is_that_of_the_suite(root: Path) -> None:
+    folder = record(root, "one model")
     rows = json.loads((folder / "cells.json").read_text())
     suite = {
         (row["model"], row["level"]): row["value"]
@@ -388,16 +388,16 @@ def test_seen_and_unseen_clips_and_the_share_that_is_lost_are_told(tmp_path: Pat
     )
 
 
-def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
-    folder = record(home, "one model")
+def test_the_metric_that_matters_is_spoken_of(root: Path) -> None:
+    folder = record(root, "one model")
     assert result_table(folder, metrics=["F"]).metric == "F"
     assert "has a clean F of" in str(analyse(folder, metrics=["F"]).as_json()["sections"])
     for metrics in ([], ["J", "J&F"], ["mIoU"]):
         assert result_table(folder, metrics=metrics).metric == "J&F"
-    (home / "of F").mkdir()
-    (home / "of F/agent.jsonl").write_text("")
+    (root / "of F").mkdir()
+    (root / "of F/agent.jsonl").write_text("")
     pages = [
-        study_report(home / "of F", plan=PLAN, record=folder, analysis=analyse(folder, metrics=metrics))
+        study_report(root / "of F", plan=PLAN, record=folder, analysis=analyse(folder, metrics=metrics))
         for metrics in (["F"], ["J&F"])
     ]
     assert ["Average change of F by kind" in page for page in pages] == [True, False]
@@ -410,16 +410,16 @@ def test_levels_are_told_mildest_first(tmp_path: Path) -> None:
     assert result_table(tmp_path / "out").levels == ("low", "high")
 
 
-def test_scores_that_are_no_shares_are_not_spoken_of(home: Path, tmp_path: Path) -> None:
-    manifest = json.loads((record(home, "one model") / "manifest.json").read_text())
+def test_scores_that_are_no_shares_are_not_spoken_of(root: Path, tmp_path: Path) -> None:
+    manifest = json.loads((record(root, "one model") / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "command": "run separation"}))
     with pytest.raises(RecordError, match="run separation") as error:
         analyse(tmp_path)
     assert "r2, rris or avi" in str(error.value)
 
 
-def test_p_is_of_changes_and_differences_alone(home: Path) -> None:
-    cells = result_table(record(home, "one model")).cells
+def test_p_is_of_changes_and_differences_alone(root: Path) -> None:
+    cells = result_table(record(root, "one model")).cells
     assert {cell_.unit for cell_ in cells if cell_.p is not None} == {"points"}
 
 
@@ -434,8 +434,8 @@ def test_no_number_stands_twice(tmp_path: Path) -> None:
     assert len(paths) == len(set(paths))
 
 
-def test_an_analyst_is_asked_twice_and_then_templates_write(home: Path) -> None:
-    folder, prompts = record(home, "one model"), list[str]()
+def test_an_analyst_is_asked_twice_and_then_templates_write(root: Path) -> None:
+    folder, prompts = record(root, "one model"), list[str]()
 
     def useless(prompt: str) -> str:
         prompts.append(prompt)
@@ -456,8 +456,8 @@ SAID = '{"sections": {"advice": [{"text": "Collect more clips.", "refs": []}]}}'
 @pytest.mark.parametrize(
     "reply", [f"Here:\n```json\n{SAID}\n```\nI hope {{this}} helps.", f"<think>{{a}}</think>{SAID}"]
 )
-def test_a_reply_is_found_among_prose(home: Path, reply: str) -> None:
-    analysis = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+def test_a_reply_is_found_among_prose(root: Path, reply: str) -> None:
+    analysis = analyse(record(root, "one model"), analyst=lambda _: reply, writer="mock")
     assert (analysis.writer, analysis.sections[0].sentences[0].text) == ("mock", "Collect more clips.")
 
 
@@ -479,8 +479,8 @@ def test_advice_may_rest_on_a_cell_without_a_number() -> None:
         '{"sections": {"clean": [{"text": NaN, "refs": []}]}}',
     ],
 )
-def test_where_nothing_of_a_reply_stands_templates_write(home: Path, reply: str) -> None:
-    analysis = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+def test_where_nothing_of_a_reply_stands_templates_write(root: Path, reply: str) -> None:
+    analysis = analyse(record(root, "one model"), analyst=lambda _: reply, writer="mock")
     assert analysis.writer == "templates"
     assert "mock" in analysis.remarks[0]
     assert len(analysis.sections) == len(SECTIONS)
@@ -497,8 +497,8 @@ def test_of_a_part_of_the_tasks_the_scores_there_are_spoken_of(tmp_path: Path) -
     assert not any("no score" in sentence.text for section in analysis.sections for sentence in section.sentences)
 
 
-def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: Path) -> None:
-    folder, study = record(home, "one model"), home / "study"
+def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(root: Path) -> None:
+    folder, study = record(root, "one model"), root / "study"
     study.mkdir()
     markup = "<script>alert(1)</script>"
     reply = json.dumps(
@@ -541,8 +541,8 @@ NOTHING: dict[str, Any] = {"samples": [], "perturbations": [], "metrics": []}
 PLAN = Plan(instruction="fog", task="vos", data=PlanData(path="clips"), models=("red",))
 
 
-def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
-    study = home / "talk"
+def test_of_a_conversation_only_what_changes_is_shown(root: Path) -> None:
+    study = root / "talk"
     study.mkdir()
 
     def turn_line(role: str, **selection: bool) -> str:
@@ -556,15 +556,15 @@ def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
         turn_line("operator", a=True, b=True),
     )
     (study / "agent.jsonl").write_text("\n".join(turns))
-    folder = record(home, "one model")
+    folder = record(root, "one model")
     page = study_report(study, plan=PLAN, record=folder, analysis=analyse(folder))
     assert [page.count(text) for text in ("a (samples)", "b (samples)")] == [1, 1]
     assert page.index("built-in operator") < page.index("built-in guardian") < page.index(">agree<")
 
 
 @pytest.mark.slow
-def test_the_prose_of_templates_needs_no_second_model(home: Path) -> None:
-    table = result_table(record(home, "nothing lost"))
+def test_the_prose_of_templates_needs_no_second_model(root: Path) -> None:
+    table = result_table(record(root, "nothing lost"))
     checker = SentenceChecker(table)
     all_sentences = [sentence for sentences in sections_of(table).values() for sentence in sentences]
     assert [checker.why_not(sentence.text, sentence.refs) for sentence in all_sentences] == [""] * len(all_sentences)

@@ -97,12 +97,12 @@ def run(source: Path, out: Path, **options: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(source: Path) -> Path:
+def negative_set(source: Path) -> Path:
     return run(source / "refcoco", source / "made", seed=3)
 
 
-def test_every_negative_has_kind_origin_edits_and_proof(made: Path) -> None:
-    items = rows(made / "items.jsonl")
+def test_every_negative_has_kind_origin_edits_and_proof(negative_set: Path) -> None:
+    items = rows(negative_set / "items.jsonl")
     negatives = [item for item in items if not item["exists"] and "proof" in item["negative"]]
     assert len(negatives) >= 15
     for item in negatives:
@@ -114,8 +114,8 @@ def test_every_negative_has_kind_origin_edits_and_proof(made: Path) -> None:
             assert not COCO.named(negative["proof"]["word"]) & COCO.related(present)
 
 
-def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(made: Path) -> None:
-    listing = list_references(made)
+def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(negative_set: Path) -> None:
+    listing = list_references(negative_set)
     references = {ref.id: ref for picture in listing.pictures() for ref in picture.references}
     assert not listing.errors
     assert len(references) == 3
@@ -129,24 +129,24 @@ def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(mad
     assert references["1/9"].sentences[1].kind == "given"
 
 
-def test_the_train_split_gets_one_a_sentence_unless_told(source: Path, made: Path, tmp_path: Path) -> None:
+def test_the_train_split_gets_one_a_sentence_unless_told(source: Path, negative_set: Path, tmp_path: Path) -> None:
     def count(out: Path) -> int:
         return sum(not row["exists"] for row in rows(out / "items.jsonl") if row["split"] == "train")
 
-    assert count(made) == 2
+    assert count(negative_set) == 2
     given_options = frozenset({"per"})
     assert count(run(source / "refcoco", tmp_path / "four", per="4", given=given_options, split="train")) == 4
 
 
-def test_refer_json_is_read_as_the_pickle_is(made: Path) -> None:
-    refs = json.loads((made / "refer/refs(auscult).json").read_text())
+def test_refer_json_is_read_as_the_pickle_is(negative_set: Path) -> None:
+    refs = json.loads((negative_set / "refer/refs(auscult).json").read_text())
     assert len(refs[0]["sentences"]) == 12
     assert all(sentence_["exist"] is False for ref in refs for sentence_ in ref["sentences"] if "exist" in sentence_)
     assert len({sentence_["sent_id"] for ref in refs for sentence_ in ref["sentences"]}) == sum(
         len(r["sentences"]) for r in refs
     )
-    second = list_references(made / "refer", ListOptions(images=made / "frames"))
-    first = list_references(made)
+    second = list_references(negative_set / "refer", ListOptions(images=negative_set / "frames"))
+    first = list_references(negative_set)
     texts = [
         {
             (sentence_.text, sentence_.exists)
@@ -163,32 +163,34 @@ def test_refer_json_is_read_as_the_pickle_is(made: Path) -> None:
 
 
 @pytest.mark.peer
-def test_datasets_reads_the_rows(made: Path, tmp_path: Path) -> None:
+def test_datasets_reads_the_rows(negative_set: Path, tmp_path: Path) -> None:
     """By the package itself, which `make test-all` installs."""
     import datasets
 
-    dataset = datasets.load_dataset(str(made / "dataset"), cache_dir=str(tmp_path))
-    items = {item["id"]: item for item in rows(made / "items.jsonl")}
+    dataset = datasets.load_dataset(str(negative_set / "dataset"), cache_dir=str(tmp_path))
+    items = {item["id"]: item for item in rows(negative_set / "items.jsonl")}
     assert set(dataset) == {"val", "train"}
     assert sum(map(len, dataset.values())) == len(items)
     for row in dataset["val"]:
         item = items[row["id"]]
         assert (row["text"], row["exists"], row["mask"]) == (item["text"], item["exists"], item["mask"])
-        assert (made / "dataset" / row["image"]).resolve().is_file()
+        assert (negative_set / "dataset" / row["image"]).resolve().is_file()
 
 
-def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(source: Path, made: Path, tmp_path: Path) -> None:
+def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(
+    source: Path, negative_set: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "cut"
     stress_negatives(
         NegativesOptions(
             source=source / "refcoco", out=out, workers=2, seed=3, listing=ListOptions(images=source / "images")
         )
     )
-    assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
+    assert (out / "items.jsonl").read_bytes() == (negative_set / "items.jsonl").read_bytes()
     whole_file = (out / "pictures.jsonl").read_bytes()
     (out / "pictures.jsonl").write_bytes(whole_file[: len(whole_file) // 2 + 40])  # as a killed run leaves it
     run(source / "refcoco", out, seed=3)
-    assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
+    assert (out / "items.jsonl").read_bytes() == (negative_set / "items.jsonl").read_bytes()
     with pytest.raises(Mismatch):
         run(source / "refcoco", out, seed=4)
 

@@ -63,14 +63,14 @@ def repaired(record: Path, out: Path, **options: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(audited: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repaired_record(audited: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repaired(audited, tmp_path_factory.mktemp("done") / "out")
 
 
-def test_accepted_masks_stay_and_every_other_one_is_tried_once(audited: Path, done: Path) -> None:
-    before, after = masks_of(audited), masks_of(done)
+def test_accepted_masks_stay_and_every_other_one_is_tried_once(audited: Path, repaired_record: Path) -> None:
+    before, after = masks_of(audited), masks_of(repaired_record)
     verdicts = {row["id"]: row for row in rows(audited / "verdicts.jsonl")}
-    repair_of = {row["id"]: row for row in rows(done / REPAIRS)}
+    repair_of = {row["id"]: row for row in rows(repaired_record / REPAIRS)}
     assert repair_of.keys() == {name for name, row in verdicts.items() if row["action"] not in {"accept", "unjudged"}}
     kept_rows = {name: row for name, row in repair_of.items() if row["kept"] is not None}
     assert kept_rows, "nothing was repaired, so that this test shows nothing"
@@ -78,17 +78,17 @@ def test_accepted_masks_stay_and_every_other_one_is_tried_once(audited: Path, do
     for name, mask in before.items():
         unchanged = np.array_equal(mask, after[name])
         assert unchanged != (name in kept_rows)
-    new = {row["id"]: row for row in rows(done / "verdicts.jsonl")}
+    new = {row["id"]: row for row in rows(repaired_record / "verdicts.jsonl")}
     for name, row in verdicts.items():
         if name not in kept_rows:
             assert new[name] == row
 
 
-def test_every_attempt_is_on_record_with_reason_mask_and_verdict(audited: Path, done: Path) -> None:
+def test_every_attempt_is_on_record_with_reason_mask_and_verdict(audited: Path, repaired_record: Path) -> None:
     before = {row["id"]: row for row in rows(audited / "verdicts.jsonl")}
-    new = {row["id"]: row for row in rows(done / "verdicts.jsonl")}
-    after = masks_of(done)
-    for row in rows(done / REPAIRS):
+    new = {row["id"]: row for row in rows(repaired_record / "verdicts.jsonl")}
+    after = masks_of(repaired_record)
+    for row in rows(repaired_record / REPAIRS):
         assert row["before"]["iou_low"] == pytest.approx(before[row["id"]]["iou_low"], abs=1e-6)
         for attempt in row["attempts"]:
             assert attempt["reason"]
@@ -103,38 +103,43 @@ def test_every_attempt_is_on_record_with_reason_mask_and_verdict(audited: Path, 
             assert new[row["id"]]["repair"]["attempt"] == row["kept"]
 
 
-def test_what_comes_out_is_a_record_an_input_and_coco(done: Path, tmp_path: Path) -> None:
-    listing = list_items(done)
+def test_what_comes_out_is_a_record_an_input_and_coco(repaired_record: Path, tmp_path: Path) -> None:
+    listing = list_items(repaired_record)
     assert not listing.errors
-    after = masks_of(done)
+    after = masks_of(repaired_record)
     assert {item.id for item in listing.items} == after.keys()
-    audit_folder(AuditOptions(source=done, out=tmp_path / "again", judge="cues", alone=True, workers=0))
+    audit_folder(AuditOptions(source=repaired_record, out=tmp_path / "again", judge="cues", alone=True, workers=0))
     second_verdicts = {row["id"]: row for row in rows(tmp_path / "again" / "verdicts.jsonl")}
-    for row in rows(done / REPAIRS):
+    for row in rows(repaired_record / REPAIRS):
         if row["kept"] is not None:
             (kept_verdict,) = [attempt["verdict"] for attempt in row["attempts"] if attempt["kept"]]
             assert {key: second_verdicts[row["id"]][key] for key in ("iou", "defect", "action")} == {
                 key: kept_verdict[key] for key in ("iou", "defect", "action")
             }
-    coco = json.loads((done / "repaired.coco.json").read_text())
+    coco = json.loads((repaired_record / "repaired.coco.json").read_text())
     assert len(coco["annotations"]) == len(after)
-    assert filter_record(FilterOptions(folder=done, out=tmp_path / "kept")).total == len(after)
-    assert (done / "report.html").stat().st_size > 10_000
-    picture_names = {path.name for path in (done / "pictures").iterdir()}
-    assert {Path(picture_name(row["id"])).name for row in rows(done / REPAIRS)} <= picture_names
+    assert filter_record(FilterOptions(folder=repaired_record, out=tmp_path / "kept")).total == len(after)
+    assert (repaired_record / "report.html").stat().st_size > 10_000
+    picture_names = {path.name for path in (repaired_record / "pictures").iterdir()}
+    assert {Path(picture_name(row["id"])).name for row in rows(repaired_record / REPAIRS)} <= picture_names
 
 
-def test_a_mask_that_was_repaired_before_is_repaired_again(audited: Path, done: Path, tmp_path: Path) -> None:
-    (kept_id, *_) = (row["id"] for row in rows(done / REPAIRS) if row["kept"] is not None)
+def test_a_mask_that_was_repaired_before_is_repaired_again(
+    audited: Path, repaired_record: Path, tmp_path: Path
+) -> None:
+    (kept_id, *_) = (row["id"] for row in rows(repaired_record / REPAIRS) if row["kept"] is not None)
     once = shutil.copytree(audited, tmp_path / "once")
     earlier = {"repair": {"attempt": "fill", "before": {}}}
     kept_rows = [row | earlier if row["id"] == kept_id else row for row in rows(once / "verdicts.jsonl")]
     write_lines(once / "verdicts.jsonl", *kept_rows)
     new = {row["id"]: row for row in rows(repaired(once, tmp_path / "out") / "verdicts.jsonl")}
-    assert new[kept_id]["repair"] == {row["id"]: row for row in rows(done / "verdicts.jsonl")}[kept_id]["repair"]
+    assert (
+        new[kept_id]["repair"]
+        == {row["id"]: row for row in rows(repaired_record / "verdicts.jsonl")}[kept_id]["repair"]
+    )
 
 
-def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> None:
+def test_the_loop_reads_no_truth(audited: Path, repaired_record: Path, tmp_path: Path) -> None:
     blind = tmp_path / "blind"
     shutil.copytree(audited, blind)
     for name in ("truth.jsonl", "scores.jsonl"):
@@ -151,24 +156,24 @@ def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> N
     def timeless(record: Path) -> list[dict[str, object]]:
         return json.loads(json.dumps(rows(record / REPAIRS)), object_hook=lambda row: row | {"seconds": 0})
 
-    assert timeless(repaired_folder) == timeless(done)
+    assert timeless(repaired_folder) == timeless(repaired_record)
     assert not (repaired_folder / "before_after.jsonl").exists()
-    assert (done / "before_after.jsonl").exists()
+    assert (repaired_record / "before_after.jsonl").exists()
 
 
-def test_the_same_command_goes_on_and_loses_nothing(audited: Path, done: Path, tmp_path: Path) -> None:
+def test_the_same_command_goes_on_and_loses_nothing(audited: Path, repaired_record: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    shutil.copytree(done, out)
+    shutil.copytree(repaired_record, out)
     lines = (out / REPAIRS).read_bytes().split(b"\n")
     (out / REPAIRS).write_bytes(b"\n".join(lines[:2]) + b"\n" + lines[2][:40])  # as a killed run leaves it
     repaired(audited, out)
     assert {row["id"]: row["kept"] for row in rows(out / REPAIRS)} == {
-        row["id"]: row["kept"] for row in rows(done / REPAIRS)
+        row["id"]: row["kept"] for row in rows(repaired_record / REPAIRS)
     }
     assert {name: mask.tobytes() for name, mask in masks_of(out).items()} == {
-        name: mask.tobytes() for name, mask in masks_of(done).items()
+        name: mask.tobytes() for name, mask in masks_of(repaired_record).items()
     }
-    assert len(rows(out / "before_after.jsonl")) == len(rows(done / "before_after.jsonl"))
+    assert len(rows(out / "before_after.jsonl")) == len(rows(repaired_record / "before_after.jsonl"))
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ BOUNDS = {
 
 
 @pytest.fixture(scope="module")
-def both(data: Path) -> Iterator[Both]:
+def peers_and_clips(data: Path) -> Iterator[Both]:
     if not PYTHON.exists():
         pytest.skip("the environment .venvs/perturb is not there")
     with Peers() as peers:
@@ -50,9 +50,9 @@ def test_all_that_is_compared_has_bounds() -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_agrees_where_the_same_is_drawn(name: str, both: Both) -> None:
-    assert len(both.clips) == CLIPS
+def test_agrees_where_the_same_is_drawn(name: str, peers_and_clips: Both) -> None:
+    assert len(peers_and_clips.clips) == CLIPS
     for level in LEVELS:
-        differences = TYPES[name](both, level)
+        differences = TYPES[name](peers_and_clips, level)
         for key, (low, high) in BOUNDS[name].items():
             assert low <= differences[key] <= high, f"{key} at level {level}"

@@ -38,30 +38,30 @@ def peers() -> Iterator[Peers]:
 
 
 @pytest.fixture(scope="module")
-def shown(data: Path) -> list[Picture]:
+def photos(data: Path) -> list[Picture]:
     return photographs(data, PHOTOGRAPHS)
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_what_is_deterministic_agrees_pixel_by_pixel(name: str, peers: Peers, shown: list[Picture]) -> None:
+def test_what_is_deterministic_agrees_pixel_by_pixel(name: str, peers: Peers, photos: list[Picture]) -> None:
     """Within 2 grey levels in every channel, on 99 % of the pixels of the worst photograph."""
     for level in LEVELS:
-        assert measure(peers, name, level=level, shown=shown)["within"] >= PIXELS, f"level {level}"
+        assert measure(peers, name, level=level, shown=photos)["within"] >= PIXELS, f"level {level}"
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_what_is_random_agrees_in_distribution(name: str, peers: Peers, shown: list[Picture]) -> None:
+def test_what_is_random_agrees_in_distribution(name: str, peers: Peers, photos: list[Picture]) -> None:
     for level in LEVELS:
-        differences = measure(peers, name, level=level, shown=shown)
+        differences = measure(peers, name, level=level, shown=photos)
         assert abs(differences["psnr"]) <= PSNR_DB, f"level {level}"
         assert differences["histogram"] <= HISTOGRAM.get(name, OTHER_HISTOGRAM), f"level {level}"
         assert differences["spectrum"] <= SPECTRUM_DB, f"level {level}"
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_is_chosen_otherwise_is_as_far_as_was_measured(name: str, peers: Peers, shown: list[Picture]) -> None:
+def test_what_is_chosen_otherwise_is_as_far_as_was_measured(name: str, peers: Peers, photos: list[Picture]) -> None:
     low, high = BOUNDS[name]
     for level in LEVELS:
-        differences = measure(peers, name, level=level, shown=shown)
+        differences = measure(peers, name, level=level, shown=photos)
         assert low <= differences["psnr"] <= high, f"level {level}"
         assert differences["spectrum"] <= MOST_SPECTRUM_DB, f"level {level}"

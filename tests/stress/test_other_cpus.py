@@ -36,11 +36,11 @@ class Elsewhere:
 
 
 @pytest.fixture(scope="module")
-def here() -> dict[str, NDArray[Any]]:
+def local_renderings() -> dict[str, NDArray[Any]]:
     return renderings.rendered()
 
 
-def test_an_old_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
+def test_an_old_processor_makes_nearly_the_same(local_renderings: dict[str, NDArray[Any]], tmp_path: Path) -> None:
     """Without any instruction that is chosen at run time."""
     features = renderings.offered()
     old = run(
@@ -54,10 +54,10 @@ def test_an_old_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], t
         },
     )
     assert old.offered == {"numpy": [], "opencv": []}, "the instructions are still there"
-    assert difference_shares(here, old.made) == {}
+    assert difference_shares(local_renderings, old.made) == {}
 
 
-def test_an_ordinary_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
+def test_an_ordinary_processor_makes_nearly_the_same(local_renderings: dict[str, NDArray[Any]], tmp_path: Path) -> None:
     """Without the instructions on 512 bits, which many processors do not have."""
     features = renderings.offered()
     ordinary = run(
@@ -71,7 +71,7 @@ def test_an_ordinary_processor_makes_nearly_the_same(here: dict[str, NDArray[Any
     )
     features_left = {part: [name for name in names if not WIDE.match(name)] for part, names in features.items()}
     assert ordinary.offered == features_left, "other instructions than these"
-    assert difference_shares(here, ordinary.made) == {}
+    assert difference_shares(local_renderings, ordinary.made) == {}
 
 
 def run(path: Path, *, switched_off: Mapping[str, Sequence[str]], others: Mapping[str, str]) -> Elsewhere:
@@ -125,8 +125,8 @@ def test_a_difference_would_be_seen() -> None:
     assert set(difference_shares({"clean": clean}, {"clean": other})) == {"clean"}
 
 
-def test_everything_registered_takes_part(here: dict[str, NDArray[Any]]) -> None:
+def test_everything_registered_takes_part(local_renderings: dict[str, NDArray[Any]]) -> None:
     """All but the MP3, where nobody can code one; what is drawn for it is tested with its coder."""
-    names = {name.split("@")[0] for name in here}
+    names = {name.split("@")[0] for name in local_renderings}
     expected = {*renderings.names("vision"), *renderings.names("sound")}
     assert names == expected - (set() if renderings.CODER else {renderings.MP3})

@@ -130,7 +130,7 @@ QUICK = ("AVM", "AVH")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     make_release(tmp_path / "release")
     (tmp_path / "mine.py").write_text(MODELS)
     return tmp_path
@@ -178,10 +178,10 @@ def bottleneck_of(row: Mapping[str, Any], understood: list[float]) -> float:
     return max(0.0, (reasoned - lower) / reasoned) if reasoned else 0.0
 
 
-def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
+def test_reference_answerers_tell_what_a_score_means(root: Path) -> None:
     assert isinstance(SUITE, Suite)
     assert isinstance(SUITE, ModelSuite)
-    suite_run = run(home, "ideal", "noisy:0.5")
+    suite_run = run(root, "ideal", "noisy:0.5")
     assert (suite_run.summary.failed, suite_run.summary.n) == (0, 5 * sum(SMALL.values()))
     ideal = cells(suite_run, model="reference.ideal.v1")
     for name in TASKS:
@@ -208,8 +208,8 @@ def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
     )
 
 
-def test_failed_unparsed_and_wrong_are_three_things(home: Path) -> None:
-    suite_run = run(home, local_model(home, "second"), tasks=("AMIC", "VSQA", "AVQA"))
+def test_failed_unparsed_and_wrong_are_three_things(root: Path) -> None:
+    suite_run = run(root, local_model(root, "second"), tasks=("AMIC", "VSQA", "AVQA"))
     by_task = cells(suite_run, model="mine.second")
     assert {name: (by_task["AMIC"][name]) for name in ("n", "failed", "unparsed")} == {
         "n": 3,
@@ -224,16 +224,16 @@ def test_failed_unparsed_and_wrong_are_three_things(home: Path) -> None:
     assert (column(table, "as wrong", colour), column(table, "left out", colour)) == ("0.0", "0.0")
     (error,) = lines(suite_run.out / "errors.jsonl")
     assert "I heard enough" in error["error"]
-    skipped = run(home, local_model(home, "second"), tasks=("AMIC", "VSQA", "AVQA"), unparsed="skip")
+    skipped = run(root, local_model(root, "second"), tasks=("AMIC", "VSQA", "AVQA"), unparsed="skip")
     assert (cells(skipped, model="mine.second")["AMIC"]["value"], by_task["AMIC"]["value"]) == (None, 0.0)
-    n_calls = len(lines(home / "mine.py.calls"))
+    n_calls = len(lines(root / "mine.py.calls"))
     assert n_calls == len({row["id"] for row in lines(suite_run.out / "cases.jsonl")}) + 1, (
         "the failed one is tried again"
     )
 
 
-def test_a_wrong_confirmation_makes_a_right_answer_wrong(home: Path) -> None:
-    suite_run = run(home, "ideal", local_model(home, "second"), tasks=("ASQA", "VSQA", "AVSQA"))
+def test_a_wrong_confirmation_makes_a_right_answer_wrong(root: Path) -> None:
+    suite_run = run(root, "ideal", local_model(root, "second"), tasks=("ASQA", "VSQA", "AVSQA"))
     table = suite_run.tables["confirmed"]
     ideal, second = ({"model": name} for name in ("reference.ideal.v1", "mine.second"))
     assert (column(table, "VSQA w/", ideal), column(table, "VSQA w/o", ideal)) == ("100.0", "100.0")
@@ -241,19 +241,19 @@ def test_a_wrong_confirmation_makes_a_right_answer_wrong(home: Path) -> None:
     assert column(table, "ASQA w/", second) == "0.0", "it says no to the question if anything is heard"
 
 
-def test_a_confirmation_that_cannot_be_asked_excuses_no_answer(home: Path) -> None:
+def test_a_confirmation_that_cannot_be_asked_excuses_no_answer(root: Path) -> None:
     """It is a failure of the sample, not one of the release's empty confirmations, which cost nothing."""
-    (path,) = (home / "release").glob("levels/*/ASQA/data.json")
+    (path,) = (root / "release").glob("levels/*/ASQA/data.json")
     rows = json.loads(path.read_text())
     rows[3]["output"]["question_answer"] = {"yes": 1}
     path.write_text(json.dumps(rows))
-    by_task = cells(run(home, "ideal", tasks=("ASQA",)), model="reference.ideal.v1")
+    by_task = cells(run(root, "ideal", tasks=("ASQA",)), model="reference.ideal.v1")
     assert [by_task["ASQA"][name] for name in ("value", "n", "failed")] == [1.0, 1, 1]
     assert by_task["ASQA unconfirmed"]["value"] == 1.0
 
 
-def test_what_a_text_gives_away_is_counted_once(home: Path) -> None:
-    sample = next(sample_ for sample_ in read_tree(home / "release").samples if sample_.folder == "AVM")
+def test_what_a_text_gives_away_is_counted_once(root: Path) -> None:
+    sample = next(sample_ for sample_ in read_tree(root / "release").samples if sample_.folder == "AVM")
     truths = ("yes", "yes", "no", "no", "maybe")
     samples = [replace(sample, position=index, text=f"{index}?", truth=true) for index, true in enumerate(truths)]
     assert list(text_guesses(samples).values()) == ['"no"', '"no"', '"yes"', '"yes"', '"no"'], (
@@ -272,30 +272,30 @@ def test_what_a_text_gives_away_is_counted_once(home: Path) -> None:
     assert all(guesses[sample_.id] != f'"{sample_.truth}"' for sample_ in single), "of captions none is its own guess"
 
 
-def test_media_that_cannot_be_read_cost_question_and_confirmation_alike(home: Path) -> None:
-    samples = [sample for sample in read_tree(home / "release").samples if sample.folder == "VSQA_V"]
-    missing = replace(samples[0], video=home / "gone.mp4")
+def test_media_that_cannot_be_read_cost_question_and_confirmation_alike(root: Path) -> None:
+    samples = [sample for sample in read_tree(root / "release").samples if sample.folder == "VSQA_V"]
+    missing = replace(samples[0], video=root / "gone.mp4")
     listing = cases_of(
-        [missing, *samples[1:3], replace(samples[3], video=home / "gone.mp4")],
+        [missing, *samples[1:3], replace(samples[3], video=root / "gone.mp4")],
         tasks=(), scored=dict.fromkeys(TASKS, ""), released=False, step=lambda: None,
     )  # fmt: skip
     assert [(case.sample.position, case.about["unconfirmed"]) for case in listing.cases] == [(1, 1)]
     assert [name for name, _ in listing.errors] == [sample_.id for sample_ in (missing, samples[3], samples[2])]
 
 
-def test_an_odd_video_costs_what_is_asked_of_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_odd_video_costs_what_is_asked_of_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def odd(_: Path) -> bytes:
         raise AssertionError("a decoder's own trouble")
 
     monkeypatch.setattr("auscult.suites.avi.senses.without_sound", odd)
-    suite_run = run(home, local_model(home, "second"), tasks=("AVM",), without=("sound",))
+    suite_run = run(root, local_model(root, "second"), tasks=("AVM",), without=("sound",))
     errors = lines(suite_run.out / "errors.jsonl")
     assert any("a decoder's own trouble" in row["error"] and row["path"].endswith(".mp4") for row in errors)
     assert cells(suite_run, model="mine.second")["AVM"]["n"] == SMALL["AVM"]
 
 
-def test_no_interval_is_without_width_and_requests_have_no_frames(home: Path) -> None:
-    suite_run = run(home, "ideal", "noisy:0", tasks=QUICK)
+def test_no_interval_is_without_width_and_requests_have_no_frames(root: Path) -> None:
+    suite_run = run(root, "ideal", "noisy:0", tasks=QUICK)
     rows = json.loads((suite_run.out / "cells.json").read_text())
     full_differences = [row for row in rows if row["measure"] == "difference" and row["value"] == 1]
     assert full_differences
@@ -304,14 +304,14 @@ def test_no_interval_is_without_width_and_requests_have_no_frames(home: Path) ->
     assert "medians per request" in suite_run.tables["answers"].note
 
 
-def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path) -> None:
-    first = run(home, local_model(home, "second"), tasks=QUICK)
-    n_calls = len(lines(home / "mine.py.calls"))
+def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(root: Path) -> None:
+    first = run(root, local_model(root, "second"), tasks=QUICK)
+    n_calls = len(lines(root / "mine.py.calls"))
     assert n_calls == 8
-    second_run = run(home, local_model(home, "second"), tasks=QUICK, variant="AVI-Bench", reading="equation")
-    assert len(lines(home / "mine.py.calls")) == n_calls
-    assert argument(read_manifest(home / "out"), "variant") == "AVI-Bench"
-    (home / "mine.py").unlink()
+    second_run = run(root, local_model(root, "second"), tasks=QUICK, variant="AVI-Bench", reading="equation")
+    assert len(lines(root / "mine.py.calls")) == n_calls
+    assert argument(read_manifest(root / "out"), "variant") == "AVI-Bench"
+    (root / "mine.py").unlink()
     rescored = score_record(second_run.out, SUITE)
     assert rescored.tables["general_tasks"] == second_run.tables["general_tasks"]
     assert rescored.summary.metrics == second_run.summary.metrics
@@ -319,9 +319,9 @@ def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path
     assert first.summary.n == second_run.summary.n
 
 
-def test_without_a_sense_only_those_are_asked_that_lose_something(home: Path) -> None:
-    suite_run = run(home, local_model(home, "second"), tasks=("ASQA", "VSQA", "AVL"), without=("sound", "picture"))
-    calls = lines(home / "mine.py.calls")
+def test_without_a_sense_only_those_are_asked_that_lose_something(root: Path) -> None:
+    suite_run = run(root, local_model(root, "second"), tasks=("ASQA", "VSQA", "AVL"), without=("sound", "picture"))
+    calls = lines(root / "mine.py.calls")
     clean = sum(SMALL[name] for name in ("ASQA", "VSQA_I", "VSQA_V", "AVL"))
     assert len(calls) == clean + (SMALL["ASQA"] + SMALL["AVL"]) + (SMALL["VSQA_I"] + SMALL["VSQA_V"] + SMALL["AVL"])
     assert sum(not images and not sounds and not video for _, images, sounds, video, _ in calls) == 12
@@ -333,28 +333,28 @@ def test_without_a_sense_only_those_are_asked_that_lose_something(home: Path) ->
     assert suite_run.tables["table_7"].rows[0][:3] == ("mine.second", "1.1", "1.1"), (
         "a class that is no box finds nothing"
     )
-    assert len(lines(home / "mine.py.calls")) == len(calls)
+    assert len(lines(root / "mine.py.calls")) == len(calls)
 
 
-def test_boxes_are_read_in_the_convention_that_the_model_declares(home: Path) -> None:
-    suite_run = run(home, local_model(home, "Boxes"), tasks=("AVL",))
+def test_boxes_are_read_in_the_convention_that_the_model_declares(root: Path) -> None:
+    suite_run = run(root, local_model(root, "Boxes"), tasks=("AVL",))
     assert cells(suite_run, model="mine.Boxes")["AVL"]["value"] == pytest.approx(1.0)
     assert "boxes:yxyx thousandths" in cells(suite_run, model="mine.Boxes")["AVL"]["signature"]
     with pytest.raises(UsageError, match="boxes are given as"):
-        run(home, "ideal", boxes="corners")
+        run(root, "ideal", boxes="corners")
 
 
-def test_what_a_model_inherits_or_says_late_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "heir.py").write_text("from mine import Boxes\n\n\nclass Heir(Boxes):\n    pass\n")
-    monkeypatch.syspath_prepend(str(home))
-    suite_run = run(home, f"{home / 'heir.py'}:Heir", tasks=("AVL",))
+def test_what_a_model_inherits_or_says_late_is_heeded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "heir.py").write_text("from mine import Boxes\n\n\nclass Heir(Boxes):\n    pass\n")
+    monkeypatch.syspath_prepend(str(root))
+    suite_run = run(root, f"{root / 'heir.py'}:Heir", tasks=("AVL",))
     assert cells(suite_run, model="heir.Heir")["AVL"]["value"] == pytest.approx(1.0), "boxes are as its base says"
     source_text = "from pathlib import Path\nfrom mine import Boxes\n\n\nclass Late(Boxes):\n    def __init__(self):\n"
     source_text += (
         "        first = Path(__file__ + '.first')\n        if not first.exists():\n            first.touch()\n"
     )
-    (home / "late.py").write_text(source_text + "            raise RuntimeError('not yet')\n")
-    suite_run = run(home, "ideal", f"{home / 'late.py'}:Late", tasks=("AVL",))
+    (root / "late.py").write_text(source_text + "            raise RuntimeError('not yet')\n")
+    suite_run = run(root, "ideal", f"{root / 'late.py'}:Late", tasks=("AVL",))
     assert any("gives boxes as 'yxyx thousandths'" in row["error"] for row in lines(suite_run.out / "errors.jsonl"))
 
 
@@ -369,11 +369,11 @@ def reply(number: int, prediction: object) -> dict[str, Any]:
     return {"task": "AVM", "subtask": None, "id": f"{number:05d}", "predict": prediction}
 
 
-def test_replies_in_the_releases_form_are_scored_as_they_are(home: Path) -> None:
+def test_replies_in_the_releases_form_are_scored_as_they_are(root: Path) -> None:
     replies = [reply(0, "**Yes**"), reply(1, None), None, reply(7, "no")]
-    folder = stored_replies(home, "gemini", replies)
-    person = stored_replies(home, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
-    suite_run = run(home, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
+    folder = stored_replies(root, "gemini", replies)
+    person = stored_replies(root, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
+    suite_run = run(root, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
     cell = cells(suite_run, model="predictions.gemini")["AVM"]
     assert (cell["value"], cell["n"], cell["failed"]) == (1.0, 1, 3), "null, missing and another sample's are failed"
     error_texts = " ".join(row["error"] for row in lines(suite_run.out / "errors.jsonl"))
@@ -384,10 +384,10 @@ def test_replies_in_the_releases_form_are_scored_as_they_are(home: Path) -> None
     assert column(table, "human:anna", {"task": "AVM"}).startswith("100.0")
 
 
-def test_a_program_and_a_function_that_gives_no_text(home: Path) -> None:
-    (home / "program.py").write_text(PROGRAM)
-    program = f"cmd:{sys.executable} {home / 'program.py'}"
-    suite_run = run(home, program, local_model(home, "number"), tasks=("AVM", "ASQA"))
+def test_a_program_and_a_function_that_gives_no_text(root: Path) -> None:
+    (root / "program.py").write_text(PROGRAM)
+    program = f"cmd:{sys.executable} {root / 'program.py'}"
+    suite_run = run(root, program, local_model(root, "number"), tasks=("AVM", "ASQA"))
     by_task = cells(suite_run, model="command.program")
     assert (by_task["AVM"]["value"], by_task["AVM"]["failed"], by_task["ASQA"]["failed"]) == (0.5, 0, 2)
     assert cells(suite_run, model="mine.number")["AVM"]["failed"] == 4
@@ -395,24 +395,24 @@ def test_a_program_and_a_function_that_gives_no_text(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_that_threads_ask_and_that_takes_too_much_memory_costs_what_asked_for_it(home: Path) -> None:
-    suite_run = run(home, local_model(home, "Hoards"), tasks=("AVM",), workers=1, memory_mb=400)
+def test_a_model_that_threads_ask_and_that_takes_too_much_memory_costs_what_asked_for_it(root: Path) -> None:
+    suite_run = run(root, local_model(root, "Hoards"), tasks=("AVM",), workers=1, memory_mb=400)
     (error,) = (row["error"] for row in lines(suite_run.out / "errors.jsonl") if row["stage"] == "predict")
     assert error == "mine.Hoards, clean: took more memory than the limit of 400 MB and was stopped"
     cell = cells(suite_run, model="mine.Hoards")["AVM"]
     assert (cell["n"], cell["failed"]) == (3, 1)
-    assert len(lines(home / "mine.py.calls")) == 8, "what was under way with it is asked again, one by one"
+    assert len(lines(root / "mine.py.calls")) == 8, "what was under way with it is asked again, one by one"
 
 
 @pytest.mark.slow
 def test_a_plug_in_and_a_model_of_a_cascade_take_no_more_memory_than_they_may(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(home / "site")
-    plugged = install(home / "site", "answers.swells.v1", module="swelling", code=MODELS, card=False, thing="models")
+    monkeypatch.syspath_prepend(root / "site")
+    plugged = install(root / "site", "answers.swells.v1", module="swelling", code=MODELS, card=False, thing="models")
     parts = ('[[describe]]\nof = ["sound"]\n', "second"), ("[answer]\n", "Swells")
-    (home / "both.toml").write_text("".join(f'{head}model = "{local_model(home, name)}"\n' for head, name in parts))
-    suite_run = run(home, plugged, f"cascade:{home / 'both.toml'}", tasks=("AVM",), workers=1, memory_mb=400)
+    (root / "both.toml").write_text("".join(f'{head}model = "{local_model(root, name)}"\n' for head, name in parts))
+    suite_run = run(root, plugged, f"cascade:{root / 'both.toml'}", tasks=("AVM",), workers=1, memory_mb=400)
     for model in (plugged, "cascade.both"):
         cell = cells(suite_run, model=model)["AVM"]
         assert (cell["n"], cell["failed"]) == (3, 1)
@@ -421,31 +421,31 @@ def test_a_plug_in_and_a_model_of_a_cascade_take_no_more_memory_than_they_may(
     assert all("took more memory than the limit of 400 MB and was stopped" in error for error in errors)
 
 
-def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(home: Path) -> None:
-    (home / "mine.py.down").touch()
+def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(root: Path) -> None:
+    (root / "mine.py.down").touch()
     tasks = ("AVM", "AVH", "VAH", "AMIC", "AVQA", "VMIC")
-    suite_run = run(home, local_model(home, "Waits"), tasks=tasks)
-    calls = len(lines(home / "mine.py.calls"))
+    suite_run = run(root, local_model(root, "Waits"), tasks=tasks)
+    calls = len(lines(root / "mine.py.calls"))
     assert 12 <= calls <= 20, "three times its connections, and what was under way"
     assert suite_run.summary.failed >= 12
     assert any("left after 12 requests in a row reached nothing: nobody answers" in row["error"]
                for row in lines(suite_run.out / "errors.jsonl"))  # fmt: skip
-    (home / "mine.py.down").unlink()
-    second_run = run(home, local_model(home, "Waits"), tasks=tasks)
+    (root / "mine.py.down").unlink()
+    second_run = run(root, local_model(root, "Waits"), tasks=tasks)
     assert second_run.summary.failed == 0
     n_expected = sum(SMALL[name] for name in tasks)
-    assert len(lines(home / "mine.py.calls")) == calls + n_expected
+    assert len(lines(root / "mine.py.calls")) == calls + n_expected
     rows = [row for row in lines(second_run.out / "predictions.jsonl") if row["model"] == "mine.Waits"]
     assert len(rows) == len({row["key"] for row in rows}) == n_expected
     assert all(row["usage"] == {"tokens_out": 1} for row in rows)
 
 
 @pytest.mark.slow
-def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
-    both_runs = run(home, "noisy:0.9", local_model(home, "second"), tasks=QUICK)
-    parts = [run(home, name, tasks=QUICK, out=home / folder_name).out
-             for folder_name, name in (("a", "noisy:0.9"), ("b", local_model(home, "second")))]  # fmt: skip
-    comparison = write_comparison(parts, SUITE, home / "compared")
+def test_two_records_are_compared_as_one_run_of_both(root: Path) -> None:
+    both_runs = run(root, "noisy:0.9", local_model(root, "second"), tasks=QUICK)
+    parts = [run(root, name, tasks=QUICK, out=root / folder_name).out
+             for folder_name, name in (("a", "noisy:0.9"), ("b", local_model(root, "second")))]  # fmt: skip
+    comparison = write_comparison(parts, SUITE, root / "compared")
     pair = "reference.noisy.v1:0.9 - mine.second"
     table = both_runs.tables["differences"]
     row = {"task, stage, level": "AVM"}
@@ -468,8 +468,8 @@ def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
         ({"models": ("nobody",)}, "there is no model 'nobody'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_written(home: Path, options: Any, message: str) -> None:
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(root: Path, options: Any, message: str) -> None:
     with pytest.raises(UsageError) as error:
-        run(home, **{"models": ("ideal",), **options})
+        run(root, **{"models": ("ideal",), **options})
     assert message in str(error.value)
-    assert not (home / "out").exists()
+    assert not (root / "out").exists()

@@ -69,7 +69,7 @@ def own_frames(case: R2Case) -> NDArray[np.uint8]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("perturbed")
     clips(root / "vos", one=6)
     spoken(root / "rvos", count=1, frames=6)
@@ -79,62 +79,64 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def video(home: Path) -> R2Case:
-    return cases_in(home / "vos", "vos")[0]
+def video_case(root: Path) -> R2Case:
+    return cases_in(root / "vos", "vos")[0]
 
 
 @pytest.fixture(scope="module")
-def told(home: Path) -> R2Case:
-    return cases_in(home / "rvos", "rvos")[0]
+def sentence_case(root: Path) -> R2Case:
+    return cases_in(root / "rvos", "rvos")[0]
 
 
 @pytest.fixture(scope="module")
-def heard(home: Path) -> R2Case:
-    return cases_in(home / "avs/Multi-sources", "avs")[0]
+def sound_case(root: Path) -> R2Case:
+    return cases_in(root / "avs/Multi-sources", "avs")[0]
 
 
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform", "dropped_frames"])
 @pytest.mark.parametrize("level", ["low", "high"])
-def test_a_kind_alone_is_what_a_recipe_renders(video: R2Case, kind: str, level: str) -> None:
-    frames_shown = under(video, "vos", level, kinds=[kind]).ask(MediaReader()).frames()
+def test_a_kind_alone_is_what_a_recipe_renders(video_case: R2Case, kind: str, level: str) -> None:
+    frames_shown = under(video_case, "vos", level, kinds=[kind]).ask(MediaReader()).frames()
     room = "timing" if kind == "dropped_frames" else "vision"
-    plan = planned(sweep(room, kind, level)[0], seed=SEED, key=video.id, shot=shot(video))
-    frames = own_frames(video)
+    plan = planned(sweep(room, kind, level)[0], seed=SEED, key=video_case.id, shot=shot(video_case))
+    frames = own_frames(video_case)
     expected = [plan.frame(frames[plan.frame_number(place)], place) for place in range(len(frames))]
     assert np.array_equal(frames_shown, np.stack(expected))
     assert not np.array_equal(frames_shown, frames)
 
 
-def test_clean_is_untouched_and_belongs_to_the_model(video: R2Case) -> None:
+def test_clean_is_untouched_and_belongs_to_the_model(video_case: R2Case) -> None:
     reader = MediaReader()
-    perturbed_case = PerturbedCase(case=video, condition=conditions_of(
+    perturbed_case = PerturbedCase(case=video_case, condition=conditions_of(
         task_rules("vos"), mixes=(), kinds=(), levels=["low"])[0], seed=SEED, guidance="masks")  # fmt: skip
     ask = perturbed_case.ask(reader)
     frames_shown = ask.frames()
-    assert np.array_equal(frames_shown, own_frames(video))
-    assert np.array_equal(ask.first_mask, target(video, 0))  # type: ignore[arg-type]
+    assert np.array_equal(frames_shown, own_frames(video_case))
+    assert np.array_equal(ask.first_mask, target(video_case, 0))  # type: ignore[arg-type]
     frames_shown[:] = 0  # a model may spoil what it is given
-    assert np.array_equal(perturbed_case.ask(reader).frames(), own_frames(video))
+    assert np.array_equal(perturbed_case.ask(reader).frames(), own_frames(video_case))
 
 
-def test_a_sentence_is_what_a_recipe_says(told: R2Case) -> None:
-    ask = under(told, "rvos", "high", kinds=["misspelling"]).ask(MediaReader())
-    plan = planned(sweep("sentences", "misspelling", "5")[0], seed=SEED, key=told.id, sentence=told.query.text)
-    assert ask.query.text == plan.sentence(told.query.text or "")
-    assert ask.query.text != told.query.text
-    assert np.array_equal(ask.frames(), own_frames(told))
+def test_a_sentence_is_what_a_recipe_says(sentence_case: R2Case) -> None:
+    ask = under(sentence_case, "rvos", "high", kinds=["misspelling"]).ask(MediaReader())
+    plan = planned(
+        sweep("sentences", "misspelling", "5")[0], seed=SEED, key=sentence_case.id, sentence=sentence_case.query.text
+    )
+    assert ask.query.text == plan.sentence(sentence_case.query.text or "")
+    assert ask.query.text != sentence_case.query.text
+    assert np.array_equal(ask.frames(), own_frames(sentence_case))
 
 
 @pytest.mark.parametrize("kind", ["sound.gaussian_noise", "gain", "offset"])
-def test_a_sound_is_what_a_recipe_renders(heard: R2Case, kind: str) -> None:
-    perturbed_case = under(heard, "avs", "high", kinds=[kind])
+def test_a_sound_is_what_a_recipe_renders(sound_case: R2Case, kind: str) -> None:
+    perturbed_case = under(sound_case, "avs", "high", kinds=[kind])
     ask = perturbed_case.ask(MediaReader())
-    assert heard.sound is not None
-    sound = MediaReader().sound(heard.sound)
+    assert sound_case.sound is not None
+    sound = MediaReader().sound(sound_case.sound)
     channels = 1 if sound.samples.ndim == 1 else len(sound.samples)
     take = AudioInfo(samples=sound.samples.shape[-1], channels=channels, rate_hz=sound.rate_hz)
     assert perturbed_case.recipe is not None
-    plan = planned(perturbed_case.recipe, seed=SEED, key=heard.id, shot=shot(heard), take=take)
+    plan = planned(perturbed_case.recipe, seed=SEED, key=sound_case.id, shot=shot(sound_case), take=take)
     assert ask.sound is not None
     assert np.array_equal(ask.sound, np.clip(plan.sound(sound.samples, sound.rate_hz), -1, 1))
     assert not np.array_equal(ask.sound, sound.samples)
@@ -147,10 +149,10 @@ def numbered(case: R2Case, count: int) -> list[R2Case]:
 
 
 @pytest.mark.parametrize("task", ["rvos", pytest.param("avs", marks=pytest.mark.slow)])
-def test_shares_of_the_mix(task: str, told: R2Case, heard: R2Case) -> None:
+def test_shares_of_the_mix(task: str, sentence_case: R2Case, sound_case: R2Case) -> None:
     """Both in a fifth, each alone in two fifths; within five deviations of a binomial."""
     count, kinds, shares = 160, Counter[str](), Counter[tuple[bool, bool]]()
-    for case in numbered(told if task == "rvos" else heard, count):
+    for case in numbered(sentence_case if task == "rvos" else sound_case, count):
         recipe = under_mix(case, task, "low")
         rooms = [step.room for step in recipe.steps]
         shares["vision" in rooms, task_rules(task).guidance in rooms] += 1
@@ -169,8 +171,8 @@ def under_mix(case: R2Case, task: str, level: str, mix: str = "mix") -> Any:
 
 
 @pytest.mark.parametrize("mix", ["mix", "picture", "guidance"])
-def test_a_case_meets_one_kind_at_every_level(told: R2Case, mix: str) -> None:
-    for case in numbered(told, 12):
+def test_a_case_meets_one_kind_at_every_level(sentence_case: R2Case, mix: str) -> None:
+    for case in numbered(sentence_case, 12):
         recipes = [under_mix(case, "rvos", level, mix) for level in ("low", "medium", "high")]
         assert len({tuple(step.name for step in recipe.steps) for recipe in recipes}) == 1
         assert [step.strength for recipe in recipes for step in recipe.steps[:1]] == [1.0, 3.0, 5.0]
@@ -178,8 +180,8 @@ def test_a_case_meets_one_kind_at_every_level(told: R2Case, mix: str) -> None:
         assert rooms <= {"mix": {"vision", "sentences"}, "picture": {"vision"}, "guidance": {"sentences"}}[mix]
 
 
-def test_the_mix_is_the_papers_preset(told: R2Case) -> None:
-    for case in numbered(told, 12):
+def test_the_mix_is_the_papers_preset(sentence_case: R2Case) -> None:
+    for case in numbered(sentence_case, 12):
         recipe = replace(preset("paper"), schedule=STATIC).recipe(seed=SEED, key=case.id, severity="high")
         assert under_mix(case, "rvos", "high").steps == recipe.steps
         moving = preset("paper").recipe(seed=SEED, key=case.id)
@@ -187,10 +189,10 @@ def test_the_mix_is_the_papers_preset(told: R2Case) -> None:
         assert under_mix(case, "rvos", "dynamic").schedule.name == "paper"
 
 
-def test_dynamic_draws_a_severity_for_every_frame(home: Path, video: R2Case) -> None:
+def test_dynamic_draws_a_severity_for_every_frame(root: Path, video_case: R2Case) -> None:
     """Each frame is what one of the three severities renders, and over many cases each occurs."""
-    frames, n_by_level = own_frames(video), Counter[str]()
-    for case in numbered(video, 6):
+    frames, n_by_level = own_frames(video_case), Counter[str]()
+    for case in numbered(video_case, 6):
         frames_shown = under(case, "vos", "dynamic", kinds=["brightness"]).ask(MediaReader()).frames()
         static = {
             level: under(case, "vos", level, kinds=["brightness"]).ask(MediaReader()).frames()
@@ -206,9 +208,9 @@ def test_dynamic_draws_a_severity_for_every_frame(home: Path, video: R2Case) -> 
     assert set(n_by_level) == {"low", "medium", "high"}
 
 
-def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
+def test_the_same_frames_with_and_without_sound(sound_case: R2Case) -> None:
     """What a strip shows of a case is what the model saw, where picture and sound are perturbed as well."""
-    for case in numbered(heard, 20):
+    for case in numbered(sound_case, 20):
         perturbed_case = under(case, "avs", "dynamic", mixes=["mix"])
         assert perturbed_case.recipe is not None
         if len(perturbed_case.recipe.rooms) == 2:
@@ -219,19 +221,19 @@ def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform"])
-def test_parts_of_a_clip(video: R2Case, kind: str) -> None:
-    frames = own_frames(video)
-    all_frames_ask = under(video, "vos", "high", kinds=[kind]).ask(MediaReader())
-    first = under(video, "vos", "high", kinds=[kind], part="first").ask(MediaReader())
-    rest_ask = under(video, "vos", "high", kinds=[kind], part="rest").ask(MediaReader())
+def test_parts_of_a_clip(video_case: R2Case, kind: str) -> None:
+    frames = own_frames(video_case)
+    all_frames_ask = under(video_case, "vos", "high", kinds=[kind]).ask(MediaReader())
+    first = under(video_case, "vos", "high", kinds=[kind], part="first").ask(MediaReader())
+    rest_ask = under(video_case, "vos", "high", kinds=[kind], part="rest").ask(MediaReader())
     all_frames = all_frames_ask.frames()
     assert np.array_equal(first.frames(), np.concatenate([all_frames[:1], frames[1:]]))
     assert np.array_equal(rest_ask.frames(), np.concatenate([frames[:1], all_frames[1:]]))
     assert rest_ask.first_mask is not None
-    assert np.array_equal(rest_ask.first_mask, target(video, 0))  # type: ignore[arg-type]
-    true_masks = [mask for place in range(len(frames)) if (mask := target(video, place)) is not None]
+    assert np.array_equal(rest_ask.first_mask, target(video_case, 0))  # type: ignore[arg-type]
+    true_masks = [mask for place in range(len(frames)) if (mask := target(video_case, place)) is not None]
     for part, acts in (("first", {0}), ("rest", set(range(1, len(frames))))):
-        truths = under(video, "vos", "high", kinds=[kind], part=part).truths(true_masks)
+        truths = under(video_case, "vos", "high", kinds=[kind], part=part).truths(true_masks)
         changed_frames = {place for place, mask in enumerate(truths) if not np.array_equal(mask, true_masks[place])}  # type: ignore[arg-type]
         assert changed_frames == (acts if kind == "elastic_transform" else set())
 
@@ -239,25 +241,25 @@ def test_parts_of_a_clip(video: R2Case, kind: str) -> None:
 @pytest.mark.parametrize(("level", "window"), [("low", (0.85, 0.90)), ("high", (0.75, 0.80))])
 @pytest.mark.parametrize("kind", ["erode", "dilate", "cutout", "guidance"])
 def test_a_first_mask_is_spoiled_within_its_window(
-    video: R2Case, kind: str, level: str, window: tuple[float, float]
+    video_case: R2Case, kind: str, level: str, window: tuple[float, float]
 ) -> None:
     words = {"mixes": ["guidance"]} if kind == "guidance" else {"kinds": [kind]}
-    truth = target(video, 0)
+    truth = target(video_case, 0)
     assert truth is not None
     window_sides = set()
-    for case in numbered(video, 12 if kind == "guidance" else 1):
+    for case in numbered(video_case, 12 if kind == "guidance" else 1):
         ask = under(case, "vos", level, **words).ask(MediaReader())  # type: ignore[arg-type]
         assert ask.first_mask is not None
         iou = (ask.first_mask & truth).sum() / (ask.first_mask | truth).sum()
         assert window[0] - 0.005 <= iou <= window[1] + 0.005
-        assert np.array_equal(ask.frames(), own_frames(video))
+        assert np.array_equal(ask.frames(), own_frames(video_case))
         window_sides.add((bool((ask.first_mask & ~truth).any()), bool((truth & ~ask.first_mask).any())))
     if kind == "guidance":
         assert len(window_sides) > 1  # grown in some, shrunk in others
     else:
         difficulty = "hard" if level == "low" else "medium"
         stressed = stress(f"masks.{kind}.v1", MaskTarget(mask=truth), difficulty=difficulty, seed=SEED, key="case 0")  # type: ignore[arg-type]
-        ask = under(numbered(video, 1)[0], "vos", level, kinds=[kind]).ask(MediaReader())
+        ask = under(numbered(video_case, 1)[0], "vos", level, kinds=[kind]).ask(MediaReader())
         assert np.array_equal(ask.first_mask, stressed.value.output)  # type: ignore[arg-type,union-attr]
 
 
@@ -335,9 +337,9 @@ def test_every_kind_on_the_shortest_clips(tmp_path: Path, task: str) -> None:
 
 
 class TestCases:
-    def test_frames_that_share_a_name_are_numbered(self, tmp_path: Path, video: R2Case) -> None:
-        assert video.names[:2] == ("00000", "00001")
-        same_names = replace(video, frames=(tmp_path / "a/x.png", tmp_path / "b/x.png"))
+    def test_frames_that_share_a_name_are_numbered(self, tmp_path: Path, video_case: R2Case) -> None:
+        assert video_case.names[:2] == ("00000", "00001")
+        same_names = replace(video_case, frames=(tmp_path / "a/x.png", tmp_path / "b/x.png"))
         assert same_names.names == ("00000", "00001")
 
     def test_what_a_model_sees_is_the_digest(self, tmp_path: Path) -> None:
@@ -356,20 +358,22 @@ class TestCases:
         (after,) = cases_in(data, "rvos")
         assert (before.digest == after.digest, before.truth == after.truth) == (True, False)
 
-    def test_a_clip_for_a_photograph_task_gives_the_frame_in_the_middle(self, home: Path) -> None:
-        (case,) = cases_in(home / "rvos", "ris")
+    def test_a_clip_for_a_photograph_task_gives_the_frame_in_the_middle(self, root: Path) -> None:
+        (case,) = cases_in(root / "rvos", "ris")
         assert [path.name for path in case.frames] == ["v0-2.png"]
 
-    def test_a_photograph_for_a_video_task_is_a_clip_of_one_frame(self, home: Path) -> None:
-        (case,) = cases_in(home / "ris", "rvos")
+    def test_a_photograph_for_a_video_task_is_a_clip_of_one_frame(self, root: Path) -> None:
+        (case,) = cases_in(root / "ris", "rvos")
         assert len(case.frames) == 1
         assert case.query == Query("the red block number 0")
 
-    def test_the_first_mask_is_the_only_guidance(self, video: R2Case, told: R2Case, heard: R2Case) -> None:
-        assert (video.first, video.query.text, video.sound) == (True, None, None)
-        assert (told.first, told.sound) == (False, None)
-        assert (heard.first, heard.query.text) == (False, None)
-        ref = video.targets[0]
+    def test_the_first_mask_is_the_only_guidance(
+        self, video_case: R2Case, sentence_case: R2Case, sound_case: R2Case
+    ) -> None:
+        assert (video_case.first, video_case.query.text, video_case.sound) == (True, None, None)
+        assert (sentence_case.first, sentence_case.sound) == (False, None)
+        assert (sound_case.first, sound_case.query.text) == (False, None)
+        ref = video_case.targets[0]
         assert ref is not None
         assert read_mask(ref, size=SIZE).mask.sum() == block(0).sum()
         assert picture(block(0)).shape == (*SIZE, 3)

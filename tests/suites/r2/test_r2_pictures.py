@@ -32,7 +32,7 @@ def words(drawing: Drawing) -> str:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
+def drawn_strips(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
     """The rows of every strip that is drawn in this process."""
     kept_strips: list[Sequence[StripRow]] = []
     real = strips.strip
@@ -46,7 +46,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
 
 
 def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
-    tmp_path: Path, drawn: list[Sequence[StripRow]]
+    tmp_path: Path, drawn_strips: list[Sequence[StripRow]]
 ) -> None:
     file = model_file(tmp_path)
     suite_run = run_r2(
@@ -54,8 +54,8 @@ def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
         mixes=("guidance", "picture"), levels=("high",),
     )  # fmt: skip
     texts = {str(row["text"]) for row in calls(file)}
-    drawn = [rows_ for rows_ in drawn if not rows_[0].cells[0].over]  # those of one model
-    guidance, picture = drawn if "“" in drawn[0][1].note else drawn[::-1]
+    drawn_strips = [rows_ for rows_ in drawn_strips if not rows_[0].cells[0].over]  # those of one model
+    guidance, picture = drawn_strips if "“" in drawn_strips[0][1].note else drawn_strips[::-1]
     assert [row.name for row in guidance] == ["clean", "high"]
     assert guidance[0].note == picture[0].note == ""
     kind, _, sentence = guidance[1].note.partition(": ")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, Path]:
+def run_and_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, Path]:
     """A run on clips with a model that fails on some; its data is gone, its file says what it was asked."""
     root = tmp_path_factory.mktemp("records")
     file = model_file(root)
@@ -33,12 +33,12 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, Path]:
 
 
 @pytest.fixture
-def copy(done: tuple[SuiteRun, Path], tmp_path: Path) -> Path:
-    return shutil.copytree(done[0].out, tmp_path / "copy")
+def copy(run_and_models: tuple[SuiteRun, Path], tmp_path: Path) -> Path:
+    return shutil.copytree(run_and_models[0].out, tmp_path / "copy")
 
 
-def test_a_report_is_the_same_from_the_record_alone(done: tuple[SuiteRun, Path], copy: Path) -> None:
-    suite_run, file = done
+def test_a_report_is_the_same_from_the_record_alone(run_and_models: tuple[SuiteRun, Path], copy: Path) -> None:
+    suite_run, file = run_and_models
     before, asked_before = tree(copy), calls(file)
     page = (copy / "report.html").read_text()
     assert page.count('class="panel broad"') == 6, "for each group a strip of one model, and one of all models"
@@ -59,8 +59,8 @@ def test_a_lost_strip_is_told(copy: Path) -> None:
     assert (copy / "report.html").read_text().count('class="panel broad"') == 5
 
 
-def test_scores_are_those_of_the_run(done: tuple[SuiteRun, Path], copy: Path) -> None:
-    suite_run, file = done
+def test_scores_are_those_of_the_run(run_and_models: tuple[SuiteRun, Path], copy: Path) -> None:
+    suite_run, file = run_and_models
     before, asked_before = tree(copy), calls(file)
     second_run = score_record(copy, SUITE)
     assert second_run.tables == suite_run.tables

@@ -39,22 +39,22 @@ MAIN = {"ris": "IoU", "vos": "J", "rvos": "J", "avs": "J"}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("r2")
 
 
 @pytest.fixture(scope="module", params=list(SOURCES))
-def done(request: pytest.FixtureRequest, home: Path) -> tuple[str, SuiteRun, Path]:
+def task_run(request: pytest.FixtureRequest, root: Path) -> tuple[str, SuiteRun, Path]:
     """A run of one task with four models, one of which fails on every case, one on cases of five frames."""
     task = request.param
-    data = SOURCES[task](home / task / "data")
-    file = model_file(home / task)
+    data = SOURCES[task](root / task / "data")
+    file = model_file(root / task)
     models = [f"{file}:{name}" for name in ("colour", "nothing", "soft", "unsizely")]
-    return task, run_r2(data, home / task / "out", task, *models), file
+    return task, run_r2(data, root / task / "out", task, *models), file
 
 
-def test_the_record_is_whole(done: tuple[str, SuiteRun, Path]) -> None:
-    task, suite_run, _ = done
+def test_the_record_is_whole(task_run: tuple[str, SuiteRun, Path]) -> None:
+    task, suite_run, _ = task_run
     names = {path.relative_to(suite_run.out).as_posix() for path in suite_run.out.rglob("*") if path.is_file()}
     assert {
         "cases.jsonl",
@@ -79,8 +79,10 @@ def test_the_record_is_whole(done: tuple[str, SuiteRun, Path]) -> None:
     assert task in (suite_run.out / "manifest.json").read_text()
 
 
-def test_a_perfect_model_scores_one_and_an_empty_one_what_the_protocol_says(done: tuple[str, SuiteRun, Path]) -> None:
-    task, suite_run, _ = done
+def test_a_perfect_model_scores_one_and_an_empty_one_what_the_protocol_says(
+    task_run: tuple[str, SuiteRun, Path],
+) -> None:
+    task, suite_run, _ = task_run
     perfect = scores(suite_run.out, MAIN[task], model="mine.colour")
     assert len(perfect) == {"ris": 4, "vos": 2, "rvos": 2, "avs": 2}[task]
     assert list(perfect.values()) == pytest.approx([1.0] * len(perfect))
@@ -89,8 +91,8 @@ def test_a_perfect_model_scores_one_and_an_empty_one_what_the_protocol_says(done
     assert list(empty_scores.values()) == pytest.approx([0.2 if task == "avs" else 0.0] * len(empty_scores))
 
 
-def test_soft_masks_say_their_threshold(done: tuple[str, SuiteRun, Path]) -> None:
-    task, suite_run, _ = done
+def test_soft_masks_say_their_threshold(task_run: tuple[str, SuiteRun, Path]) -> None:
+    task, suite_run, _ = task_run
     for row in rows(suite_run.out, "scores.jsonl"):
         if row["outcome"] == "scored":
             assert row["signature"]["task"] == task
@@ -101,8 +103,8 @@ def test_soft_masks_say_their_threshold(done: tuple[str, SuiteRun, Path]) -> Non
     )
 
 
-def test_what_failed_is_counted_and_in_no_mean(done: tuple[str, SuiteRun, Path]) -> None:
-    _, suite_run, _ = done
+def test_what_failed_is_counted_and_in_no_mean(task_run: tuple[str, SuiteRun, Path]) -> None:
+    _, suite_run, _ = task_run
     cases = {row["id"] for row in rows(suite_run.out, "cases.jsonl")}
     errors = [row for row in rows(suite_run.out, "errors.jsonl") if "mine.unsizely" in row["error"]]
     assert {row["id"] for row in errors} == cases
@@ -115,8 +117,8 @@ def test_what_failed_is_counted_and_in_no_mean(done: tuple[str, SuiteRun, Path])
     assert "mine.unsizely" in (suite_run.out / "tables/answers.csv").read_text()
 
 
-def test_predictions_tell_their_times(done: tuple[str, SuiteRun, Path]) -> None:
-    _, suite_run, _ = done
+def test_predictions_tell_their_times(task_run: tuple[str, SuiteRun, Path]) -> None:
+    _, suite_run, _ = task_run
     prediction_rows = rows(suite_run.out, "predictions.jsonl")
     assert min(row[name] for row in prediction_rows for name in ("seconds", "preparing_s", "overhead_s")) >= 0.0
     assert median(row["overhead_s"] / len(row["counts"]) for row in prediction_rows) < 0.010, (
@@ -124,8 +126,8 @@ def test_predictions_tell_their_times(done: tuple[str, SuiteRun, Path]) -> None:
     )
 
 
-def test_the_guidance_reaches_the_model(done: tuple[str, SuiteRun, Path]) -> None:
-    task, _, file = done
+def test_the_guidance_reaches_the_model(task_run: tuple[str, SuiteRun, Path]) -> None:
+    task, _, file = task_run
     for call in calls(file):
         assert (call["text"] is not None) == (task in {"ris", "rvos"})
         assert (call["sound"] is not None) == (call["rate_hz"] is not None) == (task == "avs")

@@ -42,7 +42,7 @@ FLOOR = {"clips": {"clean": scores(6, HERE)["clean"]}, "photos": {"clean": score
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> SuiteComparison:
+def joined(tmp_path_factory: pytest.TempPathFactory) -> SuiteComparison:
     """Two models and a baseline on both data sets, a third model on one."""
     folder = tmp_path_factory.mktemp("over")
     models = {"flow": FLOW, "lexicon": LEXICON, "other": OTHER, "baseline.empty.v1": FLOOR}
@@ -93,7 +93,7 @@ NAMES = {"clips": HERE, "photos": THERE}
 
 @pytest.mark.parametrize("column", ["clean", "mix"])
 def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(
-    found: SuiteComparison, column: str
+    joined: SuiteComparison, column: str
 ) -> None:
     level, measures = ("clean", ("level", "difference")) if column == "clean" else ("", ("apc", "apc_difference"))
     flow, lexicon = (
@@ -101,7 +101,7 @@ def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(
     )
     gap = {data: flow[data] - lexicon[data] for data in NAMES}
     for measure, model, values_by_data in ((measures[0], "flow", flow), (measures[1], "flow - lexicon", gap)):
-        number_ = number(found, measure, model, column, level)
+        number_ = number(joined, measure, model, column, level)
         assert number_.value == pytest.approx(
             np.mean([values_by_data["clips"].mean(), values_by_data["photos"].mean()])
         )
@@ -115,7 +115,7 @@ def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(
         assert "drawn:clusters within each data set" in number_.signed()
 
 
-def test_places_are_those_of_the_means_in_each_draw(found: SuiteComparison) -> None:
+def test_places_are_those_of_the_means_in_each_draw(joined: SuiteComparison) -> None:
     changes = {
         name: {data: values(by_data[data], NAMES[data], "mix") for data in NAMES}
         for name, by_data in (("flow", FLOW), ("lexicon", LEXICON))
@@ -126,7 +126,7 @@ def test_places_are_those_of_the_means_in_each_draw(found: SuiteComparison) -> N
     }
     drawn_means = np.stack([draws(values_by_data, level=0.9) for values_by_data in changes.values()], axis=1)
     wins = (drawn_means == drawn_means.max(axis=1, keepdims=True)).mean(axis=0)
-    table = found.tables["joined_ranking"]
+    table = joined.tables["joined_ranking"]
     rows = [row for row in table.rows if row[0].startswith("least J&F lost")]
     assert [row[2] for row in rows] == sorted(means, key=lambda name: -means[name])
     for _, place, model, value, first in rows:
@@ -136,25 +136,25 @@ def test_places_are_those_of_the_means_in_each_draw(found: SuiteComparison) -> N
         assert place.endswith(f"[{best}, {worst}]") or best == worst
         assert value == f"{100 * means[model]:+.1f}"
         assert first == f"{100 * share:.0f} %"
-    metric = found.summary.metrics["all data sets/place/loss_mix/flow"]
+    metric = joined.summary.metrics["all data sets/place/loss_mix/flow"]
     assert metric["value"] == 1 + (means["flow"] < means["lexicon"])
     assert metric["n"] == 13
-    difference = found.summary.metrics["all data sets/difference/flow - lexicon/mix/apc/J&F"]
+    difference = joined.summary.metrics["all data sets/difference/flow - lexicon/mix/apc/J&F"]
     assert difference["value"] == pytest.approx(means["flow"] - means["lexicon"], abs=1e-6)
 
 
-def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(found: SuiteComparison) -> None:
-    clean = {row[2] for row in found.tables["joined_ranking"].rows if row[0] == "clean J&F"}
+def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(joined: SuiteComparison) -> None:
+    clean = {row[2] for row in joined.tables["joined_ranking"].rows if row[0] == "clean J&F"}
     assert clean == {"flow", "lexicon", "baseline.empty.v1"}
-    assert "Not asked on every data set, so in no number over all of them: other." in found.notes
-    assert [row[0] for row in found.tables["joined_differences"].rows] == ["flow - lexicon"]
-    over = [row[1] for row in found.tables["sets"].rows if row[0] == "all data sets"]
+    assert "Not asked on every data set, so in no number over all of them: other." in joined.notes
+    assert [row[0] for row in joined.tables["joined_differences"].rows] == ["flow - lexicon"]
+    over = [row[1] for row in joined.tables["sets"].rows if row[0] == "all data sets"]
     assert over == ["flow", "lexicon"]
     assert {"joined_ranks_clean", "joined_ranks_loss_mix"} <= {
-        figure.name for section in found.sections for figure in section.figures
+        figure.name for section in joined.sections for figure in section.figures
     }
-    assert [section.name for section in found.sections][:2] == ["sets", "over"]
-    assert any("over all data sets" in table.title for table in found.shown)
+    assert [section.name for section in joined.sections][:2] == ["sets", "over"]
+    assert any("over all data sets" in table.title for table in joined.shown)
 
 
 def test_a_single_clip_leaves_no_interval_and_that_is_said(tmp_path: Path) -> None:

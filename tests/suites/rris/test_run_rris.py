@@ -84,12 +84,12 @@ def material(folder: Path) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     return material(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of one model, kept as `red`, and the same run with a second one in `out`."""
     folder = material(tmp_path_factory.mktemp("rris"))
     shutil.copytree(run(folder, "red").out, folder / "red")
@@ -131,28 +131,28 @@ def cells(root: Path, **fields: Any) -> list[dict[str, Any]]:
     return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
-def test_numbers_are_those_of_the_scores_with_intervals_over_pictures(made: Path) -> None:
+def test_numbers_are_those_of_the_scores_with_intervals_over_pictures(two_runs: Path) -> None:
     paints = {
         "mine.red": lambda _, number: seen_block(number),
         "mine.careful": lambda text, number: seen_block(number) & ("red block" in text),
     }
     for model, paint in paints.items():
         for metric, score in (("rIoU", riou), ("mRR", mrr), ("mIoU", referring_miou)):
-            (cell,) = cells(made, measure="level", model=model, metric=metric, group="clean", split="")
+            (cell,) = cells(two_runs, measure="level", model=model, metric=metric, group="clean", split="")
             outcome = score(expected(paint))
             assert cell["value"] == pytest.approx(outcome.value)
             assert (cell["n"], cell["undefined"], cell["failed"]) == (6, 1, 0)
             assert "score_metric" in cell["signature"]
             assert metric != "rIoU" or cell["low"] <= cell["value"] <= cell["high"]
-    (right,) = cells(made, model="mine.careful", metric="mRR", group="relation", measure="level", split="")
+    (right,) = cells(two_runs, model="mine.careful", metric="mRR", group="relation", measure="level", split="")
     assert (right["value"], right["n"]) == (0.0, 6)
-    (wrong,) = cells(made, model="mine.careful", metric="mRR", group="category", measure="level", split="")
+    (wrong,) = cells(two_runs, model="mine.careful", metric="mRR", group="category", measure="level", split="")
     assert wrong["value"] == 1.0
-    assert {row["split"] for row in cells(made)} == {"", "seen", "unseen"}
+    assert {row["split"] for row in cells(two_runs)} == {"", "seen", "unseen"}
 
 
-def test_tables_baselines_oracle_and_pages(made: Path) -> None:
-    tables = score_record(made / "out", SUITE).tables
+def test_tables_baselines_oracle_and_pages(two_runs: Path) -> None:
+    tables = score_record(two_runs / "out", SUITE).tables
     rows = {row[0]: row for row in tables["general"].rows}
     assert rows["baseline.empty.v1"][2].startswith("100.0")
     assert rows["baseline.full_frame.v1"][2].startswith("0.0")
@@ -163,13 +163,13 @@ def test_tables_baselines_oracle_and_pages(made: Path) -> None:
         assert "1 have no negative sentence, so no mRR, and 1 no positive one" in tables[name].note
     kinds = {row[1] for row in tables["general_kinds"].rows}
     assert kinds == {"category", "attribute", "relation", "origin (positive)"}
-    page = read_page(made / "out")
+    page = read_page(two_runs / "out")
     sections = {section.name: section for section in page.sections}
     assert sections.keys() == {"general", "models", "answers", "invented", "missed"}
     worst = sections["invented"].examples
     assert len(worst) == PICTURES - 1  # one a picture
     assert dict(worst[0].facts)["should be"] == "nothing"
-    assert (made / "out" / worst[0].file).is_file()
+    assert (two_runs / "out" / worst[0].file).is_file()
     assert "mine.red: rIoU" in page.lead
 
 
@@ -190,14 +190,14 @@ class Looking:
 
 
 def test_attention_is_drawn_and_failures_of_near_categories_and_rare_words(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the place of a network: what is drawn is what a model says, see `AttentiveModel`."""
-    (home / "data/items.jsonl").write_text("".join(json.dumps(row | {"category": "horse"}) + "\n" for row in lines()))
-    spec = replace(model_spec(f"{home / 'mine.py'}:careful"), attends=True)
+    (root / "data/items.jsonl").write_text("".join(json.dumps(row | {"category": "horse"}) + "\n" for row in lines()))
+    spec = replace(model_spec(f"{root / 'mine.py'}:careful"), attends=True)
     monkeypatch.setattr(rris_run, "named_models", lambda *_, **__: (spec,))
     monkeypatch.setattr(ModelSpec, "registered", lambda _: Looking())
-    sections = {section.name: section for section in read_page(run(home, "careful").out).sections}
+    sections = {section.name: section for section in read_page(run(root, "careful").out).sections}
     near_examples, rare, attention_examples = (sections[name].examples for name in ("near", "rare", "attention-1"))
     assert {dict(example.facts)["near"] for example in near_examples} == {
         "cat and horse"
@@ -205,48 +205,50 @@ def test_attention_is_drawn_and_failures_of_near_categories_and_rare_words(
     assert {(example.text, dict(example.facts)["never learned"]) for example in rare} == {("block", "block")}
     assert len(attention_examples) == 8  # four pictures, each with what is there and what is not
     assert [example.title == "it is there" for example in attention_examples] == [True, False] * 4
-    assert all((home / "out" / example.file).is_file() for example in attention_examples)
+    assert all((root / "out" / example.file).is_file() for example in attention_examples)
     assert "mine.careful" in sections["attention-1"].lead
 
 
-def test_a_model_that_is_added_computes_itself_alone(made: Path) -> None:
-    assert calls(made) == ["red"] * len(lines()) + ["careful"] * len(lines())
+def test_a_model_that_is_added_computes_itself_alone(two_runs: Path) -> None:
+    assert calls(two_runs) == ["red"] * len(lines()) + ["careful"] * len(lines())
 
 
-def test_its_record_is_compared_without_a_model(made: Path, home: Path) -> None:
-    joint_rows = score_record(made / "out", SUITE).tables["general"].rows
-    other = run(home, "careful", data=made / "data").out
-    comparison_tables = write_comparison([made / "red", other], SUITE, home / "compared").tables
+def test_its_record_is_compared_without_a_model(two_runs: Path, root: Path) -> None:
+    joint_rows = score_record(two_runs / "out", SUITE).tables["general"].rows
+    other = run(root, "careful", data=two_runs / "data").out
+    comparison_tables = write_comparison([two_runs / "red", other], SUITE, root / "compared").tables
     assert set(joint_rows) == set(comparison_tables["general"].rows)
     pairs = {row[:2] for row in comparison_tables["differences"].rows}
     assert {("mine.red - mine.careful", kind) for kind in ("all", "category", "attribute", "relation")} <= pairs
 
 
-def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(home: Path) -> None:
+def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(root: Path) -> None:
     for row in lines():
-        (home / f"mine/clean/{row['id']}").parent.mkdir(parents=True, exist_ok=True)
-        write_mask(home / f"mine/clean/{row['id']}.png", block(int(row["frame"][7])) & row["exists"])
-    write_mask(home / "mine/clean/zebra.png", block(0))
-    options = {"data": home / "data", "models": [f"predictions:{home / 'mine'}"], "workers": 0}
-    out = SUITE.run(options_of(SUITE, {**options, "out": home / "out"})).out
-    (cell,) = cells(home, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
+        (root / f"mine/clean/{row['id']}").parent.mkdir(parents=True, exist_ok=True)
+        write_mask(root / f"mine/clean/{row['id']}.png", block(int(row["frame"][7])) & row["exists"])
+    write_mask(root / "mine/clean/zebra.png", block(0))
+    options = {"data": root / "data", "models": [f"predictions:{root / 'mine'}"], "workers": 0}
+    out = SUITE.run(options_of(SUITE, {**options, "out": root / "out"})).out
+    (cell,) = cells(root, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["value"], cell["n"]) == (1.0, 6)
     assert "1 file that no request asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
 
 
-def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:
-    suite_run = run(home, "picky")
+def test_a_failure_costs_its_reference_and_is_counted(root: Path) -> None:
+    suite_run = run(root, "picky")
     assert suite_run.summary.failed == 6
-    (cell,) = cells(home, model="mine.picky", metric="rIoU", group="clean", measure="level", split="")
+    (cell,) = cells(root, model="mine.picky", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["n"], cell["failed"]) == (1, 6)  # picture 5 has no negative sentence
-    (pixels,) = cells(home, model="mine.picky", metric="mask ratio", group="clean", measure="level", split="")
+    (pixels,) = cells(root, model="mine.picky", metric="mask ratio", group="clean", measure="level", split="")
     assert (pixels["n"], pixels["failed"]) == (12, 6)
 
 
 @pytest.mark.parametrize("about_value", [{}, {"reference": "r", "kind": "", "picture_px": "many"}, [1]])
-def test_a_record_that_does_not_know_its_references_is_refused(made: Path, tmp_path: Path, about_value: Any) -> None:
+def test_a_record_that_does_not_know_its_references_is_refused(
+    two_runs: Path, tmp_path: Path, about_value: Any
+) -> None:
     folder = tmp_path / "altered"
-    shutil.copytree(made / "red", folder)
+    shutil.copytree(two_runs / "red", folder)
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     rows[3]["about"] = about_value
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -254,7 +256,7 @@ def test_a_record_that_does_not_know_its_references_is_refused(made: Path, tmp_p
         score_record(folder, SUITE)
 
 
-def test_refs_as_released_with_exist(home: Path) -> None:
+def test_refs_as_released_with_exist(root: Path) -> None:
     images = [{"id": n, "file_name": f"{n}.png", "height": SIZE[0], "width": SIZE[1]} for n in range(2)]
     marks = [{"id": 10 + n, "image_id": n, "category_id": 1, "segmentation": encode(block(n))} for n in range(2)]
     coco = {"images": images, "annotations": marks, "categories": [{"id": 1, "name": "block"}]}
@@ -266,25 +268,25 @@ def test_refs_as_released_with_exist(home: Path) -> None:
         {"ref_id": 5 + n, "ann_id": 10 + n, "image_id": n, "category_id": 1, "split": "val", "sentences": sentences}
         for n in range(2)
     ]
-    folder = home / "rrefcoco"
+    folder = root / "rrefcoco"
     folder.mkdir()
     (folder / "refs(unc).p").write_bytes(pickle.dumps(refs))
     (folder / "instances.json").write_text(json.dumps(coco))
-    suite_run = run(home, "red", data=folder, images=home / "data/frames")
-    (cell,) = cells(home, model="mine.red", metric="mRR", group="not told", measure="level", split="")
+    suite_run = run(root, "red", data=folder, images=root / "data/frames")
+    (cell,) = cells(root, model="mine.red", metric="mRR", group="not told", measure="level", split="")
     assert (cell["value"], cell["n"]) == (0.0, 2)
     assert suite_run.summary.n == 4 * 5
 
 
-def test_what_cannot_be_run_is_refused(home: Path) -> None:
+def test_what_cannot_be_run_is_refused(root: Path) -> None:
     with pytest.raises(UsageError, match="no model was named"):
-        run(home)
+        run(root)
     with pytest.raises(UsageError, match="does not segment a picture by a sentence") as error:
-        run(home, models=["classical.flow.v1"])
+        run(root, models=["classical.flow.v1"])
     assert error.value.expected == "a model of the task ris; classical.flow.v1 is one of vos"
     with pytest.raises(UsageError, match="a tool of other parts") as error:
-        run(home, models=["classical.grabcut"])
+        run(root, models=["classical.grabcut"])
     assert "a sentence" in str(error.value.expected)
-    (home / "data/items.jsonl").write_text(json.dumps({**lines()[0], "text": " "}) + "\n")
+    (root / "data/items.jsonl").write_text(json.dumps({**lines()[0], "text": " "}) + "\n")
     with pytest.raises(NothingToDo, match="holds no sentence"):
-        run(home, "red")
+        run(root, "red")

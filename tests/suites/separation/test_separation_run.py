@@ -84,7 +84,7 @@ def write_items(root: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     data = tmp_path / "data"
     data.mkdir()
     write_items(data, items(data))
@@ -124,8 +124,8 @@ def numbers(suite_run: SuiteRun) -> dict[str, Any]:
     return {name: table for name, table in suite_run.tables.items() if name != "answers"}
 
 
-def test_tables_scores_outputs_and_page(home: Path) -> None:
-    suite_run = run(home, "smooth", "irm")
+def test_tables_scores_outputs_and_page(root: Path) -> None:
+    suite_run = run(root, "smooth", "irm")
     general = {
         row[0]: dict(zip(suite_run.tables["general"].header, row, strict=True))
         for row in suite_run.tables["general"].rows
@@ -146,51 +146,51 @@ def test_tables_scores_outputs_and_page(home: Path) -> None:
     assert {row[0] for row in suite_run.tables["by_domain"].rows} == {"music", "sound"}
     assert {row[0] for row in suite_run.tables["by_prompt"].rows} == {"text", "text+span"}
     reply = next(
-        row for row in rows(home, "predictions.jsonl") if row["model"] == "mine.smooth" and row["id"] == "m1/tone"
+        row for row in rows(root, "predictions.jsonl") if row["model"] == "mine.smooth" and row["id"] == "m1/tone"
     )
-    output, stem = (read_sound(path).samples for path in (home / "out" / reply["reply"], home / "data/tone1.wav"))
+    output, stem = (read_sound(path).samples for path in (root / "out" / reply["reply"], root / "data/tone1.wav"))
     right = si_sdr(output, stem)
     assert isinstance(right, Scored)
-    assert values(home, "mine.smooth", "SI-SDR")["m1/tone"] == pytest.approx(right.value)
-    page = read_page(home / "out")
+    assert values(root, "mine.smooth", "SI-SDR")["m1/tone"] == pytest.approx(right.value)
+    page = read_page(root / "out")
     worst = [section for section in page.sections if section.name.startswith("worst")]
     assert [len(section.examples) for section in worst] == [2, 2]
     assert [sound.label for sound in worst[0].examples[0].sounds] == ["mixture", "target", "output"]
-    assert "Not comparable" in (home / "out/report.html").read_text()
+    assert "Not comparable" in (root / "out/report.html").read_text()
 
 
-def test_it_goes_on_where_it_stopped(home: Path) -> None:
-    first = run(home, "smooth")
-    assert calls(home) == ["smooth"] * 4
-    assert numbers(run(home, "smooth")) == numbers(first)
-    assert calls(home) == ["smooth"] * 4
-    lines = (home / "out/predictions.jsonl").read_text().splitlines(keepends=True)
-    (home / "out/predictions.jsonl").write_text("".join(lines[:2]) + lines[2][:30])
-    (home / "out/scores.jsonl").unlink()
-    assert numbers(run(home, "smooth")) == numbers(first)
-    assert calls(home) == ["smooth"] * 6
+def test_it_goes_on_where_it_stopped(root: Path) -> None:
+    first = run(root, "smooth")
+    assert calls(root) == ["smooth"] * 4
+    assert numbers(run(root, "smooth")) == numbers(first)
+    assert calls(root) == ["smooth"] * 4
+    lines = (root / "out/predictions.jsonl").read_text().splitlines(keepends=True)
+    (root / "out/predictions.jsonl").write_text("".join(lines[:2]) + lines[2][:30])
+    (root / "out/scores.jsonl").unlink()
+    assert numbers(run(root, "smooth")) == numbers(first)
+    assert calls(root) == ["smooth"] * 6
 
 
 @pytest.mark.slow
-def test_its_record_is_scored_again_and_compared(home: Path) -> None:
-    both_runs = run(home, "smooth", "irm")
-    (home / "mine.py").rename(home / "away.py")
-    second_run = score_record(home / "out", SUITE)
+def test_its_record_is_scored_again_and_compared(root: Path) -> None:
+    both_runs = run(root, "smooth", "irm")
+    (root / "mine.py").rename(root / "away.py")
+    second_run = score_record(root / "out", SUITE)
     assert second_run.tables == both_runs.tables
     assert second_run.summary.metrics == both_runs.summary.metrics
     assert "mine.smooth/clean/clean/overall" in second_run.summary.metrics
-    (home / "away.py").rename(home / "mine.py")
-    parts = [run(home, name, out=home / name).out for name in ("smooth", "irm")]
-    comparison = write_comparison(parts, SUITE, home / "compared")
+    (root / "away.py").rename(root / "mine.py")
+    parts = [run(root, name, out=root / name).out for name in ("smooth", "irm")]
+    comparison = write_comparison(parts, SUITE, root / "compared")
     assert comparison.tables["general"].rows == both_runs.tables["general"].rows
 
 
-def test_a_failure_is_no_score(home: Path) -> None:
-    suite_run = run(home, "picky", "short")
+def test_a_failure_is_no_score(root: Path) -> None:
+    suite_run = run(root, "picky", "short")
     assert suite_run.summary.failed == 2 + 4
-    cells = {(cell["model"], cell["level"]): cell for cell in rows_of_cells(home) if cell["metric"] == "overall"}
+    cells = {(cell["model"], cell["level"]): cell for cell in rows_of_cells(root) if cell["metric"] == "overall"}
     assert (cells["mine.picky", "clean"]["n"], cells["mine.picky", "clean"]["failed"]) == (2, 2)
-    errors = [row["error"] for row in rows(home, "errors.jsonl")]
+    errors = [row["error"] for row in rows(root, "errors.jsonl")]
     assert any("no noise today" in error for error in errors)
     assert any("3999 samples of a mixture of 4000" in error for error in errors)
 
@@ -200,8 +200,8 @@ def rows_of_cells(root: Path) -> list[dict[str, Any]]:
     return [cell for cell in cell_rows if cell["group"] == "clean" and cell["measure"] == "level"]
 
 
-def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_once(home: Path) -> None:
-    data, lines = home / "data", []
+def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_once(root: Path) -> None:
+    data, lines = root / "data", []
     for number in range(2):
         row = item(data, number)
         for family, gain in {"good": 0.1, "poor": 1.0}.items():
@@ -211,8 +211,8 @@ def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_onc
                 {**row, "id": f"{number}-{family}", "separated": f"out/{family}{number}.wav", "family": family}
             )
     write_items(data, lines)
-    suite_run = run(home, str(data), "smooth")
-    assert calls(home) == ["smooth"] * 2
+    suite_run = run(root, str(data), "smooth")
+    assert calls(root) == ["smooth"] * 2
     table = suite_run.tables["families"]
     row_of = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert [row_of["good"]["mixtures"], row_of["good"]["outputs"]] == ["2", "2"]
@@ -222,14 +222,14 @@ def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_onc
     assert (items_by_model["predictions.data"], items_by_model["mine.smooth"]) == ("4", "2")
 
 
-def test_without_stems_it_is_separated_and_not_scored(home: Path) -> None:
-    data = home / "data"
+def test_without_stems_it_is_separated_and_not_scored(root: Path) -> None:
+    data = root / "data"
     row = item(data, 0)
     write_items(data, [{key: value for key, value in row.items() if key != "truth"}])
-    suite_run = run(home, "smooth")
+    suite_run = run(root, "smooth")
     assert (suite_run.summary.failed, suite_run.summary.undefined) == (0, 4)
     assert suite_run.tables["general"].rows[0][1] == "n/a"
-    assert [sound.label for sound in read_page(home / "out").sections[-1].examples[0].sounds] == ["mixture", "output"]
+    assert [sound.label for sound in read_page(root / "out").sections[-1].examples[0].sounds] == ["mixture", "output"]
 
 
 def bad_files(data: Path) -> dict[str, str]:
@@ -246,26 +246,26 @@ def bad_files(data: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_bad_stems_cost_their_item_and_say_why(home: Path) -> None:
-    data, message_of = home / "data", {}
+def test_bad_stems_cost_their_item_and_say_why(root: Path) -> None:
+    data, message_of = root / "data", {}
     lines = [item(data, 1)]
     for name, text in bad_files(data).items():
         lines.append({**item(data, 0), "id": name, "truth": {"stem": f"{name}.wav"}})
         message_of[name] = text
     write_items(data, lines)
-    suite_run = run(home, "smooth")
+    suite_run = run(root, "smooth")
     assert {row[-1] for row in suite_run.tables["general"].rows if row[0] == "mine.smooth"} <= {
         "1 (5 failed)",
         "1 (6 failed)",
     }
-    errors = {Path(str(row["path"])).stem: row["error"] for row in rows(home, "errors.jsonl")}
+    errors = {Path(str(row["path"])).stem: row["error"] for row in rows(root, "errors.jsonl")}
     for name, text in message_of.items():
         assert text in errors[name]
 
 
 @pytest.mark.parametrize("kind", ["silent", "constant", "stereo", "short", "clipped"])
-def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
-    data = home / "data"
+def test_unusual_sounds_are_scored_or_undefined(root: Path, kind: str) -> None:
+    data = root / "data"
     row = item(data, 0)
     tone, noise = (read_sound(data / f"{name}0.wav").samples[0] for name in ("tone", "noise"))
     if kind == "silent":
@@ -281,45 +281,45 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     for name, samples in {"tone": tone, "noise": noise, "mixture": tone + noise}.items():
         write(data / f"{name}0.wav", samples)
     write_items(data, [row])
-    suite_run = run(home, "smooth") if kind != "stereo" else run(home, "nmf")
+    suite_run = run(root, "smooth") if kind != "stereo" else run(root, "nmf")
     assert suite_run.summary.failed == 0
-    overall = next(iter(values(home, suite_run.tables["general"].rows[0][0], "overall").values()))
+    overall = next(iter(values(root, suite_run.tables["general"].rows[0][0], "overall").values()))
     assert (overall is None) == (kind == "silent")
     assert ("Nothing told the tracks of nmf apart for 1 item" in suite_run.tables["general"].note) == (kind == "stereo")
 
 
-def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:
-    data = home / "data"
+def test_a_picture_is_a_prompt_and_a_missing_one_an_error(root: Path) -> None:
+    data = root / "data"
     write_frame(data / "dog.png", np.zeros((8, 8, 3), np.uint8))
     first = item(data, 0, video="dog.png", text=None)
     write_items(data, [first, {**first, "id": "lost", "video": "cat.png"}])
-    suite_run = run(home, "smooth")
-    assert [row["about"]["prompt"] for row in rows(home, "cases.jsonl")] == ["picture"]
+    suite_run = run(root, "smooth")
+    assert [row["about"]["prompt"] for row in rows(root, "cases.jsonl")] == ["picture"]
     assert suite_run.summary.failed == 4
-    assert any("cat.png" in str(row["path"]) for row in rows(home, "errors.jsonl"))
+    assert any("cat.png" in str(row["path"]) for row in rows(root, "errors.jsonl"))
 
 
-def test_no_model_no_data_and_an_unknown_separator_are_refused(home: Path) -> None:
+def test_no_model_no_data_and_an_unknown_separator_are_refused(root: Path) -> None:
     with pytest.raises(UsageError, match="no model"):
-        run(home)
+        run(root)
     with pytest.raises(UsageError, match="no separator"):
-        run(home, "/nowhere/at/all")
-    (home / "empty").mkdir()
+        run(root, "/nowhere/at/all")
+    (root / "empty").mkdir()
     with pytest.raises(NothingToDo):
-        run(home, "smooth", data=home / "empty")
+        run(root, "smooth", data=root / "empty")
 
 
 @pytest.mark.slow
-def test_the_command_line_runs_it(home: Path) -> None:
+def test_the_command_line_runs_it(root: Path) -> None:
     completed = auscult(
         "run",
         "separation",
         "--model",
         "mixture",
         "--data",
-        home / "data",
+        root / "data",
         "--out",
-        home / "out",
+        root / "out",
         "--workers",
         1,
         "--json",
@@ -328,17 +328,17 @@ def test_the_command_line_runs_it(home: Path) -> None:
     summary = json.loads(completed.out)
     assert summary["metrics"]["mixture/clean/clean/SI-SDRi"]["value"] == 0.0
     result = auscult(
-        "run", "separation", "--model", "mixture", "--data", home / "data", "--out", home / "o", "--task", "x"
+        "run", "separation", "--model", "mixture", "--data", root / "data", "--out", root / "o", "--task", "x"
     )
     assert result.code == 2
 
 
 @pytest.mark.slow
 @pytest.mark.extra_sound
-def test_mixtures_of_scenes_are_made_and_separated(home: Path) -> None:
-    suite_run = run(home, "mixture", data="scenes", count=2, seed=1)
+def test_mixtures_of_scenes_are_made_and_separated(root: Path) -> None:
+    suite_run = run(root, "mixture", data="scenes", count=2, seed=1)
     assert suite_run.summary.n == 6
-    assert len(rows(home, "cases.jsonl")) == 2
+    assert len(rows(root, "cases.jsonl")) == 2
 
 
 @pytest.mark.slow
@@ -361,13 +361,13 @@ def test_real_published_outputs_have_the_scores_that_their_readme_prints(data: P
     assert [row[2] for row in suite_run.tables["families"].rows] == ["3", "6"]
 
 
-def test_an_output_that_comes_late_is_named(home: Path) -> None:
-    (home / "late.py").write_text(
+def test_an_output_that_comes_late_is_named(root: Path) -> None:
+    (root / "late.py").write_text(
         "import numpy as np\ndef late(mixture, query, **_):\n    return np.roll(mixture, 80)\n"
     )
-    suite_run = run(home, f"{home / 'late.py'}:late")
+    suite_run = run(root, f"{root / 'late.py'}:late")
     assert "late.late: 1 output up to +10.0 ms beside the stem, scored as it lies." in suite_run.tables["general"].note
     late_answers = [
-        row["answer"] for row in rows(home, "scores.jsonl") if (row["model"], row["id"]) == ("late.late", "m1/noise")
+        row["answer"] for row in rows(root, "scores.jsonl") if (row["model"], row["id"]) == ("late.late", "m1/noise")
     ]
     assert {answer["delay_s"] for answer in late_answers} == {0.01}

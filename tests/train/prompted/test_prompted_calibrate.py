@@ -92,12 +92,12 @@ REAL = FRESH.where(FRESH.family != FLAWLESS)
 
 
 @pytest.fixture(scope="module")
-def found() -> Calibration:
+def fitted() -> Calibration:
     return fit(SEEN, WEIGHTS, CLASSIFIER)
 
 
-def test_nine_of_ten_fresh_masks_lie_in_their_interval(found: Calibration) -> None:
-    estimated = estimates(REAL, found)
+def test_nine_of_ten_fresh_masks_lie_in_their_interval(fitted: Calibration) -> None:
+    estimated = estimates(REAL, fitted)
     is_covered = (estimated.low <= REAL.iou) & (REAL.iou <= estimated.high)
     assert 0.86 <= is_covered.mean() <= 0.95
     for name in ("a", "b", "c"):
@@ -106,82 +106,82 @@ def test_nine_of_ten_fresh_masks_lie_in_their_interval(found: Calibration) -> No
 
 
 @pytest.mark.parametrize(("column", "level"), [("good", 0.8), ("fair", 0.5)])
-def test_probabilities_come_true_as_often_as_said(found: Calibration, column: str, level: float) -> None:
-    probability, true = getattr(estimates(REAL, found), column), REAL.iou >= level
+def test_probabilities_come_true_as_often_as_said(fitted: Calibration, column: str, level: float) -> None:
+    probability, true = getattr(estimates(REAL, fitted), column), REAL.iou >= level
     edges = np.quantile(probability, [0, 0.25, 0.5, 0.75, 1])
     for low, high in pairwise(edges):
         in_bin = (probability >= low) & (probability <= high)
         assert probability[in_bin].mean() == pytest.approx(true[in_bin].mean(), abs=0.08)
 
 
-def test_bending_undoes_what_the_networks_do_wrong(found: Calibration) -> None:
+def test_bending_undoes_what_the_networks_do_wrong(fitted: Calibration) -> None:
     raw = softmax(REAL.ious).mean(axis=1)
     right = softmax(SHARP * REAL.ious.mean(axis=1) + SLOPE * CENTRES)
     before, after = (
         np.abs(mean_iou(histograms_) - mean_iou(right)).mean()
-        for histograms_ in (raw, bend(raw, REAL.size, found.bent))
+        for histograms_ in (raw, bend(raw, REAL.size, fitted.bent))
     )
     assert after < 0.02 < before
 
 
-def test_the_estimate_beats_the_raw_one(found: Calibration) -> None:
+def test_the_estimate_beats_the_raw_one(fitted: Calibration) -> None:
     raw = mean_iou(softmax(REAL.ious).mean(axis=1))
-    off = estimates(REAL, found).iou - REAL.iou
+    off = estimates(REAL, fitted).iou - REAL.iou
     assert np.sqrt((off**2).mean()) < 0.95 * np.sqrt(((raw - REAL.iou) ** 2).mean())
     assert abs(off.mean()) < 0.02
 
 
-def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> None:
+def test_types_are_named_where_the_networks_lean_to_one(fitted: Calibration) -> None:
     typed_outputs = outputs(3, made=400)
     right = np.array([TYPES.index(str(name)) for name in typed_outputs.defect])
     raw, fitted_types = (
         typed_outputs.types.mean(axis=1).argmax(axis=1),
-        estimates(typed_outputs, found).types.argmax(axis=1),
+        estimates(typed_outputs, fitted).types.argmax(axis=1),
     )
     assert np.mean(raw == right) < 0.4
     assert np.mean(fitted_types == right) > 0.8
-    without_classifier = estimates(typed_outputs, replace(found, classifier_temperature=0.0)).types.argmax(axis=1)
+    without_classifier = estimates(typed_outputs, replace(fitted, classifier_temperature=0.0)).types.argmax(axis=1)
     assert np.mean(fitted_types == right) > np.mean(without_classifier == right) + 0.02
-    assert (found.temperature, found.classifier_temperature, found.offsets) == fit_types(SEEN)
+    assert (fitted.temperature, fitted.classifier_temperature, fitted.offsets) == fit_types(SEEN)
 
 
-def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) -> None:
-    familiar_novelty = estimates(FRESH, found).novelty
+def test_novelty_is_low_for_the_like_and_one_for_the_unlike(fitted: Calibration) -> None:
+    familiar_novelty = estimates(FRESH, fitted).novelty
     assert np.median(familiar_novelty) < 0.5
     assert np.mean(familiar_novelty >= 0.5) < 0.25
     strange = replace(FRESH, features=FRESH.features + 20)
-    assert (estimates(strange, found).novelty == 1).all()
+    assert (estimates(strange, fitted).novelty == 1).all()
     differ = FRESH.ious.copy()
     differ[:, 0], differ[:, 1] = -60 * CENTRES, 60 * CENTRES
-    assert estimates(replace(FRESH, ious=differ), found).novelty.mean() > 0.9
+    assert estimates(replace(FRESH, ious=differ), fitted).novelty.mean() > 0.9
 
 
-def test_what_was_fitted_is_named_and_survives_its_file(found: Calibration, tmp_path: Path) -> None:
-    assert (found.weights, found.classifier) == (WEIGHTS, CLASSIFIER)
-    assert {name: masks for name, (masks, _) in found.counts.items()} == {name: COUNTS[name] for name in COUNTED}
-    assert all(clusters == pytest.approx(masks / 4, abs=1) for masks, clusters in found.counts.values())
-    reloaded = load_calibration(save_calibration(found, tmp_path / "calibration.json"))
-    first, second = estimates(FRESH, found), estimates(FRESH, reloaded)
+def test_what_was_fitted_is_named_and_survives_its_file(fitted: Calibration, tmp_path: Path) -> None:
+    assert (fitted.weights, fitted.classifier) == (WEIGHTS, CLASSIFIER)
+    assert {name: masks for name, (masks, _) in fitted.counts.items()} == {name: COUNTS[name] for name in COUNTED}
+    assert all(clusters == pytest.approx(masks / 4, abs=1) for masks, clusters in fitted.counts.values())
+    reloaded = load_calibration(save_calibration(fitted, tmp_path / "calibration.json"))
+    first, second = estimates(FRESH, fitted), estimates(FRESH, reloaded)
     assert all(
         np.abs(getattr(first, field_.name) - getattr(second, field_.name)).max() < 1e-3 for field_ in fields(first)
     )
 
 
-def test_left_out_families_are_covered_and_the_log_is_complete(found: Calibration) -> None:
-    coverage_of = left_out_coverage(found, SEEN)
+def test_left_out_families_are_covered_and_the_log_is_complete(fitted: Calibration) -> None:
+    coverage_of = left_out_coverage(fitted, SEEN)
     assert list(coverage_of) == COUNTED
     assert 0.88 <= np.mean(list(coverage_of.values())) <= 1
-    numbers = summary(found, SEEN)
+    numbers = summary(fitted, SEEN)
     assert 0.86 <= numbers["coverage"] <= 0.97
     assert 0 < numbers["width"] < 0.6
     assert 0 < numbers["rmse"] < 0.2
 
 
 @pytest.mark.parametrize("precise", [0.7, 0.85, 0.95])
-def test_what_is_accepted_is_good_as_often_as_wanted(found: Calibration, precise: float) -> None:
-    level = accept_threshold(estimates(SEEN, found).good, SEEN, precise=precise)
+def test_what_is_accepted_is_good_as_often_as_wanted(fitted: Calibration, precise: float) -> None:
+    level = accept_threshold(estimates(SEEN, fitted).good, SEEN, precise=precise)
     for sample, slack in ((SEEN, 0.0), (FRESH, 0.08)):
-        accepted = estimates(sample, found).good >= level
+        accepted = estimates(sample, fitted).good >= level
         inside = [accepted & (sample.family == name) for name in ("a", "b", "c", FLAWLESS)]
         shares = [rows.sum() / np.count_nonzero(sample.family == sample.family[rows][0]) for rows in inside]
         good = [np.mean(sample.iou[rows] >= 0.8) for rows in inside]
@@ -253,28 +253,28 @@ def users(seed: int, count: int) -> Outputs:
 
 
 @pytest.mark.slow
-def test_a_users_own_masks_teach_what_is_peculiar_to_them(found: Calibration) -> None:
+def test_a_users_own_masks_teach_what_is_peculiar_to_them(fitted: Calibration) -> None:
     fresh = users(12, 400)
-    refitted = refit(users(11, 240), found)
-    before, after = (estimates(fresh, calibration) for calibration in (found, refitted))
+    refitted = refit(users(11, 240), fitted)
+    before, after = (estimates(fresh, calibration) for calibration in (fitted, refitted))
     rmse = [np.sqrt(np.mean((estimate.iou - fresh.iou) ** 2)) for estimate in (before, after)]
     assert rmse[1] < 0.9 * rmse[0]
     assert abs((after.iou - fresh.iou).mean()) < 0.03 < abs((before.iou - fresh.iou).mean())
     assert 0.82 <= ((after.low <= fresh.iou) & (fresh.iou <= after.high)).mean() <= 0.97
-    assert refitted.weights == found.weights
-    assert estimates(FRESH, found).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
+    assert refitted.weights == fitted.weights
+    assert estimates(FRESH, fitted).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("own", "no_better"), [(users(11, 240), False), (outputs(15, a=60), True)])
-def test_a_fit_that_is_no_better_says_so(found: Calibration, own: Outputs, no_better: bool) -> None:
+def test_a_fit_that_is_no_better_says_so(fitted: Calibration, own: Outputs, no_better: bool) -> None:
     lines: list[str] = []
-    refit(own, found, log=lines.append)
+    refit(own, fitted, log=lines.append)
     assert any("keep the judge as it ships" in line for line in lines) is no_better
 
 
 @pytest.mark.parametrize(("count", "message"), [(40, "40 masks"), (59, "15 photographs")])
-def test_too_few_masks_of_ones_own_are_refused(found: Calibration, count: int, message: str) -> None:
+def test_too_few_masks_of_ones_own_are_refused(fitted: Calibration, count: int, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
-        refit(users(11, count), found)
+        refit(users(11, count), fitted)
     assert error.value.expected == "at least 60 masks on 10"

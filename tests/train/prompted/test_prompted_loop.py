@@ -46,15 +46,15 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
 
 
 @pytest.fixture(scope="module")
-def made(pictures: list[Picture]) -> list[Arrays]:
+def feed(pictures: list[Picture]) -> list[Arrays]:
     return list(batches(pictures, PLAN, first=0, workers=0))
 
 
 @pytest.fixture(scope="module")
-def checkpoint(made: list[Arrays], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpoint(feed: list[Arrays], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run that was stopped after one step."""
     trainer = MaskTrainer(PLAN, weights=Path("nowhere"))
-    trainer.learn(made[0])
+    trainer.learn(feed[0])
     path = tmp_path_factory.mktemp("run") / "deep" / "member.pt"
     trainer.save(path)
     return path
@@ -64,14 +64,14 @@ def equal(first: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return first.keys() == other.keys() and all(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], checkpoint: Path) -> None:
+def test_a_run_that_was_stopped_ends_with_the_same_weights(feed: list[Arrays], checkpoint: Path) -> None:
     heard_steps: list[int] = []
     straight, resumed = (MaskTrainer(PLAN, weights=Path("nowhere")) for _ in range(2))
     first = {name: value.clone() for name, value in straight.net.state_dict().items()}
-    assert train(straight, iter(made), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
+    assert train(straight, iter(feed), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
     resumed.load(checkpoint)
     assert resumed.step == 1
-    assert train(resumed, iter(made[1:]), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
+    assert train(resumed, iter(feed[1:]), until=FOREVER, heard=lambda step, _: heard_steps.append(step))
     assert heard_steps == [0, 1, 2, 1, 2]
     assert equal(straight.net.state_dict(), resumed.net.state_dict())
     assert equal(straight.average, resumed.average)
@@ -80,16 +80,16 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], c
     assert still == [], "some weights never learn"
 
 
-def test_another_seed_gives_other_weights_and_other_batches(pictures: list[Picture], made: list[Arrays]) -> None:
+def test_another_seed_gives_other_weights_and_other_batches(pictures: list[Picture], feed: list[Arrays]) -> None:
     plan = replace(PLAN, seed=1)
     assert not equal(*(MaskTrainer(plan_, weights=Path("nowhere")).net.state_dict() for plan_ in (PLAN, plan)))
     batches_ = batches(pictures, plan, first=2, workers=0)
-    assert not np.array_equal(next(batches_)["crop"], made[2]["crop"])
+    assert not np.array_equal(next(batches_)["crop"], feed[2]["crop"])
 
 
 @pytest.mark.slow
-def test_batches_are_the_same_whoever_makes_them(pictures: list[Picture], made: list[Arrays]) -> None:
-    for batch_, other in zip(batches(pictures, PLAN, first=1, workers=1), made[1:], strict=True):
+def test_batches_are_the_same_whoever_makes_them(pictures: list[Picture], feed: list[Arrays]) -> None:
+    for batch_, other in zip(batches(pictures, PLAN, first=1, workers=1), feed[1:], strict=True):
         assert all(np.array_equal(batch_[name], other[name]) for name in other)
 
 
@@ -109,11 +109,11 @@ def test_the_rate_rises_then_falls_to_nothing() -> None:
     assert 0.95 < shares.max() <= 1
 
 
-def test_started_blocks_are_frozen_and_all_else_learns(made: list[Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_started_blocks_are_frozen_and_all_else_learns(feed: list[Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.train.prompted.loop.begin", lambda *_: None)
     trainer = MaskTrainer(replace(PLAN, start="imagenet", design=Design(side=64, frozen=2)), weights=Path("nowhere"))
     first = {name: value.clone() for name, value in trainer.net.state_dict().items()}
-    trainer.learn(made[0])
+    trainer.learn(feed[0])
     still = {name for name, value in trainer.net.state_dict().items() if torch.equal(value, first[name])}
     assert still == {
         name for name in first if name.startswith(("backbone.stem.", "backbone.blocks.0.", "backbone.blocks.1."))
@@ -192,15 +192,15 @@ def answers(batch: dict[str, Tensor], *, sureness: float) -> dict[str, Tensor]:
     return {"answer": sureness * (2 * batch["truth"] - 1), "ious": torch.log(soft_labels(ious)), "types": types}
 
 
-def test_every_part_of_the_loss_is_lower_for_a_right_answer(made: list[Arrays]) -> None:
-    batch = tensors(made[0], torch.device("cpu"))
+def test_every_part_of_the_loss_is_lower_for_a_right_answer(feed: list[Arrays]) -> None:
+    batch = tensors(feed[0], torch.device("cpu"))
     right, wrong = (losses(answers(batch, sureness=sureness), batch) for sureness in (6.0, -6.0))
     assert right.keys() == wrong.keys() == {"pixels", "dice", "ious", "mean", "types"}
     assert all(0 <= right[name] < 0.6 * wrong[name] for name in right), (right, wrong)
 
 
-def test_what_has_no_type_or_no_answer_is_left_out(made: list[Arrays]) -> None:
-    batch = tensors(made[0], torch.device("cpu"))
+def test_what_has_no_type_or_no_answer_is_left_out(feed: list[Arrays]) -> None:
+    batch = tensors(feed[0], torch.device("cpu"))
     batch["type"][0], batch["type"][1:], batch["answered"][0], batch["answered"][1:] = -1, 1, 0.0, 1.0
     outputs = answers(batch, sureness=6.0)
     before = losses(outputs, batch)
