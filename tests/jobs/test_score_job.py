@@ -161,7 +161,7 @@ def test_wrong_folders_and_protocols_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pred").mkdir()
     with pytest.raises(UsageError, match="davis2015"):
         _score(tmp_path, protocol="davis2015")
-    with pytest.raises(UsageError, match="not a folder"):
+    with pytest.raises(UsageError, match="no such file or folder"):
         _score(tmp_path, prediction=tmp_path / "nowhere")
     with pytest.raises(NothingToDo):
         _score(tmp_path, truth=tmp_path / "pred")
