@@ -113,6 +113,7 @@ def test_over_full_scale_is_cut_off() -> None:
     [
         (riff(1, 16, b"abcd", size=4000), "truncated: 0.000 of 0.250 s"),
         (riff(3, 32, np.array([np.nan], "<f4").tobytes()), "not finite"),
+        (riff(3, 64, np.array([-np.inf], "<f8").tobytes()), "not finite"),
         (riff(1, 16, b"abcd", channels=0), "damaged"),
         (riff(1, 16, b"abcd", rate_hz=0), "damaged"),
         (riff(1, 16, b"")[:20], "no data chunk"),

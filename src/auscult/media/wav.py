@@ -136,7 +136,9 @@ def wav_block(file: BinaryIO, layout: WavLayout, *, path: Path, span: tuple[int,
     body = file.read((span[1] - span[0]) * block)
     if len(body) != (span[1] - span[0]) * block:
         raise _broken(path, "it became shorter while it was read")
-    return _values(body, code=layout.code, bits=layout.bits).reshape(-1, layout.channels).T
+    samples = _values(body, code=layout.code, bits=layout.bits).reshape(-1, layout.channels).T
+    _check_finite(samples, path)
+    return samples
 
 
 BLOCK: Final = 1 << 16
@@ -156,10 +158,7 @@ class SampleBlocks:
 
     def put(self, block: NDArray[np.float32], *, start: int | None = None) -> None:
         """Add a block, (channels, samples), at the end or from a sample on."""
-        if not np.isfinite(block).all():
-            raise InputError(
-                "the sound holds values that are not finite", expected="samples from -1 to 1", path=self._path
-            )
+        _check_finite(block, self._path)
         begin = self.count if start is None else start
         end = begin + block.shape[1]
         if self._cut:
@@ -179,11 +178,17 @@ class SampleBlocks:
         return flat[: channels * self.count].reshape(channels, self.count)
 
 
+def _check_finite(samples: NDArray[np.float32], path: Path) -> None:
+    if not np.isfinite(samples).all():
+        raise InputError("the sound holds values that are not finite", expected="samples from -1 to 1", path=path)
+
+
 def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
     if code == _FLOAT:
         numbers = np.frombuffer(body, f"<f{bits // 8}")
-        # What a float32 cannot hold is no sound either way.
-        return np.asarray(np.clip(numbers, -_MOST, _MOST), dtype=np.float32)
+        # Larger ones, which a float32 could not square, are no sound either way; infinite ones are refused.
+        bounded = np.where(np.isinf(numbers), numbers, np.clip(numbers, -_MOST, _MOST))
+        return np.asarray(bounded, dtype=np.float32)
     if bits == 8:
         return np.asarray((np.frombuffer(body, np.uint8) - 128.0) / 128.0, dtype=np.float32)
     if bits == 24:
