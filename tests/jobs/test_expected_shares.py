@@ -92,7 +92,9 @@ def test_empty_masks_and_those_without_a_probability_are_left_out() -> None:
 
 def test_clips_are_drawn_whole_where_rows_name_several() -> None:
     split = [{"frame": f"f{place}.png", "clip": f"c{place // 20}"} for place in range(40)]
-    clips = expected([(verdict_, fields) for (verdict_, _), fields in zip(verdict_rows(), split, strict=True)])
+    rows = [(verdict_, fields) for (verdict_, _), fields in zip(verdict_rows(), split, strict=True)]
+    clips = expected(rows, films={"c0", "c1"})
+    assert expected(rows) == expected(rows, films={"others"}), "folders of photographs are no films"
     frames = expected(
         [(verdict_, {"frame": fields["frame"]}) for (verdict_, _), fields in zip(verdict_rows(), split, strict=True)]
     )

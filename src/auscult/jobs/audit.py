@@ -17,7 +17,7 @@ from auscult.act.sound_policy import load_sound_policy
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.jobs.clip_context import ClipIndex
-from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
+from auscult.jobs.clip_tracks import CLIPS, clip_offer, filmed, tracks_of
 from auscult.jobs.joint import JOINT
 from auscult.jobs.judges import JudgeAsking, judge_spec, sound_judge_arguments
 from auscult.jobs.judging import VERDICTS, identity_arguments, load_default_judge, make_auditor
@@ -93,6 +93,8 @@ class Audit(FrameVerb[Summary]):
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run."""
         manifest = super().manifest()
+        films = filmed(self.listing)
+        manifest["inputs"]["films"] = sorted({str(item.clip) for item in self.listing.items if item.id in films})
         if self._video is not None:
             manifest["inputs"]["video"] = digest_file(self._video[0])
         if self.listing.sounds:

@@ -96,7 +96,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     estimated = [row for row in rows if verdicts[row["id"]].iou is not None]
     labels, notes = _labels_of(options.labels, [row["id"] for row in estimated], known=verdicts.keys())
     columns = Estimates.of([verdicts[row["id"]] for row in estimated])
-    fitted = fit(columns, labels, clusters=clusters_in(estimated))
+    fitted = fit(columns, labels, clusters=clusters_in(estimated, films=run.films))
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
     policy = _policy(run)
     new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]

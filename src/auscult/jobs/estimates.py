@@ -7,7 +7,7 @@ numbers here are computed from these lines and ``truth.jsonl``. Scores of one IN
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -39,17 +39,18 @@ _LARGEST_SHIFT: Final = 100
 _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
 
 
-def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
+def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collection[str] = ()) -> Metrics:
     """Share of masks under IoU .8 and .5, and looks that find 90 % of those under .8, as metrics of ``summary.json``.
 
-    Empty masks are left out, as everywhere: a rule judged them. So are masks whose judge gave no probability.
+    Intervals draw whole clusters, see ``clusters_in``. Empty masks are left out, as everywhere: a rule judged them. So
+    are masks whose judge gave no probability.
     """
     metrics: Metrics = {}
     ordered = sorted(rows, key=lambda pair: pair[0].id)
     for name, key in _SHARES.items():
         measured = [pair for pair in ordered if getattr(pair[0], key) is not None and pair[0].defect != "empty"]
         good = [_share(verdict, key) for verdict, _ in measured]
-        clusters = clusters_in([row for _, row in measured])
+        clusters = clusters_in([row for _, row in measured], films=films)
         source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
         rng = generator(0, "expected", key)
         share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
@@ -59,15 +60,17 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
     return metrics
 
 
-def clusters_in(rows: Sequence[Mapping[str, Any]]) -> list[Hashable]:
-    """What each row of ``verdicts.jsonl`` is clustered by: its clip where all name one of several, else its frame.
+def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) -> list[Hashable]:
+    """What each row of ``verdicts.jsonl`` is clustered by: its clip if that is one of ``films``, else its frame.
 
-    Masks without a frame's name are clusters of their own.
+    Of masks that are all of one film, frames are the clusters. Masks without a frame's name are clusters of their own.
     """
-    clips = [row.get("clip") for row in rows]
-    if len({str(clip) for clip in clips}) > 1 and None not in clips:
-        return [str(clip) for clip in clips]
-    return [str(row.get("frame") or f"id {row.get('id')}") for row in rows]
+    clips = [str(row["clip"]) if row.get("clip") in films else None for row in rows]
+    alone = len(set(clips)) == 1
+    return [
+        f"frame {row.get('frame') or row.get('id')}" if clip is None or alone else f"clip {clip}"
+        for row, clip in zip(rows, clips, strict=True)
+    ]
 
 
 def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
@@ -129,12 +132,14 @@ class _Both:
     clusters: tuple[Hashable, ...]  # clips or frames, (n,)
 
 
-def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair]) -> BesideScore:
-    """Compare the judge with the model's own score."""
+def beside_score(
+    rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair], *, films: Collection[str] = ()
+) -> BesideScore:
+    """Compare the judge with the model's own score; ``films`` as in ``clusters_in``."""
     scored = [(verdict, score, row) for verdict, row in rows if (score := _score(verdict, row)) is not None]
     if len(scored) < 2:
         return BesideScore(metrics={}, tables={})
-    both = _both(scored)
+    both = _both(scored, films)
     metrics: Metrics = {}
     n = len(both.verdicts)
     agreement = spearman_interval(
@@ -162,7 +167,7 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
     )
 
 
-def _both(scored: Sequence[tuple[Verdict, float, Mapping[str, Any]]]) -> _Both:
+def _both(scored: Sequence[tuple[Verdict, float, Mapping[str, Any]]], films: Collection[str]) -> _Both:
     ordered = sorted(scored, key=lambda triple: triple[0].id)
     scores = tuple(score for _, score, _ in ordered)
     ious = tuple(verdict.iou or 0.0 for verdict, _, _ in ordered)
@@ -171,7 +176,7 @@ def _both(scored: Sequence[tuple[Verdict, float, Mapping[str, Any]]]) -> _Both:
         scores=scores,
         ious=ious,
         ranks=np.column_stack([mean_ranks(ious), mean_ranks(scores)]),
-        clusters=tuple(clusters_in([row for _, _, row in ordered])),
+        clusters=tuple(clusters_in([row for _, _, row in ordered], films=films)),
     )
 
 

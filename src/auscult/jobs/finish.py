@@ -276,7 +276,7 @@ def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTr
     with_truth = {row["id"] for row in truths}
     unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - with_truth
     pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
-    return against_truth(pairs, unreadable=len(unreadable)), beside_score(read.verdicts, pairs)
+    return against_truth(pairs, unreadable=len(unreadable)), beside_score(read.verdicts, pairs, films=read.films)
 
 
 def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
@@ -295,7 +295,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         metrics={
             **_estimated(verdicts),
-            **expected(read.verdicts),
+            **expected(read.verdicts, films=read.films),
             **out_of_distribution_rate(verdicts),
             **_unparsed(verdicts),
             **metrics,

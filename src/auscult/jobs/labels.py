@@ -109,8 +109,8 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
 
 
 def clusters_in(run: Run) -> dict[str, str]:
-    """The cluster of each judged item: its clip if the record follows clips, else its frame."""
-    films = {str(row.get("clip")) for row in run.clips}
+    """The cluster of each judged item: its clip if that is a video, else its frame."""
+    films = run.films
     return {
         verdict.id: f"clip {row['clip']}" if row.get("clip") in films else f"frame {row.get('frame') or verdict.id}"
         for verdict, row in run.verdicts

@@ -68,7 +68,7 @@ class Silent:
 # What may differ in a resumed run: arguments that change no result, and the list of items, since items may be added and
 # each finished one is checked by its own hash.
 SAME_RESULT: Final = frozenset(
-    {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "sounds", "listed", "notes"}
+    {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "sounds", "films", "listed", "notes"}
 ) | {"frames_root"}
 HINT: Final = "use --overwrite to begin anew, or another --out"
 

@@ -51,6 +51,12 @@ class Run:
         return Path(os.path.normpath(Path(root, name))) if isinstance(root, str) and isinstance(name, str) else None
 
     @property
+    def films(self) -> frozenset[str]:
+        """Names of the clips that are videos, whose masks resemble one another; all other frames are photographs."""
+        names = section(self.manifest, "inputs").get("films")
+        return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+
+    @property
     def finished(self) -> bool:
         """Whether the command came to its end."""
         return "finished" in self.manifest
