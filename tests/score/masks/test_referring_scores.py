@@ -246,6 +246,22 @@ def sentences(draw):
     return drawn_sentences
 
 
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    # the masks of 40, 30 and 10 pixels count as empty: one is of a negative sentence
+    [
+        (giou, (Fraction(50, 110) + 1 + 1 + 1 + 1) / 8), (ciou, Fraction(150, 350)),
+        (n_acc, Fraction(3, 4)), (t_acc, Fraction(2, 4)),
+    ],
+)  # fmt: skip
+def test_small_masks_count_as_empty_where_the_rule_of_gres_is_chosen(score, expected):
+    result = score(BY_HAND, cleared_below=50)
+    assert result.value == pytest.approx(float(expected), abs=1e-12)
+    assert ("empty_below", "50 px") in result.signature.fields
+    with pytest.raises(InputError, match="cleared_below"):
+        score(BY_HAND, cleared_below=0)
+
+
 @given(sentences(), st.data())
 def test_an_invented_pixel_never_raises_them(every, data):
     """Wrong pixels on any sentence: beyond the truth of a positive one, or anywhere for a negative one."""

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
@@ -255,16 +255,16 @@ def mask_ratio(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined
 
     Undefined where there is none. Source: Wu et al., App. A.1.
     """
-    return _ratio_of(_negative(sentences), "negative sentences")
+    return _ratio_of([sentence for sentence in sentences if not sentence.exists], "negative sentences")
 
 
 def mask_ratios(sentences: Iterable[SentenceAreas]) -> Mapping[str, ReferringScore | Undefined]:
     """The rows of Table 7: ``mask_ratio`` of each kind of negation that occurs, and ``origin``, that of positives."""
     all_sentences = tuple(sentences)
-    negatives = _negative(all_sentences)
+    negatives = [sentence for sentence in all_sentences if not sentence.exists]
     kinds = dict.fromkeys(sentence.kind for sentence in negatives)
     rows = {kind: [sentence for sentence in negatives if sentence.kind == kind] for kind in kinds}
-    rows[ORIGIN] = _positive(all_sentences)
+    rows[ORIGIN] = [sentence for sentence in all_sentences if sentence.exists]
     return {name: _ratio_of(row, name or "no kind") for name, row in rows.items()}
 
 
@@ -277,7 +277,7 @@ def r2vos_r(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
     Source: Wu et al., App. A.4.
     """
     all_sentences = tuple(sentences)
-    if not _negative(all_sentences):
+    if not any(not sentence.exists for sentence in all_sentences):
         return Undefined("there is no negative sentence")
     wrong = {_key(sentence): 0.0 if sentence.exists else float(sentence.predicted_px) for sentence in all_sentences}
     right = {_key(sentence): float(sentence.predicted_px) if sentence.exists else 0.0 for sentence in all_sentences}
@@ -288,39 +288,45 @@ def r2vos_r(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
     return ReferringScore(value=value, signature=signature, n=len(all_sentences), ratio=(wrong, right))
 
 
-def giou(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
-    """Generalized IoU (gIoU) of GRES: the mean IoU of all sentences, 0..1, higher is better; Undefined for none."""
-    return _over_sentences(list(sentences), lambda sentence: (sentence.iou, 1), metric="giou", empty="1")
+def giou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
+    """Generalized IoU (gIoU) of GRES: the mean IoU of all sentences, 0..1, higher is better; Undefined for none.
+
+    A mask of fewer than ``cleared_below`` pixels counts as empty: GRES clears those of fewer than 50 of models that
+    cannot say that nothing is there.
+    """
+    cleared = _cleared(sentences, cleared_below)
+    return _over_sentences(cleared, lambda sentence: (sentence.iou, 1), metric="giou", **_gres(cleared_below, "1"))
 
 
-def ciou(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
+def ciou(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
     """Cumulative IoU (cIoU) of GRES: all intersections over all unions, 0..1, higher is better.
 
-    An empty mask for a negative sentence adds nothing. Undefined where there is no pixel in any mask.
+    ``cleared_below`` as in ``giou``. An empty mask for a negative sentence adds nothing. Undefined where there is no
+    pixel in any mask.
     """
-    return _over_sentences(
-        list(sentences), lambda row: (row.both_px, row.either_px), metric="ciou", empty="adds nothing"
-    )
+    cleared = _cleared(sentences, cleared_below)
+    fields = _gres(cleared_below, "adds nothing")
+    return _over_sentences(cleared, lambda sentence: (sentence.both_px, sentence.either_px), metric="ciou", **fields)
 
 
-def n_acc(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
+def n_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
     """N-acc of GRES: the share of negative sentences whose mask is empty, 0..1, higher is better.
 
     Each sentence counts alike, where ``mrr`` counts references. Undefined where there is no negative sentence.
     """
-    return _over_sentences(
-        _negative(sentences), lambda row: (row.predicted_px == 0, 1), metric="n_acc", empty="right for a negative"
-    )
+    negatives = [sentence for sentence in _cleared(sentences, cleared_below) if not sentence.exists]
+    fields = _gres(cleared_below, "right for a negative")
+    return _over_sentences(negatives, lambda sentence: (sentence.predicted_px == 0, 1), metric="n_acc", **fields)
 
 
-def t_acc(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined:
+def t_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> ReferringScore | Undefined:
     """T-acc of GRES: the share of positive sentences whose mask is not empty, wherever it is, 0..1, higher is better.
 
     Undefined where there is no positive sentence.
     """
-    return _over_sentences(
-        _positive(sentences), lambda row: (row.predicted_px > 0, 1), metric="t_acc", empty="wrong for a positive"
-    )
+    positives = _positive(_cleared(sentences, cleared_below))
+    fields = _gres(cleared_below, "wrong for a positive")
+    return _over_sentences(positives, lambda sentence: (sentence.predicted_px > 0, 1), metric="t_acc", **fields)
 
 
 def pictures_of(sentences: Iterable[SentenceAreas]) -> dict[Hashable, Hashable]:
@@ -344,8 +350,18 @@ def _positive(sentences: Iterable[SentenceAreas]) -> list[SentenceAreas]:
     return [sentence for sentence in sentences if sentence.exists]
 
 
-def _negative(sentences: Iterable[SentenceAreas]) -> list[SentenceAreas]:
-    return [sentence for sentence in sentences if not sentence.exists]
+def _cleared(sentences: Iterable[SentenceAreas], below: int) -> list[SentenceAreas]:
+    """The sentences, masks of fewer pixels emptied."""
+    if below < 1:
+        raise InputError(f"cleared_below is {below}", expected="1 (no mask is cleared) or more; GRES has 50")
+    return [
+        replace(sentence, predicted_px=0, both_px=0) if sentence.predicted_px < below else sentence
+        for sentence in sentences
+    ]
+
+
+def _gres(below: int, empty: str) -> dict[str, str]:
+    return {"empty": empty} | ({} if below == 1 else {"empty_below": f"{below} px"})
 
 
 def _ratio_of(sentences: Sequence[SentenceAreas], of: str) -> ReferringScore | Undefined:
