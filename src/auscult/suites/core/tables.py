@@ -239,7 +239,7 @@ def difference_table(index: Index) -> Table | None:
         for pair in pairs
     }
     cells = [cell for row in of_pair.values() for cell in row]
-    stars, rows, scale = significant(cells), [], index.task.scale(index.metric)
+    stars, rows, scale = significant(cells), [], index.task.scale(index.task.main)
     for pair, (clean, *changes) in of_pair.items():
         texts = [signed(clean, stars, scale=scale)]
         for mix, change in zip(mixes, changes, strict=True):
