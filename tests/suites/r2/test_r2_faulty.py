@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from r2_material import SIZE, block, line, model_file, photographs, picture, rows, run_r2, scores, write_items
 
+from auscult.errors import NothingToDo
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 
@@ -54,8 +56,8 @@ def test_an_object_out_of_the_picture_for_a_while_is_asked_through_all_frames(tm
 
 def test_photographs_for_a_task_of_videos(tmp_path: Path) -> None:
     file = model_file(tmp_path)
-    suite_run = run_r2(photographs(tmp_path / "data", 2), tmp_path / "out", "vos", f"{file}:colour")
-    assert set(scores(suite_run.out, "J", model="mine.colour").values()) == {None}
-    assert suite_run.summary.failed == 0
+    with pytest.raises(NothingToDo, match="a single frame") as error:
+        run_r2(photographs(tmp_path / "data", 2), tmp_path / "out", "vos", f"{file}:colour")
+    assert "the folder above" in error.value.hint
     second_run = run_r2(tmp_path / "data", tmp_path / "out2", "rvos", f"{file}:colour", mixes=())
     assert set(scores(second_run.out, "J", model="mine.colour").values()) == {1.0}

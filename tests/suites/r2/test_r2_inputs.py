@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from r2_material import block, calls, clip, clips, model_file, rows, run_r2, sounding, spoken
+from r2_material import calls, clips, model_file, rows, run_r2, sounding, spoken
 
-from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask, write_mask
 from auscult.media.sound import read_sound
-from auscult.suites.r2.cases import cases_of, task_rules
 from auscult.types import MaskRef
 
 WORDS: dict[str, Any] = {"mixes": (), "levels": ("high",), "inputs": True}
@@ -69,15 +67,3 @@ def test_sentences_and_sounds_are_written_as_given(tmp_path: Path, task: str) ->
         assert {sound.rate_hz for sound in sounds} == {8000}
         assert max(float(np.abs(sound.samples).max()) for sound in sounds) <= 1.0
         assert not np.array_equal(sounds[0].samples, sounds[1].samples)
-
-
-def test_frames_of_one_video_given_as_photographs_are_no_clips(tmp_path: Path) -> None:
-    sequence = clip(tmp_path / "all/one", frames=3)
-    for place, path in enumerate(sorted((sequence / "masks").iterdir())):
-        write_mask(path, block(place))  # not by a palette, whose objects would make it a video
-    task = task_rules("vos")
-    flat = cases_of(list_instances(sequence).instances, task, scored=task.scored)
-    assert not flat.cases
-    (hint,) = {error.hint for _, error in flat.errors}
-    assert "the folder above" in hint
-    assert [case.clip for case in cases_of(list_instances(tmp_path / "all").instances, task, scored=task.scored).cases]

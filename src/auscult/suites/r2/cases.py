@@ -306,13 +306,6 @@ def _case(instance: Instance, source: _Source) -> R2Case:
             hint="--task avs asks for all that sounds, whatever it is",
             path=instance.source,
         )
-    if len(instance.moments) == 1 and not scored_frames(source.scored, 1):
-        raise InputError(
-            "the clip has a single frame, which the model is shown and nothing else",
-            expected="clips of several frames, each in a folder of its own",
-            hint="if the frames side by side are one video, --data takes the folder above theirs",
-            path=instance.source,
-        )
     absent = instance.absent and task.null
     if task.guidance != "sound" and not absent and not any(moment.target is not None for moment in moments):
         raise InputError("no frame has a true mask", expected="true masks to score with", path=instance.source)

@@ -7,16 +7,26 @@ Besides the files of ``core.runner`` and ``core.page``, the folder has ``scenes/
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from auscult.errors import UsageError
+from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.base import EndpointChoice
 from auscult.models.spec import model_spec, named_models
 from auscult.suites.core.command import SuiteCommand
 from auscult.suites.core.requests import CaseList
 from auscult.suites.r2 import R2Options
-from auscult.suites.r2.cases import R2Case, TaskRules, cases_of, cluster_of, frame_rule, listing_of, task_rules
+from auscult.suites.r2.cases import (
+    R2Case,
+    TaskRules,
+    cases_of,
+    cluster_of,
+    frame_rule,
+    listing_of,
+    scored_frames,
+    task_rules,
+)
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import looked_up, write_inputs
 from auscult.suites.r2.perturbing import PerturbedCase
@@ -82,10 +92,19 @@ def _cases(command: SuiteCommand[R2Case], options: R2Options, task: TaskRules) -
     instances = [instance for instance in listing.instances if not splits or instance.split in splits]
     instances = options.chosen(instances, lambda one: (one.id, cluster_of(one)))
     command.progress.stage("cases", len(instances))
-    return cases_of(
+    found = cases_of(
         instances,
         task,
         scored=frame_rule(task, listing.layout),
         step=command.progress.step,
         unopened=listing.unopened,
     )
+    is_video = any(len(instance.moments) > 1 for instance in instances)
+    if not is_video and found.cases and not scored_frames(found.cases[0].scored, 1):
+        raise NothingToDo(
+            "every clip has a single frame, which models are shown, and none to score",
+            path=options.data if isinstance(options.data, Path) else None,
+            expected="clips of several frames, each in a folder of its own",
+            hint="if the frames side by side are one video, --data takes the folder above theirs",
+        )
+    return found
