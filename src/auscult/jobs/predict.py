@@ -38,6 +38,7 @@ class MediaReader:
 
     def __init__(self) -> None:
         self.sound = Last(read_sound)
+        self.uncut_sound = Last(partial(read_sound, cut=False))
         self._clip = Last(_read)
 
     def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Frames:

@@ -197,11 +197,12 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     assert separation.assignment.track == "right"
 
 
-def test_channels_are_averaged_and_full_scale_is_kept(tmp_path: Path) -> None:
+def test_channels_are_averaged_and_what_is_over_full_scale_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(FUNCTIONS, "utf-8")
     output = load_separator(f"{file}:louder").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
-    np.testing.assert_allclose(output, np.clip(4 * MIXTURE, -1, 1), atol=1e-6)
+    np.testing.assert_allclose(output, 4 * MIXTURE, atol=1e-6)
+    assert np.abs(output).max() > 1
 
 
 def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:

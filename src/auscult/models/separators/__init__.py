@@ -25,7 +25,7 @@ import numpy as np
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import inside, safe_name, write_bytes
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
-from auscult.media.wav import Sound, wav_bytes
+from auscult.media.wav import Depth, Sound, wav_bytes
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
 from auscult.models.separators.base import Ask, Separation, SeparationRequest, Separator, check_count
@@ -89,7 +89,8 @@ class Program:
         picture = request.query.picture
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as home:
             mixture, channels = Path(home, "mixture.wav"), np.atleast_2d(request.mixture)
-            write_bytes(mixture, wav_bytes(Sound(samples=channels, rate_hz=request.rate_hz), "int16"))
+            depth: Depth = "int16" if np.abs(channels).max() <= 1.0 else "float32"
+            write_bytes(mixture, wav_bytes(Sound(samples=channels, rate_hz=request.rate_hz), depth))
             line = {
                 "id": self._program.key("mixture" if request.item is None else request.item.id),
                 "mixture": str(mixture),
@@ -119,7 +120,7 @@ def _read_named(name: object, folder: str, request: SeparationRequest) -> Sample
 
 def _read(path: Path, request: SeparationRequest) -> Samples:
     """A separated sound, float32 (channels, samples), at the rate of its mixture."""
-    sound = read_sound(path)
+    sound = read_sound(path, cut=False)
     if sound.rate_hz != request.rate_hz:
         raise InputError(
             f"the separated sound is at {sound.rate_hz} Hz, its mixture at {request.rate_hz} Hz",

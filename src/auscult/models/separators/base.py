@@ -185,9 +185,9 @@ def check_count(tracks: Mapping[str, Any]) -> None:
 
 
 def checked(output: Any, *, count: int) -> Samples:
-    """What a separator gave as float32 (count,) in [-1, 1]; channels are averaged, what is over full scale is cut off.
+    """What a separator gave as float32 (count,), full scale at 1, which may be exceeded; channels are averaged.
 
-    ``InputError`` where it is no sound, is not finite, or has another length.
+    ``InputError`` where it is no sound, is not finite, far over full scale, or has another length.
     """
     array = np.asarray(output)
     if array.dtype.kind != "f" or array.ndim not in {1, 2} or not 1 <= len(np.atleast_2d(array)) <= _MOST_CHANNELS:
@@ -205,7 +205,7 @@ def checked(output: Any, *, count: int) -> Samples:
     loudest = float(np.max(np.abs(array), initial=0.0))
     if not loudest <= _LOUDEST:  # also where it is no number
         raise InputError(f"the separator gave values up to {loudest:g}", expected="finite samples in [-1, 1]")
-    return np.asarray(np.clip(mono(array), -1.0, 1.0), dtype=np.float32)
+    return np.asarray(mono(array), dtype=np.float32)
 
 
 def _check(mixture: Samples, rate_hz: int) -> None:

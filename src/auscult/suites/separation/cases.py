@@ -106,13 +106,13 @@ class Prepared:
     def ask(self, reader: MediaReader) -> CaseSounds:
         """Read its sounds; an ``InputError`` if rates or lengths differ."""
         item = self.case.item
-        sound = reader.sound(item.mixture)
+        sound = reader.uncut_sound(item.mixture)
         mixture = sound.samples if sound.samples.shape[0] > 1 else sound.samples[0]
         whole = sound.samples.mean(axis=0)
         stems: list[Samples] = []
         if item.truth is not None and item.truth.stem is not None:
             for path in (item.truth.stem, *item.truth.others.values()):
-                stem = read_sound(path)
+                stem = read_sound(path, cut=False)
                 if (stem.rate_hz, stem.samples.shape[1]) != (sound.rate_hz, len(whole)):
                     raise InputError(
                         f"the stem has {stem.samples.shape[1]} samples at {stem.rate_hz} Hz, its mixture {len(whole)} "

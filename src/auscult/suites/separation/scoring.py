@@ -55,7 +55,7 @@ class OutputScorer:
 
     def _output(self, row: Mapping[str, Any], sounds: CaseSounds) -> Samples:
         path = inside(self._record, str(row["reply"]))
-        sound = read_sound(path)
+        sound = read_sound(path, cut=False)
         if (sound.rate_hz, sound.samples.shape[1]) != (sounds.rate_hz, sounds.mixture.shape[-1]):
             raise InputError(
                 f"the stored output has {sound.samples.shape[1]} samples at {sound.rate_hz} Hz",
