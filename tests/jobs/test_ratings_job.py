@@ -17,14 +17,12 @@ from auscult.cases.sounds import read_sounds
 from auscult.errors import AuscultError, NothingToDo, UsageError
 from auscult.jobs.ratings import (
     BatchOptions,
-    CorrelateOptions,
     GuideOptions,
     ImportOptions,
     QualifyOptions,
     RatingsOptions,
     TasksOptions,
     composite,
-    correlate,
     deal_tasks,
     draw_batch,
     export_ratings,
@@ -33,6 +31,7 @@ from auscult.jobs.ratings import (
     qualify,
     thirds,
 )
+from auscult.jobs.ratings_correlate import CorrelateOptions, correlate
 from auscult.media.sound import read_sound
 from auscult.media.wav import encode_wav
 from auscult.outcome import Scored

@@ -10,7 +10,7 @@ import typer
 from auscult.agent import review
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs import ratings
+from auscult.jobs import ratings, ratings_correlate
 
 app = typer.Typer(help="Have people rate separated sound or an agent's choices.", no_args_is_help=True, cls=Commands)
 
@@ -36,6 +36,6 @@ _add("guide", ratings.GuideOptions, ratings.make_guide)
 _add("tasks", ratings.TasksOptions, ratings.deal_tasks)
 _add("import", ratings.ImportOptions, ratings.import_ratings)
 _add("export", ratings.RatingsOptions, ratings.export_ratings)
-_add("correlate", ratings.CorrelateOptions, ratings.correlate)
+_add("correlate", ratings_correlate.CorrelateOptions, ratings_correlate.correlate)
 _add("batch", ratings.BatchOptions, ratings.draw_batch)
 _add("choices", review.ChoicesOptions, review.rate_choices)
