@@ -17,6 +17,7 @@ from auscult.jobs.options import AuditOptions
 from auscult.record.folder import read_manifest
 from auscult.record.manifest import argument
 from auscult.types import Identity, Metadata
+from small_inputs import auscult as command
 from small_inputs import folder_input, rows, write_lines
 
 CASCADE = "cascade:masks.cues.v1,replies:"
@@ -66,6 +67,31 @@ def test_without_seconds_the_first_judge_judges_all(tmp_path: Path) -> None:
 def test_what_is_no_cascade_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="is no cascade"):
         load_judge(name)
+
+
+@pytest.mark.parametrize("name", ["cascade:cues,cues", "cascade:cues,prompted,masks.cues.v1"])
+def test_a_judge_stands_once_in_a_cascade(name: str) -> None:
+    with pytest.raises(UsageError, match=r"names masks\.cues\.v1 twice"):
+        load_judge(name)
+
+
+@pytest.mark.parametrize(
+    ("judge", "option", "other"),
+    [
+        ("cues", ("--base-url", "http://127.0.0.1:9/v1"), "chat:NAME"),
+        ("cascade:cues,prompted", ("--samples", "3"), "chat:NAME"),
+        ("cues", ("--cascade-seconds", "5"), "cascade:CHEAP,DEAR"),
+    ],
+)
+def test_options_that_a_judge_does_not_use_are_refused(
+    tmp_path: Path, judge: str, option: tuple[str, str], other: str
+) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    result = command("audit", source, "--judge", judge, *option, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert f"{option[0]} changes nothing with the judge" in result.err
+    assert other in result.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_cascade_needs_the_clip_where_one_of_its_judges_does() -> None:

@@ -130,6 +130,12 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
 
 def _cascade_spec(text: str, asking: JudgeAsking | None) -> JudgeSpec:
     parts = [judge_spec(part, asking=asking) for part in _parts(text)]
+    for place, part in enumerate(parts):
+        if any((part.name, part.arguments) == (one.name, one.arguments) for one in parts[:place]):
+            raise UsageError(
+                f"{text[:80]!r} names {part.name} twice",
+                expected="judges that differ, the cheapest first: cascade:cues,prompted",
+            )
     return JudgeSpec(
         given=text,
         name=f"cascade.{'+'.join(part.name for part in parts)}",
@@ -152,6 +158,19 @@ def _parts(text: str) -> list[str]:
             expected="cascade:CHEAP,DEAR with two judges or more, none of them a cascade: cascade:cues,prompted",
         )
     return parts
+
+
+def refuse_idle(judge: JudgeSpec, given: Collection[str]) -> None:
+    """Refuse given options of ``ChatJudgeOptions`` that change nothing with this judge."""
+    asks, cascades = "chat" in judge.origin.split(), judge.given.startswith(CASCADE)
+    for name in (option.name for option in fields(ChatJudgeOptions)):
+        of_cascades = name == "cascade_seconds"
+        if name in given and not (cascades if of_cascades else asks):
+            raise UsageError(
+                f"--{name.replace('_', '-')} changes nothing with the judge {judge.name}",
+                expected=f"it with --judge {'cascade:CHEAP,DEAR' if of_cascades else 'chat:NAME'}",
+                hint="leave it out",
+            )
 
 
 def load_judge(
@@ -179,10 +198,9 @@ def load_judge(
     from auscult.judge.cards import require_card
 
     if name.startswith(CASCADE):
+        full_name = judge_spec(name, asking=asking).name
         parts = [load_judge(part, asking=asking) for part in _parts(name)]
-        return CascadeJudge(
-            parts, name=judge_spec(name, asking=asking).name, possible=_Possible(policy), seconds=seconds
-        )
+        return CascadeJudge(parts, name=full_name, possible=_Possible(policy), seconds=seconds)
     if name.startswith(CHAT):
         from auscult.jobs.chat_judge import find_chat
 
