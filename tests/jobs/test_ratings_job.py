@@ -134,6 +134,24 @@ def test_raters_are_told_when_the_target_is_heard(sounds: Path, tmp_path: Path) 
     assert told == {"heard at 0.50-1.25 s, 1.50-2.00 s; not at 0.00-0.50 s", "tone; heard at 0.50-1.00 s", "tone"}
 
 
+def test_no_rater_is_dealt_an_item_without_words_or_spans(sounds: Path, tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (sounds / "items.jsonl").read_text().splitlines()[:3]]
+    items[0] |= {"text": None, "video": "seen.png"}
+    del items[1]["text"]
+    source = sounds / "wordless.jsonl"
+    source.write_text("".join(json.dumps(item) + "\n" for item in items))
+    options = TasksOptions(source=source, people=("a", "b", "c"), out=tmp_path / "tasks")
+    summary, _ = deal_tasks(options)
+    assert (summary.ok, summary.failed) == (1, 2)
+    told = [task["data"]["text"] for task in json.loads((tmp_path / "tasks" / "tasks" / "a.json").read_text())]
+    assert told == ["tone"]
+    errors = [json.loads(line)["error"] for line in (tmp_path / "tasks" / "errors.jsonl").read_text().splitlines()]
+    assert errors == ["the item has a picture alone, which raters are not shown", "the item has no prompt"]
+    source.write_text("".join(json.dumps(item) + "\n" for item in items[:2]))
+    with pytest.raises(NothingToDo, match="words or spans"):
+        deal_tasks(dataclasses.replace(options, out=tmp_path / "none"))
+
+
 def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, tmp_path: Path) -> None:
     people = ("a", "b", "c", "d")
     out = tmp_path / "tasks"

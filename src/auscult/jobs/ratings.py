@@ -383,14 +383,15 @@ def deal_tasks(options: TasksOptions) -> Done:
     named: dict[str, list[str]] = {"no": [], "yes": []}
     for golden, source in (("no", options.source), ("yes", options.golden)):
         level = partial(_levelled, options=options, golden=golden)
-        for item, (name, sounds, gains) in [] if source is None else _of_each(source, problems, level):
+        for item, (name, wanted, sounds, gains) in [] if source is None else _of_each(source, problems, level):
             files |= sounds
             named[golden].append(name)
             key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
             paths = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
-            tasks[name] = {"data": {"item": name, "text": wanted_of(item.query), **paths}}
+            tasks[name] = {"data": {"item": name, "text": wanted, **paths}}
     if not named["no"]:
-        message, expected = "no item has a separated sound that can be read", "'separated' beside each 'mixture'"
+        message = "no item has both a separated sound that can be read and words or spans for what is wanted"
+        expected = "'separated' beside each 'mixture', and 'text' or 'spans_s'"
         raise NothingToDo(message, path=options.source, expected=expected)
     for person, own in deal(named["no"], people, each=options.per_item, seed=options.seed).items():
         rng = generator(options.seed, "ratings", "golden", person)
@@ -438,8 +439,12 @@ def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -
 
 def _levelled(
     item: SoundItem, separated: Path, *, options: TasksOptions, golden: str
-) -> tuple[str, dict[str, File], dict[str, float]]:
-    """A neutral name, the item's two sounds at the same loudness, and the gains in dB."""
+) -> tuple[str, str, dict[str, File], dict[str, float]]:
+    """A neutral name, what is wanted, the item's two sounds at the same loudness, and the gains in dB."""
+    wanted = wanted_of(item.query)
+    if not wanted:
+        picture = "a picture alone, which raters are not shown" if item.query.picture else "no prompt"
+        raise InputError(f"the item has {picture}", expected="'text' or 'spans_s', so that raters know what is wanted")
     name = generator(options.seed, "ratings", "name", int(golden == "yes"), item.id).bytes(6).hex()
     files, gains = dict[str, File](), dict[str, float]()
     for path, ending, column in ((separated, "", "gain_db"), (item.mixture, "-mixture", "mixture_gain_db")):
@@ -450,7 +455,7 @@ def _levelled(
         gain_db = min(gain_db, 20 * math.log10(_PEAK / peak)) if peak > 0 else 0.0
         files[f"sounds/{name}{ending}.wav"] = partial(_wav_of, path, gain_db)
         gains[column] = round(gain_db, 3)
-    return name, files, gains
+    return name, wanted, files, gains
 
 
 def _wav_of(path: Path, gain_db: float = 0.0) -> bytes:
