@@ -392,3 +392,10 @@ def test_columns_are_named_as_they_stand_in_the_file(tmp_path: Path, name: str) 
     with pytest.raises(AuscultError) as error:
         correlate(dataclasses.replace(options, out=tmp_path / "other", against="Quality"))
     assert "quality" in str(error.value) + str(error.value.hint)
+
+
+def test_a_batch_of_an_input_that_was_never_audited_says_to_audit_it(sounds: Path, tmp_path: Path) -> None:
+    with pytest.raises(NothingToDo, match="no verdicts") as raised:
+        draw_batch(BatchOptions(number=2, source=sounds, out=tmp_path / "batch"))
+    assert f"`auscult audit {sounds} --out {sounds.name}-audit`" in raised.value.hint
+    assert f"`auscult ratings batch 2 {sounds.name}-audit`" in raised.value.hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -571,11 +572,7 @@ def draw_batch(options: BatchOptions) -> Done:
         return _enriched(options)
     problems, columns = Problems(), (tuple(SIGNS), PERFORMANCE, ("overall",))[options.number - 1]
     rated = [] if options.rated is None else scored_rows(options.rated, PERFORMANCE, problems)
-    if options.number == 1 and options.source.suffix.lower() != ".csv":
-        candidates = [row for _, row in _of_each(options.source, problems, _complexities)]
-    else:
-        verdicts = options.source / "verdicts.jsonl"  # of a record; rows of masks lack the columns
-        candidates = scored_rows(verdicts if options.source.is_dir() else options.source, columns, problems)
+    candidates = _candidates(options, columns, problems)
     rated_ids = {row["id"] for row in rated}
     candidates = [*{row["id"]: row for row in candidates if row["id"] not in rated_ids}.values()]
     axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
@@ -597,6 +594,22 @@ def draw_batch(options: BatchOptions) -> Done:
     charts = {axis: _chart(before, drawn, axis=axis, names=names) for axis, before, drawn in per_axis}
     skipped = problems.found
     return write_record("ratings batch", options, tables, n=len(rows), problems=skipped, files=files, charts=charts)
+
+
+def _candidates(options: BatchOptions, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:
+    """The id and the numbers of each candidate: of a table or record, or measured for batch 1."""
+    source = options.source
+    if options.number == 1 and source.suffix.lower() != ".csv":
+        return [row for _, row in _of_each(source, problems, _complexities)]
+    if not source.is_dir():
+        return scored_rows(source, columns, problems)
+    verdicts = source / "verdicts.jsonl"
+    if not verdicts.is_file():
+        record = shlex.quote(f"{source.name}-audit")
+        audit = f"auscult audit {shlex.quote(str(source))} --out {record}"
+        hint = f"audit it first: `{audit}`, then `auscult ratings batch {options.number} {record}`"
+        raise NothingToDo("the folder holds no verdicts", path=source, expected=_FORM, hint=hint)
+    return scored_rows(verdicts, columns, problems)  # rows of masks lack the columns
 
 
 _ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
