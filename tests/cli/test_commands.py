@@ -440,6 +440,15 @@ def test_score_compares_two_folders_of_masks(tmp_path: Path) -> None:
         assert auscult("score", *wrong, *ONE).code == 2
 
 
+def test_score_of_single_files_asks_for_two_folders(tmp_path: Path) -> None:
+    for name in ("a.wav", "b.wav", "a.png"):
+        (tmp_path / name).touch()
+    for given in (("a.wav", "b.wav"), ("a.wav",), (".", "b.wav"), ("a.png", ".")):
+        result = auscult("score", *(tmp_path / name for name in given))
+        assert result.code == 2
+        assert "two folders of masks, or two folders of sounds with --protocol si_sdr" in result.err
+
+
 def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Path, CommandResult]) -> None:
     result = auscult("score", audited[0])
     assert result.code == 2

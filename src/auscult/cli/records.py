@@ -11,7 +11,7 @@ from auscult.errors import UsageError
 from auscult.jobs.options import CompareOptions, EffectsOptions, LevelsOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from auscult.record.schema import Summary
@@ -24,6 +24,7 @@ def score(options: ScoreOptions, shown: Shown) -> None:
     """Score a record from what it holds or by a table of labels, or two folders of masks or of sound."""
     from auscult.jobs.score import PROTOCOLS, score_folders
 
+    _refuse_media(path for path in (options.prediction, options.truth) if path is not None)
     tables: Sequence[Table]
     errors: Sequence[Mapping[str, Any]] = ()
     of_record = options.truth is None or options.truth.is_file()
@@ -42,6 +43,21 @@ def score(options: ScoreOptions, shown: Shown) -> None:
         with show.progress_bar(quiet=shown.quiet) as progress:
             summary, tables, errors = score_all(options, progress)
     show.result(summary, tables, shown, record=options.prediction if of_record else options.out, errors=errors)
+
+
+def _refuse_media(paths: Iterable[Path]) -> None:
+    """Refuse a single sound or mask, which is neither a record nor a table of labels."""
+    from auscult.media.frames import MASK_SUFFIXES
+    from auscult.media.sound import SOUND_SUFFIXES
+
+    for path in paths:
+        if path.suffix.lower() in MASK_SUFFIXES | SOUND_SUFFIXES and path.is_file():
+            raise UsageError(
+                "this is a file",
+                path=path,
+                expected="two folders of masks, or two folders of sounds with --protocol si_sdr",
+                hint="files are paired by name; `auscult list score` has the other protocols",
+            )
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
