@@ -116,8 +116,8 @@ class OutputError(AuscultError):
 
 
 # Stages of what is wrong beside the cases and costs none of them: a row of a table of texts, a picture among the
-# frames, a true mask, what a clip comes to.
-REMARKS = frozenset({"texts", "frames", "truth", "clips"})
+# frames, a true mask, what a clip comes to, a probe of the judge.
+REMARKS = frozenset({"texts", "frames", "truth", "clips", "probe"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

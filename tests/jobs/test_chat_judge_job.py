@@ -127,6 +127,21 @@ def test_a_judge_at_chance_is_said_so_in_red_and_what_holds_no_verdict_is_counte
     assert (summary["metrics"]["unparsed"]["value"], summary["metrics"]["unparsed"]["n"]) == (0.5, 2)
 
 
+def test_failed_probes_are_no_items(tmp_path, seer) -> None:
+    source, out = folder_input(tmp_path / "in", ("a", "b")), tmp_path / "out"
+
+    def refusing_probes(number, body):
+        text = content(body)[-1]["text"]
+        return error_response(400, "no") if any(f'"{words}"' in text for words in seer.known) else seer(number, body)
+
+    with serving(refusing_probes) as server:
+        result = audit(source, out, server.url, "--text", "the dog")
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["n"], summary["ok"], summary["failed"]) == (2, 2, 0)
+    assert f"{SCENES} remarks" in result.err
+    assert "the first: probe " in result.err
+
+
 def test_any_judge_can_be_probed(tmp_path) -> None:
     source, out = folder_input(tmp_path / "in", ("a",)), tmp_path / "out"
     result = auscult("audit", source, "--judge", "cues", "--probe", "--out", out, "--workers", "1")
