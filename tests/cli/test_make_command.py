@@ -47,3 +47,11 @@ def test_wrong_usage_is_told(tmp_path: Path, options: tuple[str, ...], message: 
     assert result.code == 2
     assert message in result.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("option", "expected"), [("--seconds", "SHORTEST-LONGEST"), ("--sources", "FEWEST-MOST")])
+def test_a_range_of_mixtures_that_cannot_be_read_names_its_option(tmp_path: Path, option: str, expected: str) -> None:
+    result = auscult("make", "mixtures", "--out", tmp_path / "out", "--count", 1, "--quiet", option, "x")
+    assert result.code == 2
+    assert f"{option} 'x' cannot be read" in result.err
+    assert expected in result.err

@@ -148,21 +148,29 @@ def size(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def span(text: str) -> tuple[int, int]:
-    """Fewest and most, ``2-6``; one number stands for both."""
-    match = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
-    if match is None:
-        raise UsageError(f"{text[:40]!r} cannot be read", expected="FEWEST-MOST, such as 2-6")
-    return int(match[1]), int(match[2] or match[1])
+@dataclass(frozen=True, slots=True)
+class SpanReader:
+    """A reader of an option that holds fewest and most; errors name the option."""
+
+    option: str
+    form: str = "FEWEST-MOST, such as 2-6"
+
+    def __call__(self, text: str) -> tuple[int, int]:
+        """Fewest and most, ``2-6``; one number stands for both."""
+        match = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
+        if match is None:
+            raise UsageError(f"{self.option} {text[:40]!r} cannot be read", expected=self.form)
+        return int(match[1]), int(match[2] or match[1])
 
 
-_SIGNS: Final[Mapping[Callable[[str], Any] | None, str]] = {size: "x", span: "-"}
-"""Separators of values that are two numbers."""
+def _separator(spec: OptionSpec) -> str | None:
+    """What is between the two numbers of a value; None for other values."""
+    return "x" if spec.flag.read is size else "-" if isinstance(spec.flag.read, SpanReader) else None
 
 
 def word_of(spec: OptionSpec, value: Any) -> Any:
     """A value as the command line has it: the opposite of ``read``."""
-    return _SIGNS.get(spec.flag.read, ",").join(map(str, value)) if isinstance(value, tuple) else value
+    return (_separator(spec) or ",").join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def refuse_out_of_range(given: Mapping[str, tuple[bool, str]]) -> None:
@@ -240,7 +248,7 @@ def arguments_of(options: object) -> dict[str, Any]:
             value = getattr(value, name)
         if isinstance(value, Path):
             value = str(value.resolve())
-        arguments[spec.name] = word_of(spec, value) if spec.flag.read in _SIGNS else value
+        arguments[spec.name] = word_of(spec, value) if _separator(spec) else value
     return arguments
 
 
@@ -437,7 +445,10 @@ class MakeOptions(RunOptions):
     seed: int = 0
     assets: Path | None = None
     scene: Annotated[
-        SceneOptions, Flag(parts={"size": Flag(read=size), "rate_hz": Flag(name="rate"), "objects": Flag(read=span)})
+        SceneOptions,
+        Flag(
+            parts={"size": Flag(read=size), "rate_hz": Flag(name="rate"), "objects": Flag(read=SpanReader("--objects"))}
+        ),
     ] = field(default_factory=SceneOptions)
     split: str = "all"
     fps: Annotated[float | None, Flag(name="video")] = None
@@ -470,8 +481,8 @@ class MixturesOptions(RunOptions):
         MixtureOptions,
         Flag(
             parts={
-                "seconds": Flag(read=span),
-                "sources": Flag(read=span),
+                "seconds": Flag(read=SpanReader("--seconds", "SHORTEST-LONGEST in whole seconds, such as 2-20")),
+                "sources": Flag(read=SpanReader("--sources")),
                 "rates_hz": Flag(name="rate"),
                 "loudness_lufs": Flag(name="loudness"),
                 "settings": Flag(name="setting"),
