@@ -176,6 +176,13 @@ def test_the_same_command_goes_on_and_loses_nothing(audited: Path, repaired_reco
     assert len(rows(out / "before_after.jsonl")) == len(rows(repaired_record / "before_after.jsonl"))
 
 
+def test_a_model_that_was_never_asked_is_named(audited: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    out = repaired(audited, tmp_path / "out", model=f"{tmp_path / 'model.py'}:predict")
+    note = json.loads((out / "tables" / "attempts.json").read_text())["note"]
+    assert "segmented nothing anew: no rejected mask has an expression" in note
+
+
 @pytest.fixture
 def wrong(tmp_path: Path) -> Path:
     """Three masks of the right ellipse where the left one is meant, one of each of them empty or asked to fail."""
@@ -218,6 +225,7 @@ def test_rejects_are_segmented_anew_and_a_model_that_fails_costs_its_item(wrong:
 def check_anew(out: Path, policy: str | None = None) -> None:
     masks = masks_of(out)
     assert np.array_equal(masks["a"], LEFT)
+    assert "nothing anew" not in (out / "tables" / "attempts.json").read_text()
     assert np.array_equal(masks["b"], RIGHT)
     assert np.array_equal(masks["c"], RIGHT)
     assert np.array_equal(masks["d"], LEFT) == (policy is None)  # the paper says nothing of empty masks

@@ -412,7 +412,10 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         del self.items, self.listing  # like the verdicts above: the largest parts in memory
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
-        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(after)), **compared.tables}
+        # an item that failed may have been to be segmented anew: then nothing is said
+        model = None if self._model is None or any(run.lines(ERRORS)) else self._model.name
+        attempts = attempts_table(read_lines(run.path / REPAIRS), repaired=len(after), model=model)
+        tables = {"attempts": attempts, **compared.tables}
         self._hand_over(writer, verdicts)
         metrics = {**summary.metrics, **compared.metrics}
         failed = len({row["id"] for row in run.lines(ERRORS)})  # they keep the verdict of the original mask
@@ -499,8 +502,8 @@ def _folder_of_weights(text: str | None) -> Path | None:
     return Path(folder)
 
 
-def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table:
-    """Counts of attempts made, judged and kept."""
+def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int, model: str | None = None) -> Table:
+    """Counts of attempts made, judged and kept, with a note where the ``model`` was never asked."""
     counts: dict[str, list[int]] = {}
     masks = 0
     for row in rows:
@@ -510,11 +513,14 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table
             made[0] += 1
             made[1] += "verdict" in attempt
             made[2] += attempt["kept"]
+    idle = ""
+    if model is not None and not any(name.startswith("anew_") for name in counts):
+        idle = f"; {model} segmented nothing anew: no rejected mask has an expression, or a target that the judge names"
     return Table(
         title="attempts",
         header=("attempt", "made", "judged", "kept"),
         rows=tuple((name, *map(str, tally)) for name, tally in sorted(counts.items())),
-        note=f"tried: {counted(masks, 'mask')}; repaired: {repaired}; all others stay as they were",
+        note=f"tried: {counted(masks, 'mask')}; repaired: {repaired}; all others stay as they were{idle}",
     )
 
 
