@@ -19,7 +19,7 @@ from auscult.jobs.finish import report_folder
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
 from auscult.jobs.stress import stress_masks
 from auscult.media.masks import read_mask
-from small_inputs import LEFT, folder_input, item, rows, save_mask, tree, write_lines
+from small_inputs import LEFT, auscult, folder_input, item, rows, save_mask, tree, write_lines
 
 EVERY = ("accept", "minor_revision", "major_revision", "reject")
 
@@ -126,6 +126,17 @@ def test_a_text_that_looks_like_a_formula_is_harmless_in_the_table(record: Path,
     lines = (tmp_path / "out" / "verdicts.csv").read_text().splitlines()
     assert lines[1].startswith("'=empty,")
     assert ",'=cmd()," in lines[1]
+
+
+def test_ids_are_printed_without_what_turns_text_on_a_terminal(record: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(record, tmp_path / "record")
+    for file in ("verdicts.jsonl", "masks.jsonl"):
+        turned = [row | {"id": f"{row['id']}\u202egnp"} for row in rows(copy / file)]
+        write_lines(copy / file, *turned)
+    result = auscult("act", "filter", copy, "--action", "accept,minor_revision,major_revision,reject")
+    assert result.code == 0, result.err
+    assert "\ufffdgnp" in result.out
+    assert "\u202e" not in result.out
 
 
 def test_without_a_place_it_goes_beside_the_record(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def _print(shown: Shown, value: Any, *, lines: Iterable[str] = (), tables: Seque
         show.as_json(value)
         return
     for line in lines:
-        print(line)
+        print(show.clean(line))
     show.tables(tables)
 
 
