@@ -34,6 +34,16 @@ def test_masks_are_matched_by_name_in_natural_order(make: Any) -> None:
     assert not listing.notes
 
 
+@pytest.mark.parametrize("suffix", ["bmp", "gif"])
+def test_masks_of_no_mask_format_are_named_and_what_is_read(make: Any, suffix: str) -> None:
+    make.frame("frames/a.jpg")
+    (make.root / "masks").mkdir()
+    (make.root / "masks" / f"a.{suffix}").write_bytes(b"x")
+    with pytest.raises(NothingToDo, match=f"no mask format: 'a.{suffix}'") as raised:
+        list_items(make.root)
+    assert raised.value.expected == "masks as .npy, .png, .tif, .tiff, .webp"
+
+
 def test_palettes_give_one_item_an_object(make: Any) -> None:
     make.frame("frames/a.jpg")
     make.palette("masks/a.png", 1, 7, 255)

@@ -449,6 +449,7 @@ class Listing:
     errors: tuple[ListError, ...]  # (id or None, record) for what could not be listed
     layout: str  # registry name of the layout
     notes: tuple[str, ...] = ()  # plain sentences about what was left out on purpose
+    ignored: tuple[str, ...] = ()  # names of files among the masks that are of no mask format
     unmasked: tuple[Unmasked, ...] = ()  # frames whose mask cannot be opened, or is missing where each has one
     bare: tuple[Unmasked, ...] = ()  # frames without a mask where the layout need not have one for each
     lost: tuple[Item, ...] = ()  # of ``errors`` what names a frame: a video in which one failed must not look whole
@@ -516,8 +517,11 @@ def completed(listing: Listing, source: Path, options: ListOptions, *, sounds: b
     sound_items = tuple(item for item in both if isinstance(item, SoundItem))
     errors = (*listing.errors, *map(_no_mask, () if sounds else listing.sounds), *repeated, *repeated_sounds, *unknown)
     if not items and not sound_items and all(error.stage in REMARKS for _, error in errors):
-        message = f"the input holds no mask (read as {listing.layout})"
-        raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
+        message = "; ".join((f"the input holds no mask (read as {listing.layout})", *listing.notes))
+        expected, hint = INPUTS, "add masks to it, or give another INPUT"
+        if listing.ignored:
+            expected, hint = f"masks as {', '.join(sorted(MASK_SUFFIXES))}", "write masks as PNG"
+        raise NothingToDo(message, path=source, expected=expected, hint=hint)
     items, notes = with_scores(items, options.scores)
     return replace(listing, items=items, sounds=sound_items, errors=errors, notes=(*listing.notes, *notes))
 

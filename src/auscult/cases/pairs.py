@@ -72,6 +72,7 @@ class Pairs:
             tuple(self.problems.found),
             layout,
             notes=(*self.notes(), *notes),
+            ignored=tuple(self.ignored),
             unmasked=tuple(self.unmasked),
             bare=tuple(self.bare),
             lost=tuple(self.lost),
