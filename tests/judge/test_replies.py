@@ -43,6 +43,19 @@ def test_replies_as_models_write_them_are_understood(text: str, iou: float, defe
 
 
 @pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("sample 0.83", "sample 0.83."),
+        ("It is cut.", "It is cut."),
+        ("He said 'cut!'", "He said 'cut!'"),
+        ("", "The reply gives no reason."),
+    ],
+)
+def test_a_rationale_ends_before_what_follows_it(reason: str, sentence: str) -> None:
+    assert read_reply({"iou": 0.5, "mask_type": "erode", "reason": reason}).rationale == sentence
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",

@@ -99,6 +99,8 @@ _ANY_TAG: Final = re.compile(r"<{1,2}[^<>]{1,20}>{1,2}")
 _AROUND: Final = " \t\r\n\u00a0\"'`*"
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{0,17})?|\.\d{1,17})\s?(%?)")
 _MOST_OBJECTS: Final = 64
+_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING: Final = " \"'”’»)]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,12 @@ class Reply:
     reason: str  # its words without the tags, shortened; may be empty
     target: str | None = None  # what was meant, a short phrase
     distractor: str | None = None  # what was segmented instead
+
+    @property
+    def rationale(self) -> str:
+        """The reason as a sentence that ends, since cascades, checks and policies add theirs to it."""
+        words = self.reason or "The reply gives no reason."
+        return words if words.rstrip(_CLOSING).endswith(_ENDS) else f"{words}."
 
 
 def read_reply(content: str | Mapping[str, Any]) -> Reply:
@@ -245,7 +253,7 @@ def _verdict(reply: Reply, case: Case, judge: str) -> Verdict:
         defect=reply.defect,
         defect_probs={name: float(name == reply.defect) for name in DEFECTS},
         evidence=Evidence(),
-        rationale=reply.reason or "The reply gives no reason.",
+        rationale=reply.rationale,
         judge=judge,
         own_action=reply.action,
         target=reply.target,

@@ -240,7 +240,7 @@ def combined(replies: Sequence[tuple[str, Reply]], *, case: str, judge: str) -> 
         np.quantile([reply.iou for reply in all_replies], (0.05, 0.95)) if len(all_replies) > 1 else (None, None)
     )
     nearest = min((reply for reply in all_replies if reply.defect == defect), key=lambda one: abs(one.iou - iou))
-    words = [nearest.reason or "The reply gives no reason."]
+    words = [nearest.rationale]
     if len(all_replies) > 1:
         words.append(_disagreement(by_model, votes))
     return Verdict(
