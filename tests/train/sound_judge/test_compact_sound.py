@@ -41,6 +41,18 @@ def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_shares_over_the_whole_are_refused(tmp_path: Path) -> None:
+    from auscult.errors import UsageError
+    from auscult.train.sound_judge.trainer import read_plan
+
+    path = tmp_path / "plan.yaml"
+    path.write_text("{real: 0.7, song_share: 0.4}", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"real 0\.7 and song_share 0\.4 are more than 1 together"):
+        read_plan(str(path))
+    path.write_text("{real: 0.65, song_share: 0.35}", encoding="utf-8")
+    assert read_plan(str(path)).real == 0.65
+
+
 @pytest.mark.slow
 def test_a_run_gives_a_judge(folder: Path) -> None:
     from auscult.judge.sound.compact import CompactSoundJudge

@@ -71,6 +71,10 @@ class SoundPlan:
     precision: Literal["no", "bf16"] = "no"  # ``bf16`` or ``no``
     design: Mapping[str, Any] = field(default_factory=dict)  # of the network
 
+    def __post_init__(self) -> None:
+        if self.real + self.song_share > 1:  # the samples that are neither would have negative weights
+            raise ValueError(f"real {self.real:g} and song_share {self.song_share:g} are more than 1 together")
+
     @property
     def network(self) -> HeadDesign:
         """The design of the network."""
