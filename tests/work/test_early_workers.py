@@ -12,7 +12,7 @@ import worker_functions as wf
 from test_pool import is_gone
 
 from auscult.errors import AuscultError
-from auscult.work import EarlyWorkers, Task, run_tasks
+from auscult.work import EarlyWorkers, KeptWorkers, Task, run_tasks
 
 
 def run(early: EarlyWorkers, payloads: list[Any], *, workers: int = 1) -> list[Any]:
@@ -64,3 +64,8 @@ def test_a_warm_up_that_fails_is_an_error() -> None:
 def test_without_a_warm_up_there_is_none() -> None:
     with EarlyWorkers(None, count=2) as early:
         assert run(early, [("double", 4)]) == [8]
+
+
+def test_workers_of_two_sources_are_refused() -> None:
+    with EarlyWorkers(None, count=1) as early, KeptWorkers() as kept, pytest.raises(ValueError, match="not from both"):
+        run_tasks(wf.make, [Task("0", ("pid",))], workers=1, early=early, kept=kept)

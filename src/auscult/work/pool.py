@@ -85,8 +85,10 @@ def run_tasks(
     grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a time-out or a result that
     cannot be sent is a ``Failed``. If no worker can make the function, an error of ours is raised as it is, any other
     as ``UsageError``; if at least one can, the run goes on with those. Workers come from ``kept``, if it has some, and
-    return there at the end; or from ``early``, but not from both.
+    return there at the end; or from ``early``, but not from both: that is a ``ValueError``.
     """
+    if kept is not None and early is not None:  # each has its own queue of events, and a run waits for one
+        raise ValueError("workers come from kept or from early, not from both")
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(
             f"workers={workers}, timeout_s={timeout_s}, setup_s={setup_s}, memory_mb={memory_mb}",
