@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
-from auscult.errors import RecordError, UsageError
+from auscult.errors import AuscultError, RecordError, UsageError
 from auscult.jobs.options import Flag
 from auscult.jobs.predict import MediaReader, PredictOptions
 from auscult.jobs.runner import Progress, Silent
@@ -257,6 +257,17 @@ def test_a_command_without_a_model_is_refused_unless_an_earlier_one_had_some(toy
         run(toy)
     first = run(toy, "bright")
     assert numbers(run(toy)) == numbers(first)
+
+
+def test_a_mistyped_model_costs_nothing(toy: Path) -> None:
+    with pytest.raises(AuscultError, match="brihgt"):
+        run(toy, "brihgt")
+    (toy / "data").rename(toy / "other")
+    first = run(toy, "bright", data=toy / "other")
+    assert first.summary.n == 15
+    with pytest.raises(AuscultError, match="brihgt"):
+        run(toy, "brihgt", data=toy / "other")
+    assert run(toy, data=toy / "other").summary == first.summary
 
 
 def test_its_record_is_scored_again_without_a_model(toy: Path) -> None:

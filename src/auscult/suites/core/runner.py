@@ -162,6 +162,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             self._ask(model, conditions_for(model, conditions, log), options=self.how)
         self.run.append_many(REQUESTS, withdrawn_rows(extended, self.unloaded))
         if models and len(self.unloaded) == len(models):
+            if not (log.rows or self.stored):  # nothing was made: other arguments may use the folder
+                self.run.remove(CASES)
+                self.run.remove(REQUESTS)
             raise next(iter(self.unloaded.values()))
         for model in floor:
             self._ask(model, [NOTHING], options=replace(self.how, kept=self.kept))
