@@ -156,6 +156,7 @@ def test_tables_scores_outputs_and_page(root: Path) -> None:
     worst = [section for section in page.sections if section.name.startswith("worst")]
     assert [len(section.examples) for section in worst] == [2, 2]
     assert [sound.label for sound in worst[0].examples[0].sounds] == ["mixture", "target", "output"]
+    assert dict(page.facts)["Mixtures, or groups of those that share a recording"] == "2"
     assert "Not comparable" in (root / "out/report.html").read_text()
 
 
@@ -183,6 +184,7 @@ def test_its_record_is_scored_again_and_compared(root: Path) -> None:
     parts = [run(root, name, out=root / name).out for name in ("smooth", "irm")]
     comparison = write_comparison(parts, SUITE, root / "compared")
     assert comparison.tables["general"].rows == both_runs.tables["general"].rows
+    assert "photograph" not in (root / "compared/report.html").read_text(), "mixtures are drawn"
 
 
 def test_a_failure_is_no_score(root: Path) -> None:

@@ -11,6 +11,7 @@ from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.results import is_valid
 
+CLIPS: Final = "clips or photographs"
 _AND: Final = " and "
 
 
@@ -36,6 +37,7 @@ class Task:
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it
+    drawn: str = CLIPS  # what intervals draw as a whole
 
     @property
     def main(self) -> str:

@@ -15,7 +15,7 @@ from auscult.score.stats.few_clusters import FEW, LEAST_FOR_STAR
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, is_kind, is_mix, words_of
-from auscult.suites.core.grid import Grid, Task
+from auscult.suites.core.grid import CLIPS, Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
     CLEAN_CELL,
@@ -128,12 +128,12 @@ class Index:
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
-def percent_note(numbers: Iterable[Number | None], *, scale: float = 100.0) -> str:
-    """A note on units, and on the clips behind the intervals of a table."""
-    return " ".join(filter(None, (_PERCENT if scale == 100.0 else "", clips_note(numbers))))
+def percent_note(numbers: Iterable[Number | None], *, scale: float = 100.0, drawn: str = CLIPS) -> str:
+    """A note on units, and on the clips, or what else is ``drawn``, behind the intervals of a table."""
+    return " ".join(filter(None, (_PERCENT if scale == 100.0 else "", clips_note(numbers, drawn=drawn))))
 
 
-def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photographs") -> str:
+def clips_note(numbers: Iterable[Number | None], *, drawn: str = CLIPS) -> str:
     """A note on the count of clips, photographs or other clusters behind intervals; empty without intervals."""
     counts = sorted({number.clusters for number in numbers if number is not None and number.clusters is not None})
     if not counts:
@@ -499,10 +499,10 @@ def ranking_table(ranks: list[Ranks], *, scale: float = 100.0) -> Table | None:
     )
 
 
-def ranked_clips(ranks: Iterable[Ranks]) -> str:
-    """The count of clips behind the rankings."""
+def ranked_clips(ranks: Iterable[Ranks], *, drawn: str = CLIPS) -> str:
+    """The count of clips, or what else is ``drawn``, behind the rankings."""
     counts = dict.fromkeys(ranked.ranking.clusters for ranked in ranks if not isinstance(ranked.ranking, Undefined))
-    return f"Clips or photographs: {', '.join(map(str, counts))}."
+    return f"{drawn.capitalize()}: {', '.join(map(str, counts))}."
 
 
 def room_in(name: str) -> str:

@@ -65,6 +65,7 @@ TASK: Final = SeparationTask(
     metrics=METRICS,
     baselines=FLOOR,
     about=dict.fromkeys(("domain", "setting", "prompt", "family"), str),
+    drawn=_DRAWN,
     ranges=dict.fromkeys(SCALES, (1.0, 5.0)) | dict.fromkeys(DECIBELS, (-1e4, 1e4)),
 )
 
