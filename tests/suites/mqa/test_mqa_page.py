@@ -55,6 +55,7 @@ def test_cases_are_those_of_the_first_judge_with_answers(tmp_path, monkeypatch):
     page = _page_of(tmp_path, monkeypatch, {"dead": {}, "alive": SAID})
     assert "largest error of alive on each type" in page
     assert "erode: worst case" in page
+    assert "with 95 % intervals" in page
 
 
 def test_failures_are_told_where_they_lie(tmp_path, monkeypatch):

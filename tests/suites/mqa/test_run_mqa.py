@@ -233,6 +233,17 @@ def test_the_training_part_is_not_judged_and_gives_the_constant(tmp_path: Path, 
         row["truth"]["iou"] for row in rows(data / "items.jsonl") if row["id"].startswith(("image/c0", "image/c1"))
     ]
     assert f"IoU {np.mean(trained):.3f}, perfect (from 8 training masks)" in suite_run.tables["image_seen_overall"].note
+    assert suite_run.remarks[0].startswith("note: judged: 2 of 4 clips or photographs; the others are of the training")
+
+
+def test_one_clip_has_no_intervals_and_none_are_promised(tmp_path: Path) -> None:
+    data = benchmark_in(tmp_path / "in")
+    write_lines(data / "items.jsonl", *(row for row in rows(data / "items.jsonl") if row["clip"] == "c0"))
+    suite_run = run(data, tmp_path / "out", protocols=("image",))
+    lead = json.loads((suite_run.out / "page.json").read_text())["lead"]
+    assert "too few clips or photographs for intervals" in lead
+    assert "95 %" not in lead
+    assert suite_run.remarks == ()
 
 
 def test_splits_and_protocols_can_be_chosen(tmp_path: Path, plugged: str) -> None:

@@ -280,8 +280,10 @@ def _lead(outcome: RunOutcome) -> str:
         blind = {name: rmse[name] for name in rmse if name not in judges and rmse[name].value is not None}
         least = min(blind, key=lambda name: blind[name].value or 0.0, default="")
         baseline = f"; the row {least}, which looks at nothing, has {number_text(blind[least])}" if least else ""
+        has_intervals = any(rmse[name].ends is not None for name in judges)
+        spans = "with 95 % intervals" if has_intervals else "too few clips or photographs for intervals"
         sentences.append(
-            f"{block.block.title}: the error of the estimated IoU (RMSE, 0 is best, with 95 % intervals) is "
+            f"{block.block.title}: the error of the estimated IoU (RMSE, 0 is best, {spans}) is "
             f"{', '.join(scores)}{baseline}."
         )
     return " ".join(sentences)

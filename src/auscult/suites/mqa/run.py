@@ -244,7 +244,17 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         listener.stage("tables and report", 0)
         timings = read_timings(run.path)
         outcome = outcome_of(COMMAND, measured, runs, basis=basis, policy=policy, timings=timings)
-        return write_results(run, outcome, items)
+        return replace(write_results(run, outcome, items), remarks=_training_remark(candidates, tested))
+
+
+def _training_remark(candidates: Sequence[Candidate], tested: Sequence[Candidate]) -> tuple[str, ...]:
+    """How many clips are not judged since they are of the training split; nothing where there are none."""
+    judged = {candidate.clip for candidate in tested}
+    training = {candidate.clip for candidate in training_of(candidates)} - judged
+    if not training:
+        return ()
+    counts = f"{len(judged):,} of {len(judged | training):,} clips or photographs"
+    return (f"note: judged: {counts}; the others are of the training split, which gives the constant row alone",)
 
 
 def _judges(options: MqaOptions) -> dict[str, JudgeSpec]:
