@@ -19,7 +19,7 @@ from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, filmed, tracks_of
 from auscult.jobs.joint import JOINT
-from auscult.jobs.judges import JudgeAsking, judge_spec, refuse_idle, sound_judge_arguments
+from auscult.jobs.judges import JudgeAsking, judge_spec, refuse_idle_chat_options, sound_judge_arguments
 from auscult.jobs.judging import VERDICTS, identity_arguments, load_default_judge, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
 from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Result, ResultWriter
@@ -52,7 +52,7 @@ class Audit(FrameVerb[Summary]):
     def __init__(self, options: AuditOptions) -> None:
         self._asking = JudgeAsking.of(options, options.out)
         self._judge = judge_spec(options.judge, asking=self._asking)
-        refuse_idle(self._judge, options.given)
+        refuse_idle_chat_options(self._judge, options.given)
         self.threads = self._judge.connections
         self._asks = "chat" in self._judge.origin.split()
         if options.probe and "replies" in self._judge.origin.split():

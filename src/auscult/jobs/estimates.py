@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from auscult.errors import RecordError
 from auscult.jobs.against_truth import JudgedPair, Metrics, cell, keep
 from auscult.outcome import Scored, Signature, Undefined
+from auscult.record.schema import cluster_of
 from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
 from auscult.report.tables import Table
@@ -61,16 +62,9 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collec
 
 
 def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) -> list[Hashable]:
-    """What each row of ``verdicts.jsonl`` is clustered by: its clip if that is one of ``films``, else its frame.
-
-    Of masks that are all of one film, frames are the clusters. Masks without a frame's name are clusters of their own.
-    """
-    clips = [str(row["clip"]) if row.get("clip") in films else None for row in rows]
-    alone = len(set(clips)) == 1
-    return [
-        f"frame {row.get('frame') or row.get('id')}" if clip is None or alone else f"clip {clip}"
-        for row, clip in zip(rows, clips, strict=True)
-    ]
+    """The ``cluster_of`` each row; of masks that are all of one film, frames are the clusters."""
+    clusters = [cluster_of(row, films) for row in rows]
+    return [*clusters] if len(set(clusters)) > 1 else [cluster_of(row, ()) for row in rows]
 
 
 def _shift(rows: Sequence[Mapping[str, Any]]) -> float:

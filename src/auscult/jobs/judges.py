@@ -160,7 +160,7 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def refuse_idle(judge: JudgeSpec, given: Collection[str]) -> None:
+def refuse_idle_chat_options(judge: JudgeSpec, given: Collection[str]) -> None:
     """Refuse given options of ``ChatJudgeOptions`` that change nothing with this judge."""
     asks, cascades = "chat" in judge.origin.split(), judge.given.startswith(CASCADE)
     for name in (option.name for option in fields(ChatJudgeOptions)):

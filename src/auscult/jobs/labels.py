@@ -18,6 +18,7 @@ from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, UsageError
 from auscult.record.cells import disarmed
 from auscult.record.reader import Run
+from auscult.record.schema import cluster_of
 from auscult.score.judges.measures import GOOD
 
 LabelWord: TypeAlias = Literal["good", "bad", "unsure"]
@@ -111,10 +112,7 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
 def clusters_in(run: Run) -> dict[str, str]:
     """The cluster of each judged item: its clip if that is a video, else its frame."""
     films = run.films
-    return {
-        verdict.id: f"clip {row['clip']}" if row.get("clip") in films else f"frame {row.get('frame') or verdict.id}"
-        for verdict, row in run.verdicts
-    }
+    return {verdict.id: cluster_of(row, films) for verdict, row in run.verdicts}
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -32,7 +32,7 @@ from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name
 from auscult.jobs.frame_masks import FrameMasks
-from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec, refuse_idle
+from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec, refuse_idle_chat_options
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
 from auscult.jobs.options import RepairOptions
 from auscult.jobs.runner import (
@@ -242,7 +242,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=options.out)
         self._asking = JudgeAsking.of(options, options.out)
         self._judge = self._recorded_judge()
-        refuse_idle(self._judge, options.given)
+        refuse_idle_chat_options(self._judge, options.given)
         self.threads = self._judge.connections
         self._policy = from_json(Policy, self._recorded("policy"), path=options.folder / "manifest.json")
         models = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,15 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
     """How often each name occurs, in a fixed order, for a summary; names that are not in the order are left out."""
     counts = Counter(values)
     return {name: counts[name] for name in order}
+
+
+def cluster_of(row: Mapping[str, Any], films: Collection[str]) -> str:
+    """What a row of ``verdicts.jsonl`` is clustered by: its clip if that is one of ``films``, else its frame.
+
+    A row that names no frame is a cluster of its own.
+    """
+    clip = row.get("clip")
+    return f"clip {clip}" if clip in films else f"frame {row.get('frame') or row.get('id')}"
 
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
