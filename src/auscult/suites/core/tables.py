@@ -251,7 +251,7 @@ def difference_table(index: Index) -> Table | None:
         header=("first - second", "clean", *(f"APC, {index.task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
         note=f"Above 0: the first is better, or loses less. {starred_note(cells)} {CASES} "
-        f"{percent_note(cells, scale=scale)}",
+        f"{percent_note(cells, scale=scale, drawn=index.task.drawn)}",
     )
 
 
