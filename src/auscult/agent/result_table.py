@@ -23,7 +23,7 @@ from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import CLEAN, is_mix
 from auscult.suites.core.grid import request_counts
 from auscult.suites.core.measures import dynamic_of, scores_at, static_of
-from auscult.suites.core.numbers import GridCell, GridColumns, Number
+from auscult.suites.core.numbers import ConditionGroup, GridColumns, Number
 from auscult.suites.core.page import results_of
 from auscult.suites.core.records import SuiteRecord, read_record, suite_of
 from auscult.suites.core.runner import ERRORS
@@ -162,7 +162,7 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
         models=tested,
         baselines=tuple(name for name in record.grid.models if task.is_baseline(name)),
         groups=tuple(
-            dict.fromkeys(maker.words(number.grid_cell) for number in index.of("level") if number.group != CLEAN)
+            dict.fromkeys(maker.words(number.condition_group) for number in index.of("level") if number.group != CLEAN)
         ),
         mixes=tuple(task.group_name(*mix) for mix in index.mixes()) if task.suite == "r2" else (),
         levels=tuple(dict.fromkeys(level for _, level in sorted(strengths))),
@@ -207,7 +207,7 @@ class _CellMaker:
     def __init__(self, view: GridColumns, index: Index, main: str) -> None:
         self.view, self.index, self.main = view, index, main
 
-    def words(self, group: GridCell) -> str:
+    def words(self, group: ConditionGroup) -> str:
         """The name of a perturbation, in words."""
         return self.view.grid.task.group_name(*group)
 
@@ -238,7 +238,7 @@ class _CellMaker:
             measure=name,
             model=number.model,
             metric=self.view.grid.task.metric_name(number.metric),
-            group=self.words(number.grid_cell),
+            group=self.words(number.condition_group),
             level=number.level or self._over(number),
             split=number.split,
             unit=unit,
@@ -257,7 +257,7 @@ class _CellMaker:
         """The level of a number over levels: the only one, or average."""
         if number.measure not in {"apc", "apc_relative", "apc_difference"}:
             return ""  # not over levels
-        over = self.index.levels(number.model.split(PAIR)[0], *number.grid_cell)
+        over = self.index.levels(number.model.split(PAIR)[0], *number.condition_group)
         return over[0] if len(over) == 1 else AVERAGE
 
     def _changes(self, model: str) -> Iterator[ResultCell]:

@@ -17,7 +17,7 @@ from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.suites.core.conditions import DYNAMIC, part_name
 from auscult.suites.core.measures import PERFORMANCE, Ranks
-from auscult.suites.core.numbers import GridCell, Number, estimate
+from auscult.suites.core.numbers import ConditionGroup, Number, estimate
 from auscult.suites.core.tables import Index, room_in
 
 _HALF: Final = (
@@ -54,12 +54,12 @@ def _curves(index: Index) -> Iterator[Figure]:
             )
 
 
-def _line(index: Index, model: str, group: GridCell) -> StrengthLine:
+def _line(index: Index, model: str, group: ConditionGroup) -> StrengthLine:
     clean, breaking = index.get("level", model), index.get("breaking", model, group)
     levels = [
         number
         for number in index.of("level")
-        if (number.model, number.metric, number.grid_cell, number.split) == (model, index.task.main, group, "")
+        if (number.model, number.metric, number.condition_group, number.split) == (model, index.task.main, group, "")
     ]
     still = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
     moving = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
@@ -121,7 +121,7 @@ def _dynamics(index: Index) -> Iterator[Figure]:
     alone = len({gap.model for gap, _, _ in gaps}) == 1  # then its name is in the caption alone
     pairs = []
     for gap, static, moving in gaps:
-        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.grid_cell)
+        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.condition_group)
         pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {index.metric}, percentage points", digits=1)

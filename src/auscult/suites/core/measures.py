@@ -44,9 +44,9 @@ from auscult.score.stats.ranking import Ranking, rank_by_change_over, rank_by_sc
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
 from auscult.suites.core.numbers import (
-    CLEAN_CELL,
+    CLEAN_GROUP,
     PAPER_LEVELS,
-    GridCell,
+    ConditionGroup,
     GridColumns,
     Number,
     ValueMap,
@@ -87,20 +87,20 @@ def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
             yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
 
-def static_of(view: GridColumns, model: str, group: GridCell) -> tuple[Condition, ...]:
+def static_of(view: GridColumns, model: str, group: ConditionGroup) -> tuple[Condition, ...]:
     """The conditions of constant strength with results of a model: the paper's three, if it has them, else all."""
     curve = _curve(view, model, group)
     printed = [condition for condition in curve if condition.level in PAPER_LEVELS]
     return tuple(printed or curve)
 
 
-def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
+def _curve(view: GridColumns, model: str, group: ConditionGroup) -> list[Condition]:
     """All conditions of constant strength with results of a model."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
     return [condition for condition in conditions if view.grid.is_complete(model, condition.name)]
 
 
-def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
+def _columns(view: GridColumns, model: str, metric: str, *, group: ConditionGroup) -> dict[str, float]:
     """Clean and every level over the cases of the change, so that a row of a table is over the same cases."""
     static = static_of(view, model, group)
     get = partial(view.ratios, model, metric=metric)
@@ -126,13 +126,13 @@ def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
     return by_level
 
 
-def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:
+def dynamic_of(view: GridColumns, model: str, group: ConditionGroup) -> Condition | None:
     """The dynamic condition of a group, if the model has results under it."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
     return next((condition for condition in conditions if view.grid.is_complete(model, condition.name)), None)
 
 
-def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> Iterator[Number]:
+def _changes(view: GridColumns, model: str, metric: str, *, group: ConditionGroup) -> Iterator[Number]:
     if not view.grid.is_complete(model, CLEAN):
         return
     number = partial(view.number, condition=group, model=model, metric=metric)
@@ -257,7 +257,7 @@ def _correlations(
     return {room: correlation(kinds, of=of) for room, kinds in rooms.items() if len(kinds) > 1}
 
 
-def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
+def _scores_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
     """The mean score over strengths by sample, for the models of ``changes_by_model``."""
     by_model: dict[str, SampleValues] = {}
     for model in changes_by_model(view, group, metric):
@@ -267,7 +267,7 @@ def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
     return by_model
 
 
-def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
+def changes_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
     """The change by sample of each model, except baselines and models without results."""
     by_model: dict[str, SampleValues] = {}
     for model in view.grid.models:
@@ -277,13 +277,13 @@ def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[st
     return by_model
 
 
-def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: GridCell) -> tuple[str, ...]:
+def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: ConditionGroup) -> tuple[str, ...]:
     """The levels of constant strength with results of each of these models on every data set."""
     levels = [[condition.level for condition in static_of(view, model, group)] for view in views for model in models]
     return tuple(level for level in levels[0] if all(level in other for other in levels)) if levels else ()
 
 
-def scores_at(view: GridColumns, model: str, metric: str, *, group: GridCell, levels: Iterable[str]) -> Scores:
+def scores_at(view: GridColumns, model: str, metric: str, *, group: ConditionGroup, levels: Iterable[str]) -> Scores:
     """A model's clean scores and those at some levels of a group."""
     by_level = {condition.level: condition for condition in view.grid.of_group(*group)}
     return view.scores(model, [by_level[level] for level in levels], metric)
@@ -299,7 +299,7 @@ def asked_clean(views: Mapping[str, GridColumns]) -> list[str]:
 class RankedModels:
     """The models of a ranking."""
 
-    group: GridCell  # the mix whose loss ranks them; ``CLEAN_CELL`` for the clean score
+    group: ConditionGroup  # the mix whose loss ranks them; ``CLEAN_GROUP`` for the clean score
     levels: tuple[str, ...]  # of the group, with results of all of them
     models: list[str]  # with a case scored clean and at all levels, on every data set
     without: tuple[str, ...]  # the others, with which no case would be common
@@ -308,7 +308,7 @@ class RankedModels:
 def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[RankedModels]:
     """The models that can be ranked over one data set or several: by the clean score, and by the loss of each mix."""
     groups = next(iter(views.values())).grid.groups()
-    for group in (CLEAN_CELL, *(group for group in groups if is_mix(group[0]))):
+    for group in (CLEAN_GROUP, *(group for group in groups if is_mix(group[0]))):
         # each by its own levels: one left out may have fewer than the others share
         levels_by_model = {model: levels_asked(views.values(), [model], group) for model in asked_clean(views)}
         levels_by_model = {model: levels for model, levels in levels_by_model.items() if levels}
@@ -329,7 +329,7 @@ def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
     for ranked in ranked_models(views, metric):
         if len(ranked.models) < 2 or not ranked.levels:
             continue
-        by_loss, sets = ranked.group != CLEAN_CELL, dict[str, RankedSet[Any]]()
+        by_loss, sets = ranked.group != CLEAN_GROUP, dict[str, RankedSet[Any]]()
         for name, view in views.items():
             scores = {
                 model: scores_at(view, model, metric, group=ranked.group, levels=ranked.levels)

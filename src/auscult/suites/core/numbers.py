@@ -25,9 +25,9 @@ PAPER_LEVELS: Final = ("low", "medium", "high")
 NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
 
 ValueMap: TypeAlias = dict[Hashable, Value]
-GridCell: TypeAlias = tuple[str, str]
+ConditionGroup: TypeAlias = tuple[str, str]
 """A group of conditions and the perturbed part of a clip."""
-CLEAN_CELL: Final[GridCell] = (CLEAN, "all")
+CLEAN_GROUP: Final[ConditionGroup] = (CLEAN, "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Number(SuiteNumber):
     columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def grid_cell(self) -> GridCell:
+    def condition_group(self) -> ConditionGroup:
         """The group of conditions and the perturbed part of a clip."""
         return self.group, self.part
 
@@ -233,7 +233,9 @@ class GridColumns:
             clean=self.values(model, CLEAN, metric), levels={_level(name): column for name, column in levels.items()}
         )
 
-    def number(self, measure: str, condition: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
+    def number(
+        self, measure: str, condition: Condition | ConditionGroup, *, model: str, metric: str, **more: Any
+    ) -> Number:
         """A number of a condition, or of all levels of a group; ``more`` has its outcome and other fields."""
         group, level, part = condition.key if isinstance(condition, Condition) else (condition[0], "", condition[1])
         usual = {"level": level, "signature": self.grid.signature(model, metric)}

@@ -18,10 +18,10 @@ from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, i
 from auscult.suites.core.grid import CLIPS, Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
-    CLEAN_CELL,
+    CLEAN_GROUP,
     PAPER_LEVELS,
     SIGNIFICANT,
-    GridCell,
+    ConditionGroup,
     GridColumns,
     Number,
     averaged,
@@ -60,14 +60,14 @@ class Index:
         self,
         measure: str,
         model: str,
-        group: GridCell = CLEAN_CELL,
+        group: ConditionGroup = CLEAN_GROUP,
         *,
         metric: str = "",
         level: str = "",
         split: str = "",
     ) -> Number | None:
         """One number, by default of the main metric; None if not measured."""
-        level = CLEAN if group == CLEAN_CELL else level
+        level = CLEAN if group == CLEAN_GROUP else level
         return self._known.get((measure, model, metric or self.task.main, group[0], level, group[1], split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
@@ -100,22 +100,26 @@ class Index:
         """The metrics, in their order."""
         return tuple(dict.fromkeys(number.metric for number in self.of("level")))
 
-    def mixes(self) -> list[GridCell]:
+    def mixes(self) -> list[ConditionGroup]:
         """The mixes with their part."""
         return [group for group in self._groups() if is_mix(group[0])]
 
-    def kinds(self) -> list[GridCell]:
+    def kinds(self) -> list[ConditionGroup]:
         """The single kinds with their part."""
         return [group for group in self._groups() if is_kind(group[0])]
 
-    def _groups(self) -> dict[GridCell, None]:
-        return dict.fromkeys(number.grid_cell for number in self.of("level"))
+    def _groups(self) -> dict[ConditionGroup, None]:
+        return dict.fromkeys(number.condition_group for number in self.of("level"))
 
     def gaps(self) -> list[tuple[Number, Number | None, Number | None]]:
         """The dynamic gaps of the main metric, each with its static and dynamic change."""
         found = [gap for gap in self.of("dynamic_gap") if gap.metric == self.task.main and not gap.split]
         return [
-            (gap, self.get("gap_static", gap.model, gap.grid_cell), self.get("gap_dynamic", gap.model, gap.grid_cell))
+            (
+                gap,
+                self.get("gap_static", gap.model, gap.condition_group),
+                self.get("gap_dynamic", gap.model, gap.condition_group),
+            )
             for gap in found
         ]
 
@@ -309,7 +313,7 @@ def unscored(index: Index) -> tuple[str, ...]:
     return tuple(model for model, number in clean.items() if number is not None and number.value is None)
 
 
-KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
+KindChange: TypeAlias = tuple[ConditionGroup, list[Number | None], list[str]]
 """A kind with its change for each model, as numbers and text."""
 
 
@@ -407,7 +411,7 @@ def dynamic_table(index: Index) -> Table | None:
     rows = [
         (
             gap.model,
-            index.task.group_name(*gap.grid_cell),
+            index.task.group_name(*gap.condition_group),
             number_text(static, points=True, interval=True),
             number_text(moving, points=True, interval=True),
             signed(gap, stars),

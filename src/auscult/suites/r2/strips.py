@@ -16,7 +16,7 @@ from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix
 from auscult.suites.core.grid import Grid
 from auscult.suites.core.measures import static_of
-from auscult.suites.core.numbers import GridCell, GridColumns
+from auscult.suites.core.numbers import ConditionGroup, GridColumns
 from auscult.suites.core.runner import Finished, stored_rows
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.inputs import R2Runner
@@ -97,7 +97,7 @@ def _first(grid: Grid) -> str:
 def _draw(
     runner: R2Runner,
     finished: Finished,
-    selection: Sequence[tuple[str, GridCell, Sequence[Condition], tuple[str, ...]]],
+    selection: Sequence[tuple[str, ConditionGroup, Sequence[Condition], tuple[str, ...]]],
     *,
     beside: bool,
 ) -> list[Example]:
@@ -144,7 +144,7 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _worst(view: GridColumns, model: str, group: GridCell) -> tuple[str, float]:
+def _worst(view: GridColumns, model: str, group: ConditionGroup) -> tuple[str, float]:
     """The case with the largest loss, or least gain, at the strongest static condition, and its change; or ("", 0)."""
     static, metric = static_of(view, model, group), view.grid.task.metrics[0]
     if not static:
