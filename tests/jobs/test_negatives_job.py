@@ -162,8 +162,23 @@ def test_refer_json_is_read_as_the_pickle_is(negative_set: Path) -> None:
     assert [crowd.category for crowd in crowds] == ["person"]
 
 
+def test_rows_of_any_split_have_a_name_that_datasets_takes(source: Path, tmp_path: Path) -> None:
+    """``all`` is none: `datasets` means every split by it; names that become one share a file."""
+    folder = run(source / "coco.json", tmp_path / "no splits", per="1") / "dataset"
+    assert {path.name for path in folder.iterdir()} == {"README.md", "data.jsonl"}
+    assert "- split: data\n    path: data.jsonl\n" in (folder / "README.md").read_text()
+    refs = [{**ref, "split": split} for ref, split in zip(REFS, ("test a", "all", "test-a"), strict=True)]
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "refs/instances.json").write_text(json.dumps(instances()))
+    (tmp_path / "refs/refs(unc).p").write_bytes(pickle.dumps(refs, 0))
+    out = run(tmp_path / "refs", tmp_path / "odd", per="1", listing=ListOptions(images=source / "images"))
+    counts = {path.stem: len(rows(path)) for path in (out / "dataset").glob("*.jsonl")}
+    assert counts.keys() == {"test_a", "data"}
+    assert sum(counts.values()) == len(rows(out / "items.jsonl"))
+
+
 @pytest.mark.peer
-def test_datasets_reads_the_rows(negative_set: Path, tmp_path: Path) -> None:
+def test_datasets_reads_the_rows(source: Path, negative_set: Path, tmp_path: Path) -> None:
     """By the package itself, which `make test-all` installs."""
     import datasets
 
@@ -175,6 +190,8 @@ def test_datasets_reads_the_rows(negative_set: Path, tmp_path: Path) -> None:
         item = items[row["id"]]
         assert (row["text"], row["exists"], row["mask"]) == (item["text"], item["exists"], item["mask"])
         assert (negative_set / "dataset" / row["image"]).resolve().is_file()
+    without = run(source / "coco.json", tmp_path / "without", per="1") / "dataset"
+    assert set(datasets.load_dataset(str(without), cache_dir=str(tmp_path))) == {"data"}
 
 
 def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(

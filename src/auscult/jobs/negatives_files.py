@@ -34,12 +34,13 @@ def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
     """Write every file from the pictures, which are read several times; returns counts."""
     counts = MadeCounts()
     categories: dict[str, int] = {}
-    splits: dict[str, None] = {}
+    files: dict[str, set[str]] = {}  # of rows, by the splits that each holds
     for picture in rows:
         counts.add(picture)
         for entry in picture["objects"]:
             categories.setdefault(entry["category"], len(categories) + 1)
-        splits |= dict.fromkeys(ref["split"] or _ALL for ref in picture["references"])
+        for ref in picture["references"]:
+            files.setdefault(_split_name(ref["split"]), {""}).add(ref["split"])
     run.write_bytes("items.jsonl", (dump(item) + b"\n" for picture in rows for item in _items(picture)))
     run.write_bytes("refer/refs(auscult).json", _listed(_refs(rows, categories)))
     category_rows = [{"id": number, "name": name} for name, number in categories.items()]
@@ -51,10 +52,10 @@ def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
             (b', "categories": ', dump(category_rows), b"}\n"),
         ),
     )  # fmt: skip
-    for split in splits:
-        chosen = (row for picture in rows for row in _dataset_rows(picture) if row["split"] in {split, ""})
-        run.write_bytes(f"dataset/{_safe(split)}.jsonl", (dump(row) + b"\n" for row in chosen))
-    run.write_text("dataset/README.md", _card(splits))
+    for name, splits in files.items():
+        chosen = (row for picture in rows for row in _dataset_rows(picture) if row["split"] in splits)
+        run.write_bytes(f"dataset/{name}.jsonl", (dump(row) + b"\n" for row in chosen))
+    run.write_text("dataset/README.md", _card(files))
     return counts
 
 
@@ -220,7 +221,7 @@ def _dataset_rows(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _card(splits: Iterable[str]) -> str:
     """The dataset card, which names the file of each split."""
-    files = "".join(f"  - split: {_safe(split)}\n    path: {_safe(split)}.jsonl\n" for split in splits)
+    files = "".join(f"  - split: {name}\n    path: {name}.jsonl\n" for name in splits)
     return (
         f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n\n"
         "Positive and negative referring expressions, made by `auscult stress negatives`. `exists` is false for a\n"
@@ -228,8 +229,10 @@ def _card(splits: Iterable[str]) -> str:
     )
 
 
-def _safe(split: str) -> str:
-    return re.sub(r"\W", "_", split, flags=re.ASCII) or _ALL
+def _split_name(split: str) -> str:
+    """A split's name as `datasets` takes it, in which ``all`` is every split of a set."""
+    name = re.sub(r"\W", "_", split, flags=re.ASCII)
+    return "data" if name in {"", _ALL} else name
 
 
 # --- counts ---
