@@ -9,7 +9,7 @@ import pytest
 from r2_material import clips, line, model_file, questions_of, rows, run_r2, scores, sounding, write_items
 
 from auscult.errors import ErrorRecord
-from auscult.suites.core.results import ResultKey, error_rows, failed_row, standing, unmade_rows
+from auscult.suites.core.results import ResultKey, error_rows, failed_row, request_status, unmade_rows
 
 MODELS = ("flow", "lexicon")
 CONDITIONS = ("clean", "fog_low", "fog_high", "fog_5")
@@ -33,7 +33,7 @@ def crashed(places: list[ResultKey], text: str = "it crashed") -> list[dict[str,
 def once(
     row_list: list[dict[str, Any]], failed: list[ResultKey], asked_of: dict[str, tuple[str, ...]] = ASKED
 ) -> list[dict[str, Any]]:
-    failures = standing(row_list, {"/".join(place): place for place in failed}, metrics=("J",)).failed
+    failures = request_status(row_list, {"/".join(place): place for place in failed}, metrics=("J",)).failed
     return error_rows(failures, conditions_by_model=asked_of, conditions=CONDITIONS)
 
 

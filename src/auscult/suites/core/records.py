@@ -16,13 +16,13 @@ from auscult.record.folder import read_manifest
 from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import require_record
-from auscult.suites.core.grid import Grid, Task, grid_of
+from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.page import answers_of, answers_table, results_of, shown_of, summary_of
 from auscult.suites.core.requests import require_log
 from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import ResultKey, standing
-from auscult.suites.core.runner import CASES, ERRORS
+from auscult.suites.core.results import ResultKey
+from auscult.suites.core.runner import CASES, ERRORS, collect_scores
 from auscult.suites.registered import Suite, SuiteRun, load_suite
 
 _VERB: Final = "run "
@@ -107,23 +107,8 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
         )
     log = require_log(folder)
-    requests = log.requests(cases, seed=seed)
-    truths = {case.id: case.truth for case in cases if case.truth}
-    now = standing(_scores(folder / SCORES, task), requests, metrics=task.metrics, truths=truths)
-    failed = frozenset(filter(log.was_requested, now.failed))
-    grid = grid_of(
-        _scores(folder / SCORES, task),
-        task=task,
-        valid=requests,
-        cases={case.id: (case.clip, case.split) for case in cases},
-        models=tuple(log.models),
-        conditions=log.conditions,
-        truths=truths,
-        about={case.id: case.about for case in cases},
-        failed=failed,
-        waiting=set(log.waiting(requests, now.scored)) - failed,
-    )
-    if not grid.cells:
+    done = collect_scores(lambda: _scores(folder / SCORES, task), log, cases, task=task, seed=seed)
+    if not done.grid.cells:
         raise RecordError(
             "the record holds no score of its cases",
             path=folder,
@@ -137,11 +122,11 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
         task=task,
         seed=seed,
         data=PurePath(str(argument(manifest, "data") or "")).name or label,
-        digests={case.id: f"{case.digest} {case.truth}" for case in cases},
+        digests={case.id: f"{case.digest} {case.truth or ''}" for case in cases},
         revisions=log.models,
-        requests=requests,
-        failed=failed,
-        grid=grid,
+        requests=done.requests,
+        failed=frozenset(done.failed),
+        grid=done.grid,
         finished="finished" in manifest,
         version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
     )
@@ -155,7 +140,7 @@ class StoredCase:
     clip: str
     split: str
     digest: str
-    truth: str = ""
+    truth: str | None = None
     frames: tuple[Path, ...] = ()
     about: Mapping[str, str | int] = field(default_factory=dict)
 
@@ -164,7 +149,7 @@ def _cases(path: Path, task: Task) -> Iterator[StoredCase]:
     seen: set[str] = set()
     for number, row in numbered_lines(path):
         fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
-        fields |= {key: row.get(key, "") for key in ("split", "truth")}
+        fields |= {"split": row.get("split", ""), **({"truth": row["truth"]} if "truth" in row else {})}
         about = row.get("about", {})
         plain = isinstance(about, dict) and all(type(value) in {str, int} for value in about.values())
         if not all(isinstance(text, str) for text in fields.values()) or row["id"] in seen or not plain:

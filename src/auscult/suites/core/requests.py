@@ -62,8 +62,8 @@ class SuiteCase(Protocol):
         ...
 
     @property
-    def truth(self) -> str:
-        """Hash of its truth, so that a change scores answers again."""
+    def truth(self) -> str | None:
+        """Hash of its truth, so that a change scores answers again; None if unknown, as in some records."""
         ...
 
 

@@ -57,21 +57,21 @@ def failed_row(key: str, request: ResultKey, error: ErrorRecord, *, stage: str) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """The state of a record's requests."""
+class RequestStatus:
+    """Which requests of a record have been scored, and which have failed."""
 
     scored: frozenset[str]  # keys of the requests with a score of every metric
     failed: Mapping[ResultKey, Mapping[str, Any]]  # failed ones, with their row of errors.jsonl
     unread: tuple[Mapping[str, Any], ...]  # rows naming the true masks that cannot be read, each once
 
 
-def standing(
+def request_status(
     rows: Iterable[Mapping[str, Any]],
     valid: Mapping[str, ResultKey],
     *,
     metrics: Sequence[str],
     truths: Mapping[str, str] = MappingProxyType({}),
-) -> Standing:
+) -> RequestStatus:
     """Sort the rows of a record by the outcome of their requests; rows of other data or truths do not count."""
     by_key: dict[str, set[str]] = {}
     failed: dict[str, Mapping[str, Any]] = {}
@@ -86,7 +86,7 @@ def standing(
             by_key.setdefault(key, set()).add(str(row["metric"]))
             unread.update((str(entry), entry) for entry in row.get("unread", ()))
     scored = frozenset(key for key, present in by_key.items() if present >= set(metrics))
-    return Standing(
+    return RequestStatus(
         scored=scored,
         failed={valid[key]: error for key, error in failed.items() if key not in scored},
         unread=tuple(unread.values()),

@@ -34,6 +34,7 @@ from auscult.suites.core.requests import FILE as REQUESTS
 from auscult.suites.core.requests import (
     CaseKind,
     RequestLog,
+    SuiteCase,
     command_rows,
     conditions_for,
     is_met,
@@ -44,7 +45,7 @@ from auscult.suites.core.requests import (
     withdrawn_rows,
 )
 from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import ResultKey, Standing, error_rows, failed_row, standing
+from auscult.suites.core.results import RequestStatus, ResultKey, error_rows, failed_row, request_status
 from auscult.suites.options import no_model_named
 from auscult.work.pool import KeptWorkers, run_tasks
 from auscult.work.pool import Task as PoolTask
@@ -73,6 +74,44 @@ class Finished:
     grid: Grid  # all scores
     requests: Mapping[str, ResultKey]  # key of an answer to model, condition and case
     failed: tuple[ResultKey, ...]  # with those of models that could not be loaded
+    status: RequestStatus  # of the requests, made or not
+
+
+def truths_of(cases: Sequence[SuiteCase]) -> dict[str, str]:
+    """The hash of the truth of each case, where it is known."""
+    return {case.id: case.truth for case in cases if case.truth is not None}
+
+
+def collect_scores(
+    rows: Callable[[], Iterable[Mapping[str, Any]]],
+    log: RequestLog,
+    cases: Sequence[SuiteCase],
+    *,
+    task: Task,
+    seed: int,
+    lost: Sequence[ResultKey] = (),
+) -> Finished:
+    """The scores of the cases for all requests of a log, from the rows of a record, which are read twice.
+
+    ``lost`` are requests that failed without a row.
+    """
+    requests = log.requests(cases, seed=seed)
+    truths = truths_of(cases)
+    status = request_status(rows(), requests, metrics=task.metrics, truths=truths)
+    failed = tuple(dict.fromkeys((*lost, *filter(log.was_requested, status.failed))))
+    grid = grid_of(
+        rows(),
+        task=task,
+        valid=requests,
+        cases={case.id: (case.clip, case.split) for case in cases},
+        models=tuple(log.models),
+        conditions=log.conditions,
+        truths=truths,
+        about={case.id: getattr(case, "about", {}) for case in cases},
+        failed=failed,
+        waiting=set(log.waiting(requests, status.scored)) - set(failed),
+    )
+    return Finished(grid=grid, requests=requests, failed=failed, status=status)
 
 
 def earlier_log(run: RunFolder) -> RequestLog:
@@ -180,9 +219,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def finish(self, log: RequestLog, *, reported: frozenset[str | None] = frozenset()) -> Finished:
         """Write the failures, except those of files in ``reported``, and collect the scores."""
-        requests = log.requests(self.cases, seed=self.seed)
-        now = self._standing(requests)
-        failed = {request: error for request, error in now.failed.items() if log.was_requested(request)}
+        path = self.run.path / SCORES
+        done = collect_scores(lambda: read_lines(path), log, self.cases, task=self.task, seed=self.seed, lost=self.lost)
+        failed = {request: error for request, error in done.status.failed.items() if log.was_requested(request)}
         names = [condition.name for condition in log.conditions]
         rows = error_rows(failed, conditions_by_model=log.conditions_by_model, conditions=names)
         # an input file that cannot be written has an unreadable source, which is reported with its requests
@@ -192,21 +231,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             for error in self.errors
             if error["stage"] != "frames" or (error["path"], error["error"]) not in unread
         ]
-        write_errors(self.run, (*other_errors, *(row for row in now.unread if row.get("path") not in reported), *rows))
-        all_failed = tuple(dict.fromkeys((*self.lost, *failed)))
-        grid = grid_of(
-            read_lines(self.run.path / SCORES),
-            task=self.task,
-            valid=requests,
-            cases={case.id: (case.clip, case.split) for case in self.cases},
-            models=tuple(log.models),
-            conditions=log.conditions,
-            failed=all_failed,
-            waiting=set(log.waiting(requests, now.scored)) - set(all_failed),
-            truths={case.id: case.truth for case in self.cases},
-            about={case.id: getattr(case, "about", {}) for case in self.cases},
-        )
-        return Finished(grid=grid, requests=requests, failed=all_failed)
+        truths = (row for row in done.status.unread if row.get("path") not in reported)
+        write_errors(self.run, (*other_errors, *truths, *rows))
+        return done
 
     def drawn(
         self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
@@ -261,7 +288,10 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def _score(self, requests: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer without a score."""
-        waiting = self.stored & requests.keys() - self._standing(requests).scored
+        status = request_status(
+            read_lines(self.run.path / SCORES), requests, metrics=self.task.metrics, truths=truths_of(self.cases)
+        )
+        waiting = self.stored & requests.keys() - status.scored
         self.progress.stage("score", len(waiting))
         tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
         rows: list[dict[str, Any]] = []  # written in small batches; rows lost by a kill are scored again
@@ -275,11 +305,6 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
                 rows.clear()
             self.progress.step()
         self.run.append_many(SCORES, rows)
-
-    def _standing(self, requests: Mapping[str, ResultKey]) -> Standing:
-        """The outcome of every request, for the current truth."""
-        rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
-        return standing(rows, requests, metrics=self.task.metrics, truths=truths)
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
         pairs = ((case, condition) for case in self.cases for condition in conditions)
