@@ -11,6 +11,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,8 @@ def test_a_reply_has_text_tokens_and_model() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Le",
         http(b"\x1f\x8b", Content_Encoding="gzip"),
         http(b"[" * 100_000),
+        completed("half an", finish="error"),
+        http(b'{"choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream died"}}]}'),
     ],
 )
 def test_what_is_no_completed_chat_is_tried_again(bad: bytes) -> None:
@@ -96,6 +99,7 @@ def test_what_is_no_completed_chat_is_tried_again(bad: bytes) -> None:
         (completed(None), ""),
         (completed(None, message={"refusal": "I cannot help with that."}), "I cannot help with that."),
         (completed("", finish="content_filter"), ""),
+        (http(b'{"choices": [{"finish_reason": "content_filter: PROHIBITED", "index": 0}]}'), ""),
         (completed("long...", finish="length"), "long..."),
         (completed(None, message={"content": [{"type": "text", "text": "in "}, {"text": "parts"}, 3]}), "in parts"),
         (completed("half \ud83d"), "half ?"),
@@ -203,7 +207,36 @@ def test_line_marks_within_a_piece_end_no_event() -> None:
     assert result.text == "a\u2028b\x85c"
 
 
-@pytest.mark.parametrize("bad", [events("a do", end=False), http(b'data: {"error": {"message": "x"}}\n\n'), http(b"")])
+@pytest.mark.parametrize(("call", "answer"), [(CALL, events("a ", "dog")), (STREAMED, completed("a dog"))])
+def test_an_answer_is_read_in_the_form_it_came_in(call: ChatCall, answer: bytes) -> None:
+    result, n_requests = ask(lambda *_: answer, call=call)
+    assert isinstance(result, ChatReply), result
+    assert (result.text, n_requests) == ("a dog", 1)
+
+
+@pytest.mark.parametrize(
+    ("usage", "received"),
+    [
+        ({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, 603),
+        ({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 0}, 198),
+        ({"prompt_tokens": 20, "total_tokens": 20}, 0),
+    ],
+)
+def test_tokens_of_thoughts_outside_of_the_completion_are_received_too(usage: Any, received: int) -> None:
+    result, _ = ask(lambda *_: completed("yes", usage=usage))
+    assert isinstance(result, ChatReply)
+    assert result.tokens == Tokens(sent=20, received=received)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        events("a do", end=False),
+        http(b'data: {"error": {"message": "x"}}\n\n'),
+        http(b""),
+        http(b'data: {"choices": [{"delta": {"content": "a do"}, "finish_reason": "error"}]}\n\ndata: [DONE]\n\n'),
+    ],
+)
 def test_a_stream_without_its_end_is_tried_again(bad: bytes) -> None:
     result, n_requests = ask(lambda number, _: events("whole") if number else bad, call=STREAMED)
     assert isinstance(result, ChatReply)
@@ -217,6 +250,24 @@ def test_a_request_that_is_wrong_is_not_sent_again(status: int) -> None:
     assert (n_requests, "no audio here" in result.message) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"object": "error", "message": "context length is 2048 tokens", "code": 400}, "context length is 2048 tokens"),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "not permitted"}]}, "body.seed: not permitted"),
+        ({"message": {"detail": [{"loc": ["body"], "msg": "bad"}, {"msg": "worse"}]}}, "body: bad; worse"),
+        ([{"error": {"code": 400, "message": "no such field"}}], "no such field"),
+        ({"error": "try pulling it first"}, "try pulling it first"),
+        ({"error": {"error": {"error": {"error": {"error": "deep"}}}}}, ""),
+        ([3, None], ""),
+    ],
+)
+def test_the_message_of_an_error_is_found_where_servers_put_it(body: Any, told: str) -> None:
+    result, _ = ask(lambda *_: http(json.dumps(body).encode(), status=400))
+    assert isinstance(result, InputError)
+    assert result.message == "the endpoint answered 400" + (f": {told}" if told else "")
+
+
 def test_no_redirection_is_followed() -> None:
     with serving(lambda *_: completed("elsewhere")) as other:
         result, _ = ask(lambda *_: http(b"", status=307, Location=f"{other.url}/chat/completions"))
@@ -228,6 +279,7 @@ def test_no_redirection_is_followed() -> None:
     "answer",
     [
         error_response(401, "wrong key"),
+        error_response(402, "more credits are needed"),
         error_response(403),
         error_response(404, "no such model"),
         error_response(429, code="insufficient_quota"),

@@ -6,7 +6,7 @@ reply                                  action
 a completed chat                       the reply, also one that is empty, cut at its limit or refuses
 408, 409, 425, 429, 5xx                tried again, after what Retry-After says, or twice as long as before
 nothing, half an answer, no chat       the same
-429 for want of quota                  ends the run: no later request can do better
+402, 429 for want of quota             ends the run: no later request can do better
 401; 403, 404 before the first reply   ends the run
 any other 4xx                          a failed request
 ten failed requests in a row           ends the run: nothing more is sent
@@ -38,6 +38,8 @@ from auscult.work.chat.spending import Price, Spending, Tokens
 from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, body_bytes, http_client
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
+_FOR_THE_REQUEST: Final = frozenset({400, 413, 415, 422})
+_UNFIT: Final = "look at what the profile says can be sent"
 _UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _LOGIN: Final = re.compile(r"//[^/\s]*@")
 _NO_KEY: Final = "no-key"
@@ -200,7 +202,7 @@ class ChatClient:
             try:
                 answer = self._send(content)
                 if answer.status_code == 200:
-                    return (read_events if streamed else read_whole)(answer.content), number
+                    return _read(answer, streamed=streamed), number
                 problem, wait_s = self._problem(answer)
             except TooMuch as error:
                 raise TooLarge(f"the answer was not read: {error}", expected="a reply of text") from None
@@ -250,13 +252,14 @@ class ChatClient:
         problem = f"the endpoint answered {status}" + (f": {message}" if message else "")
         if status == 401 or (status in {403, 404} and not self._health.replied):
             raise self._end_error(problem, hint=_REFUSED[status])
-        if status == 429 and code_of(answer.content) in _UNPAID:
+        if status == 402 or (status == 429 and code_of(answer.content) in _UNPAID):
             raise self._end_error(problem, hint=f"its account has no credit left; {_KEPT}")
         if status not in _AGAIN and status < 500:
+            moved = 300 <= status < 400
             raise InputError(
                 problem,
-                expected="a completed chat" if status >= 400 else "no redirection: it would send media elsewhere",
-                hint="look at what the profile says can be sent" if status in {400, 413, 415, 422} else "",
+                expected="no redirection: it would send media elsewhere" if moved else "a completed chat",
+                hint="give the base URL that it leads to" if moved else _UNFIT if status in _FOR_THE_REQUEST else "",
             )
         return problem, _retry_after_s(answer.headers)
 
@@ -334,6 +337,13 @@ def _new_connection(endpoint: Endpoint, secret: str) -> _Connection:
     )
     headers = {name: value for name, value in api.default_headers.items() if isinstance(value, str)} | api.auth_headers
     return _Connection(http, httpx2.URL(f"{api.base_url}chat/completions"), httpx2.Headers(headers))
+
+
+def _read(answer: Any, *, streamed: bool) -> ChatReply:
+    """The reply of a completed answer: events, or one object, as it came; some endpoints stream without being asked."""
+    streamed = streamed or "event-stream" in answer.headers.get("Content-Type", "")
+    whole = not streamed or answer.content.lstrip().startswith(b"{")
+    return (read_whole if whole else read_events)(answer.content)
 
 
 def _error_text(error: Exception) -> str:

@@ -15,6 +15,9 @@ MOST_CHARACTERS: Final = 100_000
 _MOST_COUNTED: Final = 10**9
 _SHOWN: Final = 200
 _MOST_TOLD: Final = 4000
+_MOST_PARTS: Final = 4
+_TELLING: Final = ("error", "message", "detail", "msg")
+_FILTERED: Final = "content_filter"
 _DONE: Final = "[DONE]"
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
 _THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
@@ -55,16 +58,17 @@ def after_thought(text: str) -> str:
 def read_whole(body: bytes) -> ChatReply:
     """The reply in a JSON body; ``Malformed`` where it holds none."""
     content = _json(body)
-    choices = content.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+    choice = _choice(content)
+    if choice is None:
         raise Malformed(told(content) or "it has no choice")
-    message = choices[0].get("message")
+    message, finish = choice.get("message"), _finish(choice)
     if not isinstance(message, Mapping):
-        raise Malformed("its choice has no message")
+        if not finish.startswith(_FILTERED):
+            raise Malformed("its choice has no message")
+        message = {}  # what was withheld: a refusal, which would cost as much each time
     return ChatReply(
-        text=_text(message), finish=_word(choices[0].get("finish_reason")), tokens=_tokens(content.get("usage")),
-        model=_word(content.get("model")),
-    )  # fmt: skip
+        text=_text(message), finish=finish, tokens=_tokens(content.get("usage")), model=_word(content.get("model"))
+    )
 
 
 def read_events(body: bytes) -> ChatReply:
@@ -76,14 +80,13 @@ def read_events(body: bytes) -> ChatReply:
             ended = True
             break
         chunk = _json(event.encode("utf-8", "surrogatepass"))
-        if "error" in chunk:
+        if chunk.get("error"):
             raise Malformed(told(chunk) or "it ends with an error")
         model, tokens = model or _word(chunk.get("model")), _tokens(chunk.get("usage")) or tokens
-        choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-            delta = choices[0].get("delta")
+        if (choice := _choice(chunk)) is not None:
+            delta = choice.get("delta")
             text.append(_text(delta) if isinstance(delta, Mapping) else "")
-            finish = _word(choices[0].get("finish_reason")) or finish
+            finish = _finish(choice) or finish
     if not ended and not finish:
         raise Malformed("it was cut off")
     return ChatReply(text="".join(text)[:MOST_CHARACTERS], finish=finish, tokens=tokens, model=model)
@@ -93,12 +96,23 @@ def told(body: object) -> str:
     """The message of an error reply, on one line; empty if it has none."""
     if isinstance(body, bytes):
         try:
-            body = _json(body)
+            body = _value(body)
         except Malformed:
             return ""
-    error = body.get("error") if isinstance(body, Mapping) else None
-    message = error.get("message") if isinstance(error, Mapping) else error
-    return " ".join(message[:_MOST_TOLD].split()) if isinstance(message, str) else ""
+    return " ".join(_message(body)[:_MOST_TOLD].split())
+
+
+def _message(value: object, depth: int = 4) -> str:
+    """The text of an error: ``error`` with ``message``, as the protocol has it, or as servers send it instead."""
+    if isinstance(value, str) or depth == 0:
+        return value if isinstance(value, str) else ""
+    if isinstance(value, list):
+        return "; ".join(filter(None, (_message(one, depth - 1) for one in value[:_MOST_PARTS])))
+    if not isinstance(value, Mapping):
+        return ""
+    text = next((found for key in _TELLING if (found := _message(value.get(key), depth - 1))), "")
+    place = value.get("loc")  # of a field that a server's schema does not know or refuses
+    return f"{'.'.join(map(str, place[:_MOST_PARTS]))}: {text}" if isinstance(place, list) and text else text
 
 
 def code_of(body: bytes) -> str:
@@ -122,14 +136,33 @@ def _events(body: bytes) -> Iterator[str]:
         yield "\n".join(data)
 
 
-def _json(body: bytes) -> Mapping[str, Any]:
+def _value(body: bytes) -> object:
     try:
-        content = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         raise Malformed("it is no JSON") from None
+
+
+def _json(body: bytes) -> Mapping[str, Any]:
+    content = _value(body)
     if not isinstance(content, Mapping):
         raise Malformed("it is no object of JSON")
     return content
+
+
+def _choice(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The first choice; None without one, ``Malformed`` where generating it has failed."""
+    choices = content.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        return None
+    choice: Mapping[str, Any] = choices[0]
+    if choice.get("error") or _finish(choice) == "error":
+        raise Malformed(told(choice) or "it ends with an error")
+    return choice
+
+
+def _finish(choice: Mapping[str, Any]) -> str:
+    return _word(choice.get("finish_reason"))
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -145,11 +178,14 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _tokens(usage: object) -> Tokens | None:
+    """Tokens as counted; those of thoughts, which some endpoints add to the total alone, are received too."""
     if not isinstance(usage, Mapping):
         return None
-    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
-    sent, received = (n if type(n) is int and 0 <= n <= _MOST_COUNTED else None for n in counts)
-    return None if sent is None or received is None else Tokens(sent=sent, received=received)
+    counts = [usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
+    sent, completion, total = (n if type(n) is int and 0 <= n <= _MOST_COUNTED else None for n in counts)
+    if sent is None or (completion is None and total is None):
+        return None
+    return Tokens(sent=sent, received=max(completion or 0, (total or 0) - sent))
 
 
 def _word(value: object) -> str:
