@@ -266,7 +266,7 @@ class _CellMaker:
             static, moving = static_of(self.view, model, group), dynamic_of(self.view, model, group)
             for condition in (*(static if len(static) > 1 else ()), *([] if moving is None else [moving])):
                 scores = self.view.scores(model, [condition], self.main)
-                outcome = change_interval(scores, **self.view.drawn(CORRELATION))
+                outcome = change_interval(scores, **self.view.interval_options(CORRELATION))
                 number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
                 yield self._cell(number, measure="change", level=condition.level)
 
@@ -284,7 +284,7 @@ class _CellMaker:
             shared = [level for level in levels[worst] if level in levels[kind]]
             if kind != worst and shared:
                 scores = [scores_at(self.view, model, self.main, group=one, levels=shared) for one in (worst, kind)]
-                outcome = change_difference(*scores, **self.view.drawn(CORRELATION))
+                outcome = change_difference(*scores, **self.view.interval_options(CORRELATION))
                 number = self.view.number("apc_difference", worst, model=model, metric=self.main, outcome=outcome)
                 pair = PAIR.join(map(self.words, (worst, kind)))
                 yield self._cell(number, measure="difference of kinds", group=pair)

@@ -120,7 +120,7 @@ def _example(case: AviCase, drawing: _Drawing, *, replies: Mapping[str, str], gr
 
 def _drawn(runner: SuiteRunner[AviCase, Prepared], cases: Mapping[str, AviCase]) -> dict[str, _Drawing]:
     """Draw samples into the record."""
-    drawings = runner.drawn(_Drawer, cases, most_workers=1)
+    drawings = runner.draw_pictures(_Drawer, cases, most_workers=1)
     for name, drawing in drawings.items():
         file = f"{_FOLDER}/{cases[name].digest[:16]}"
         runner.run.write_bytes(f"{file}.jpg", drawing.jpeg, durable=False)

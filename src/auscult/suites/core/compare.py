@@ -229,7 +229,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
         note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
         "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
         f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. "
-        f"{percent_note(shown, scale=task.scale(task.main), drawn=task.drawn)}",
+        f"{percent_note(shown, scale=task.scale(task.main), clusters=task.cluster_words)}",
     )
 
 
@@ -253,7 +253,7 @@ def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
         note = (
             f"{_EACH} In brackets: 90 % interval of the place; none where it is one place. First in: the share of "
             "draws that it wins. Of the models that were asked on every data set, on the cases that all of them have. "
-            f"{ranked_clips(found.ranks, drawn=task.drawn)}{alone}"
+            f"{ranked_clips(found.ranks, clusters=task.cluster_words)}{alone}"
         )
         tables["joined_ranking"] = replace(ranking, title=f"{ranking.title} over all data sets", note=note)
     if differences is not None:
@@ -270,7 +270,7 @@ def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
     if not kinds:
         return None
     rows = [(task.group_name(*kind), *texts, _counts(cells[-1])) for kind, cells, texts in kinds]
-    clips = percent_note((cell for _, cells, _ in kinds for cell in cells), drawn=task.drawn)
+    clips = percent_note((cell for _, cells, _ in kinds for cell in cells), clusters=task.cluster_words)
     return Table(
         title=f"Average change by kind, {index.metric}, mean over models",
         header=("kind", *series, "answers"),
@@ -561,7 +561,7 @@ def _page(run: RunFolder, comparison: SuiteComparison) -> Page:
             ("Models", ", ".join(models)),
             ("Data", ", ".join(data.name for data in comparison.sets)),
             ("Records", ", ".join(record.label for data in comparison.sets for record in data.records)),
-            ("Cases", f"{cases:,} of {clips:,} {first.grid.task.drawn}"),
+            ("Cases", f"{cases:,} of {clips:,} {first.grid.task.cluster_words}"),
             *facts_of(run.manifest),
         ),
         notes=(*comparison.notes, FAILED),

@@ -37,7 +37,7 @@ class Task:
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it
-    drawn: str = CLIPS  # what intervals draw as a whole
+    cluster_words: str = CLIPS  # what intervals draw as a whole
 
     @property
     def main(self) -> str:

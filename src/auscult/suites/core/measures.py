@@ -77,13 +77,14 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
 def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.drawn(SHARE))
+            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.interval_options(SHARE))
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
     for group in view.grid.groups():
         static = static_of(view, model, group)
         if static and view.grid.is_complete(model, CLEAN):
             parts = [view.ratios(model, name, metric) for name in (CLEAN, *(condition.name for condition in static))]
-            change, columns = ratio_change(parts, **view.drawn(CORRELATION)), _columns(view, model, metric, group=group)
+            change = ratio_change(parts, **view.interval_options(CORRELATION))
+            columns = _columns(view, model, metric, group=group)
             yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
 
@@ -139,13 +140,13 @@ def _changes(view: GridColumns, model: str, metric: str, *, group: ConditionGrou
     static, dynamic = static_of(view, model, group), dynamic_of(view, model, group)
     if static:
         scores, columns = view.scores(model, static, metric), _columns(view, model, metric, group=group)
-        yield number("apc", outcome=change_interval(scores, **view.drawn(CORRELATION)), columns=columns)
-        yield number("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
+        yield number("apc", outcome=change_interval(scores, **view.interval_options(CORRELATION)), columns=columns)
+        yield number("apc_relative", outcome=change_interval(scores, variant="relative", **view.interval_options()))
         curve = view.scores(model, _curve(view, model, group), metric)
-        yield number("breaking", outcome=breaking_point(curve, **view.drawn()))
+        yield number("breaking", outcome=breaking_point(curve, **view.interval_options()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
-        yield number("apc_dynamic", outcome=change_interval(scores, **view.drawn(CORRELATION)))
+        yield number("apc_dynamic", outcome=change_interval(scores, **view.interval_options(CORRELATION)))
         if static:
             for measure, outcome in _gap(view, model, metric, static=static, dynamic=dynamic).items():
                 yield number(measure, outcome=outcome)
@@ -169,9 +170,9 @@ def _gap(
     moving = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
     return {
-        "dynamic_gap": change_difference(*pair, **view.drawn(CORRELATION)),
-        "gap_static": change_interval(still, **view.drawn(CORRELATION)),
-        "gap_dynamic": change_interval(moving, **view.drawn(CORRELATION)),
+        "dynamic_gap": change_difference(*pair, **view.interval_options(CORRELATION)),
+        "gap_static": change_interval(still, **view.interval_options(CORRELATION)),
+        "gap_dynamic": change_interval(moving, **view.interval_options(CORRELATION)),
     }
 
 
@@ -192,14 +193,14 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
         if all(view.grid.is_complete(model, condition.name) for model in pair):
             first, second = (view.values(model, condition.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
-            yield number("difference", condition, outcome=mean_ratio(gap, **view.drawn(CORRELATION)))
+            yield number("difference", condition, outcome=mean_ratio(gap, **view.interval_options(CORRELATION)))
     for group in view.grid.groups():
         shared = [
             condition for condition in static_of(view, pair[0], group) if view.grid.is_complete(pair[1], condition.name)
         ]
         if shared:
             both = [view.scores(model, shared, metric) for model in pair]
-            yield number("apc_difference", group, outcome=change_difference(*both, **view.drawn(GAP)))
+            yield number("apc_difference", group, outcome=change_difference(*both, **view.interval_options(GAP)))
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:

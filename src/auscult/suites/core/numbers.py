@@ -243,7 +243,7 @@ class GridColumns:
             measure=measure, model=model, metric=metric, group=group, part=part, split=self.split, **usual | more
         )
 
-    def drawn(self, within: Range | None = None, *, clusters: Clusters | None = None) -> dict[str, Any]:
+    def interval_options(self, within: Range | None = None, *, clusters: Clusters | None = None) -> dict[str, Any]:
         """Arguments for intervals: draws of whole clips or ``clusters``, the same for every model."""
         arguments = {"clusters": self.grid.cases if clusters is None else clusters, "rng": self.rng("levels")}
         return arguments if within is None else {**arguments, "within": within}
@@ -267,7 +267,7 @@ def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number
     """The mean of a metric under every condition with results of a model."""
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_ratio(view.values(model, condition.name, metric), **view.drawn(SHARE))
+            outcome = mean_ratio(view.values(model, condition.name, metric), **view.interval_options(SHARE))
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
 
 

@@ -345,7 +345,7 @@ def lead_of(results: SuiteResults) -> str:
     clips = len(set(grid.cases.values()))
     opening = f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked about "
     under = f" and under {counted(len(kinds), 'perturbation')}" if kinds else " and perturbed" if index.mixes() else ""
-    sentences = [f"{opening}{counted(len(grid.cases), 'case')} from {clips:,} {grid.task.drawn}, clean{under}."]
+    sentences = [f"{opening}{counted(len(grid.cases), 'case')} from {clips:,} {grid.task.cluster_words}, clean{under}."]
     clean = {name: index.get("level", name) for name in index.models()}
     scores = ", ".join(f"{name} {number_text(clean[name], interval=True)}" for name in tested)
     floor = (number.value for name, number in clean.items() if number is not None and name not in tested)
@@ -386,7 +386,7 @@ def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...
             ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
             ("Cases", f"{len(grid.cases):,}"),
-            (grid.task.drawn.capitalize(), f"{clips:,}"),
+            (grid.task.cluster_words.capitalize(), f"{clips:,}"),
             *facts_of(run.manifest),
         ),
         notes=(

@@ -235,7 +235,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         write_errors(self.run, (*other_errors, *truths, *rows))
         return done
 
-    def drawn(
+    def draw_pictures(
         self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
     ) -> dict[str, R]:
         """Pictures for the page, drawn in worker processes, without those that fail."""

@@ -132,19 +132,19 @@ class Index:
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
-def percent_note(numbers: Iterable[Number | None], *, scale: float = 100.0, drawn: str = CLIPS) -> str:
-    """A note on units, and on the clips, or what else is ``drawn``, behind the intervals of a table."""
-    return " ".join(filter(None, (_PERCENT if scale == 100.0 else "", clips_note(numbers, drawn=drawn))))
+def percent_note(numbers: Iterable[Number | None], *, scale: float = 100.0, clusters: str = CLIPS) -> str:
+    """A note on units, and on the clips, or other ``clusters``, behind the intervals of a table."""
+    return " ".join(filter(None, (_PERCENT if scale == 100.0 else "", clips_note(numbers, clusters=clusters))))
 
 
-def clips_note(numbers: Iterable[Number | None], *, drawn: str = CLIPS) -> str:
+def clips_note(numbers: Iterable[Number | None], *, clusters: str = CLIPS) -> str:
     """A note on the count of clips, photographs or other clusters behind intervals; empty without intervals."""
     counts = sorted({number.clusters for number in numbers if number is not None and number.clusters is not None})
     if not counts:
         return ""
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     few = f", widened by t below {FEW}" if counts[0] < FEW else ""
-    return f"In brackets: 95 % interval over {over} {drawn}{few}."
+    return f"In brackets: 95 % interval over {over} {clusters}{few}."
 
 
 def starred_note(numbers: Sequence[Number | None]) -> str:
@@ -255,7 +255,7 @@ def difference_table(index: Index) -> Table | None:
         header=("first - second", "clean", *(f"APC, {index.task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
         note=f"Above 0: the first is better, or loses less. {starred_note(cells)} {CASES} "
-        f"{percent_note(cells, scale=scale, drawn=index.task.drawn)}",
+        f"{percent_note(cells, scale=scale, clusters=index.task.cluster_words)}",
     )
 
 
@@ -503,10 +503,10 @@ def ranking_table(ranks: list[Ranks], *, scale: float = 100.0) -> Table | None:
     )
 
 
-def ranked_clips(ranks: Iterable[Ranks], *, drawn: str = CLIPS) -> str:
-    """The count of clips, or what else is ``drawn``, behind the rankings."""
+def ranked_clips(ranks: Iterable[Ranks], *, clusters: str = CLIPS) -> str:
+    """The count of clips, or other ``clusters``, behind the rankings."""
     counts = dict.fromkeys(ranked.ranking.clusters for ranked in ranks if not isinstance(ranked.ranking, Undefined))
-    return f"{drawn.capitalize()}: {', '.join(map(str, counts))}."
+    return f"{clusters.capitalize()}: {', '.join(map(str, counts))}."
 
 
 def room_in(name: str) -> str:

@@ -45,7 +45,7 @@ def _null_numbers(view: GridColumns) -> list[Number]:
             if view.grid.is_complete(model, condition.name):
                 values = view.values(model, condition.name, "S")
                 outcome = mean_ratio(
-                    {case: values[case] for case in null if case in values}, within=SHARE, **view.drawn()
+                    {case: values[case] for case in null if case in values}, within=SHARE, **view.interval_options()
                 )
                 numbers.append(view.number("level", condition, outcome=outcome, model=model, metric="S"))
     return numbers
@@ -78,7 +78,7 @@ def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefA
             else pooled_sums([scored[case]], measure, variant=variant)
             for case in cases
         }
-        outcome = mean_ratio(by_case, within=SHARE, **view.drawn())
+        outcome = mean_ratio(by_case, within=SHARE, **view.interval_options())
     clean = view.grid.conditions[0]
     return view.number(variant, clean, outcome=outcome, model=model, metric=measure, signature=signature)
 

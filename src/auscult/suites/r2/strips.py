@@ -122,7 +122,7 @@ def _draw(
             rows=tuple(zip(prepared, rows, scores, strict=True)),
         )
     strips = []
-    for name, jpeg in runner.drawn(_StripDrawer, orders).items():
+    for name, jpeg in runner.draw_pictures(_StripDrawer, orders).items():
         order, file = orders[name], f"figures/strips/{name}.jpg"
         runner.run.write_bytes(file, jpeg, durable=False)
         text, facts = order.case.query.text or "", () if beside else _facts(order)

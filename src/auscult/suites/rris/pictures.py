@@ -221,7 +221,7 @@ def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]
     """Draw into the record, without pictures that fail."""
     by_id = {order.case.id: order for order in orders}
     examples: dict[str, Example] = {}
-    for name, jpeg in runner.drawn(_WorstDrawer, by_id).items():
+    for name, jpeg in runner.draw_pictures(_WorstDrawer, by_id).items():
         order = by_id[name]
         case = order.case
         runner.run.write_bytes(order.file, jpeg, durable=False)

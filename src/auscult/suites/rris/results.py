@@ -228,7 +228,7 @@ def _numbers(view: GridColumns) -> Iterable[Number]:
                     model=" - ".join(pair),
                     metric=metric,
                     level="" if kind else CLEAN,
-                    outcome=mean_ratio(gap, **view.drawn(CORRELATION, clusters=pictures)),
+                    outcome=mean_ratio(gap, **view.interval_options(CORRELATION, clusters=pictures)),
                     signature=_signature(view, pair[0], first.score),
                 )
 
@@ -289,7 +289,7 @@ def _level(
         left = Counts(n=0, failed=failed, undefined=len(columns.values) - failed, missing=0)
         outcome = Undefined(score.reason, asdict(left))
     elif metric != "R":  # R has no lower bound
-        outcome = mean_of_ratios([(columns.values, columns.over)], **view.drawn(SHARE, clusters=pictures))
+        outcome = mean_of_ratios([(columns.values, columns.over)], **view.interval_options(SHARE, clusters=pictures))
     return view.number(
         "level",
         (kind or CLEAN, "all"),

@@ -47,7 +47,7 @@ _GROUPS: Final = {
     "difficulty": "By difficulty", "seen": "Classes that shipped judges were trained on, and others",
 }  # fmt: skip
 _UNKNOWN: Final = "not stated"
-_DRAWN: Final = "mixtures, or groups of those that share a recording"
+_CLUSTERS: Final = "mixtures, or groups of those that share a recording"
 
 
 class SeparationTask(Task):
@@ -65,7 +65,7 @@ TASK: Final = SeparationTask(
     metrics=METRICS,
     baselines=FLOOR,
     about=dict.fromkeys(("domain", "setting", "prompt", "family"), str),
-    drawn=_DRAWN,
+    cluster_words=_CLUSTERS,
     ranges=dict.fromkeys(SCALES, (1.0, 5.0)) | dict.fromkeys(DECIBELS, (-1e4, 1e4)),
 )
 
@@ -89,9 +89,9 @@ class _Numbers:
         """The models in tables by group: of the baselines only the mixture."""
         return tuple(model for model in self.models if model not in FLOOR[1:])
 
-    def drawn(self, *groups: str) -> str:
+    def clusters_note(self, *groups: str) -> str:
         """A note on the clusters behind the intervals of some groups."""
-        return clips_note((one for key, one in self.level.items() if key[2] in groups), drawn=_DRAWN)
+        return clips_note((one for key, one in self.level.items() if key[2] in groups), clusters=_CLUSTERS)
 
 
 def _results(view: GridColumns) -> SuiteResults:
@@ -208,7 +208,7 @@ def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Itera
     values = {case: first[case] for case in cases if case in first}
     for other in second:
         values = {case: minus(value, other[case]) for case, value in values.items() if case in other}
-    return mean_ratio(values, **view.drawn(_SCALE if metric in SCALES and not second else None))
+    return mean_ratio(values, **view.interval_options(_SCALE if metric in SCALES and not second else None))
 
 
 def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
@@ -255,7 +255,7 @@ def _general(view: GridColumns, results: _Numbers) -> Table:
         rows=tuple(rows),
         note="SI-SDR, its improvement over the mixture, and SDR of BSS Eval v3 (512 taps) in dB. "
         f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice}{remarks} "
-        f"{results.drawn(CLEAN)}",
+        f"{results.clusters_note(CLEAN)}",
     )
 
 
@@ -290,7 +290,7 @@ def _by_group(results: _Numbers, group: str) -> Table:
         title=_GROUPS[group],
         header=(group, "model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"As above; other intervals, silence and random_bands are in cells.csv. {results.drawn(group)}"
+        note=f"As above; other intervals, silence and random_bands are in cells.csv. {results.clusters_note(group)}"
         + (" 1 is easy, 5 is hard: docs/sound-truth.md." if group == "difficulty" else ""),
     )
 
@@ -308,7 +308,7 @@ def _axes(results: _Numbers) -> Table:
         header=("axis", "model", *_BANDS),
         rows=tuple(rows),
         note="1 to 5. An axis is what makes a mixture hard: how many sources, how they overlap, how loud they are, how "
-        f"alike. {results.drawn(*axes)}",
+        f"alike. {results.clusters_note(*axes)}",
     )
 
 
@@ -336,7 +336,7 @@ def _families(view: GridColumns, results: _Numbers) -> Table:
         header=("family", "outputs", "mixtures", *_COLUMNS, "mixture: overall", "mixture: SI-SDR"),
         rows=tuple(rows),
         note=f"The last columns are of the untouched mixture for the same items. {OURS} Families "
-        f"have other mixtures each: no ranking. {results.drawn('family')}",
+        f"have other mixtures each: no ranking. {results.clusters_note('family')}",
     )
 
 
@@ -352,7 +352,7 @@ def _differences(results: _Numbers) -> Table:
         title="Differences of models on the same items",
         header=("first - second", *_COMPARED, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"Above 0: the first is better. {starred_note(all_numbers)} {clips_note(all_numbers, drawn=_DRAWN)}",
+        note=f"Above 0: the first is better. {starred_note(all_numbers)} {clips_note(all_numbers, clusters=_CLUSTERS)}",
     )
 
 

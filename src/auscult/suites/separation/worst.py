@@ -95,7 +95,7 @@ def _orders(
 
 def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Drawing]:
     """Draw into the record."""
-    drawings = runner.drawn(_Drawer, {order.file: order for order in orders})
+    drawings = runner.draw_pictures(_Drawer, {order.file: order for order in orders})
     for file, (jpeg, sounds) in drawings.items():
         runner.run.write_bytes(f"{file}.jpg", jpeg, durable=False)
         for name, data in sounds.items():
