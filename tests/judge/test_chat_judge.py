@@ -12,6 +12,7 @@ from PIL import Image
 from auscult.act.policy import decide, load_policy
 from auscult.errors import InputError
 from auscult.judge.masks.chat import CLIP_FRAMES, SIDE_PX, ChatJudge, JudgeModel, question
+from auscult.models.omni import CountedText
 from auscult.types import ACTIONS, DEFECTS, Case, Prediction, Query
 
 FRAME = np.full((40, 60, 3), 90, np.uint8)
@@ -135,6 +136,8 @@ def test_a_reply_without_a_verdict_is_counted_and_never_a_score() -> None:
         assert verdict_.usage == {"unparsed": 1}
     assert verdict("no", HONEST, HONEST).usage == {"unparsed": 1}
     assert verdict("no", HONEST).iou is None  # half of them
+    thought = verdict(CountedText("", {"requests": 1, "cut_off": 1}))
+    assert "was cut at max_tokens of the profile" in thought.rationale
 
 
 def test_a_failed_request_fails_the_mask() -> None:

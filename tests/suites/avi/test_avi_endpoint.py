@@ -107,6 +107,23 @@ def test_each_question_is_sent_once_and_failures_are_sent_again(tree: Path, tmp_
         assert len(second.bodies) == 2
 
 
+def test_replies_cut_at_their_limit_are_told(tree: Path, tmp_path: Path) -> None:
+    def thinking(number: int, body: Any) -> bytes:
+        del body
+        thoughts = {"reasoning_content": "let me think"}
+        return (
+            completed("yes")
+            if number == 0
+            else completed("" if number > 1 else "ye", finish="length", message=thoughts)
+        )
+
+    with serving(thinking) as server:
+        suite_run = run(tree, tmp_path / "out", server.url, profile=revised(tmp_path / "p.json"), max_connections=1)
+    told = f"chat.tiny: {N - 1} of {N} replies were cut at max_tokens of the profile, and {N - 2} of these are empty"
+    assert any(remark.startswith(told) for remark in suite_run.remarks)
+    assert told in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_dead_endpoint_leaves_a_run_that_goes_on(tree: Path, tmp_path: Path) -> None:
     out, profile = tmp_path / "out", revised(tmp_path / "p.json")
     suite_run = run(tree, out, "http://127.0.0.1:9/v1", profile=profile, max_connections=1)

@@ -160,7 +160,8 @@ class ChatJudge:
                 replies.append((judge_model.name, read_reply(str(answer))))
             except InputError as error:
                 usage["unparsed"] += 1
-                lacking.append(error.message)
+                cut = " and was cut at max_tokens of the profile" if "cut_off" in getattr(answer, "usage", {}) else ""
+                lacking.append(error.message + cut)
         if len(replies) <= len(lacking):
             reason = f"{len(lacking)} of {len(self._asked)} replies hold no verdict, the last: {lacking[-1]}"
             return replace(unjudged(case.id, self.name, reason), usage=dict(usage), novelty=0.0)

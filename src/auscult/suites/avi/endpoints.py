@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from auscult.errors import UsageError
@@ -66,6 +68,22 @@ def _counts(cost: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
 def _metrics(costs: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, dict[str, Any]]:
     """The highest possible cost by model, in USD."""
     return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in costs.items()}
+
+
+def cut_replies(folder: Path, requests: Container[str]) -> tuple[str, ...]:
+    """A sentence for each model whose replies reached its limit of tokens, since thoughts may have taken them all."""
+    rows = {str(row["key"]): row for row in read_lines(folder / job.FILE) if str(row["key"]) in requests}
+    counts: dict[str, Counter[str]] = {}
+    for row in rows.values():
+        cut = bool((row.get("usage") or {}).get("cut_off"))
+        kinds = {"all": True, "cut": cut, "empty": cut and not str(row["reply"]).strip()}
+        counts.setdefault(str(row["model"]), Counter()).update(name for name, is_one in kinds.items() if is_one)
+    return tuple(
+        f"{model}: {one['cut']:,} of {one['all']:,} replies were cut at max_tokens of the profile, and "
+        f"{one['empty']:,} of these are empty: a model that thinks first needs more."
+        for model, one in counts.items()
+        if one["cut"]
+    )
 
 
 def reformatting(

@@ -132,15 +132,16 @@ class SuiteCommand(Generic[CaseKind]):
         *,
         first: Sequence[Section] = (),
         pictures: Sequence[Section] = (),
+        notes: tuple[str, ...] = (),
     ) -> SuiteRun:
-        """Write the results; ``first`` and ``pictures`` as for ``write_results``."""
+        """Write the results; ``first``, ``pictures`` and ``notes`` as for ``write_results``."""
         problems = (*self.unlisted(self.listing), *self.found.errors)
         return write_results(
             runner,
             done,
             unlisted=sum(error.stage not in REMARKS for _, error in problems),
             absent=self.found.absent,
-            notes=tuple(getattr(self.listing, "notes", ())),
+            notes=(*getattr(self.listing, "notes", ()), *notes),
             first=first,
             pictures=pictures,
         )
