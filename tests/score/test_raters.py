@@ -110,6 +110,14 @@ def test_bad_raters_are_told_without_experts_too() -> None:
     assert (posterior.items.argmax(axis=1) + 1 == pool.truth).mean() > 0.9
 
 
+def test_few_raters_an_item_without_experts_do_not_exchange_scores() -> None:
+    pool = simulate_pool(PoolPlan(good=5, bad=0, items=48), generator(0, "three"))
+    three_an_item = np.indices(pool.ratings.shape).sum(axis=0) % 5 < 3
+    posterior = fit_raters(pool.ratings * three_an_item, rng=generator(0, "fit"), draws=100, warm_up=200)
+    assert posterior.r_hat < 1.1
+    assert posterior.mad.max() < 0.5
+
+
 @pytest.mark.slow
 def test_expected_mad_meets_its_bars_and_beats_plain_mad_where_half_is_missing() -> None:
     whole_pools = [pool_aucs(PoolPlan(), rng=generator(seed, "bar", "whole")) for seed in range(2)]

@@ -43,7 +43,10 @@ KINDS_OF_RATERS: Final = (rows_around_truth(5.0, 0.6), rows_around_truth(4.0, 1.
 """Priors of a careful rater, of an imprecise one, and of one of whom nothing is expected."""
 _EXPERT: Final = rows_around_truth(8.0, 0.4)
 _SCORES: Final = 1.0
-_FIRST_POWER: Final = 0.1  # from 0 on, chains end with scores exchanged
+_FIRST_POWER: Final = 0.1
+_FIRST_RATINGS: Final = 4.0
+"""Chains begin with what ratings say multiplied by the first, and with no fewer ratings an item than the second: from
+less on, they end with scores exchanged."""
 _MOVES: Final = 4
 """Items in a step whose true score is drawn with matrices integrated out."""
 
@@ -100,9 +103,11 @@ def fit_raters(
     chains = [_Chain(ratings, experts, kinds=np.stack(kinds), expert=expert_prior, rng=child) for child in rng.spawn(2)]
     deviations = np.zeros((2, draws, len(ratings)))
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
+    per_item = (np.count_nonzero(ratings) + np.count_nonzero(experts)) / ratings.shape[1]
+    first = max(_FIRST_POWER, _FIRST_RATINGS / per_item)
     for number, chain in enumerate(chains):
         for step in range(warm_up + draws):
-            chain.step(min(1.0, _FIRST_POWER + 2 * step / (1 + warm_up)))
+            chain.step(min(1.0, first + 2 * step / (1 + warm_up)))
             if step >= warm_up:
                 deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2).mean(axis=1)
                 confusion += chain.expected / (2 * draws)
