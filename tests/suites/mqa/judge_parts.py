@@ -20,7 +20,7 @@ from pathlib import Path
 
 from auscult.cases.instances import list_instances
 from auscult.cases.listing import ListOptions
-from auscult.suites.mqa.build import read_parts, with_parts
+from auscult.suites.mqa.build import read_splits, with_splits
 from auscult.suites.mqa.options import FREEHAND, GENERATORS
 from auscult.train.material import FILE, PARTS, SplitName, committed
 
@@ -71,7 +71,7 @@ def check(data: Path, source: str, part: SplitName) -> int:
     listing = list_instances(data / name, ListOptions(images=data / images if images else None))
     n_by_split = Counter[str]()
     clips_and_frames = set()
-    for instance in with_parts(listing.instances, read_parts(FILE)):
+    for instance in with_splits(listing.instances, read_splits(FILE)):
         n_by_split[instance.split] += 1
         if instance.split == part:
             clips_and_frames |= {instance.clip, instance.moments[0].frame.name}

@@ -15,7 +15,7 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.outcome import Scored
 from auscult.stress.masks.base import WINDOWED, WINDOWS
-from auscult.suites.mqa.build import build_benchmark, read_parts
+from auscult.suites.mqa.build import build_benchmark, read_splits
 from auscult.suites.mqa.options import BuildOptions, MqaOptions
 from auscult.suites.mqa.rows import MAKING, candidates_of
 from auscult.suites.mqa.run import run_mqa
@@ -157,13 +157,13 @@ def test_a_file_of_splits_does_not_replace_those_of_the_source(source: Path, tmp
 )
 def test_a_file_that_is_no_division_is_refused(tmp_path: Path, value: object) -> None:
     with pytest.raises(UsageError):
-        read_parts(written_json(tmp_path, value))
+        read_splits(written_json(tmp_path, value))
 
 
 def test_a_file_of_splits_that_is_not_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "splits.json").write_text("{", encoding="utf-8")
     with pytest.raises(NothingToDo):
-        read_parts(tmp_path / "splits.json")
+        read_splits(tmp_path / "splits.json")
 
 
 def test_every_number_is_signed_with_who_made_the_masks() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from auscult.cli.main import app as auscult
 from auscult.cli.run import run
-from auscult.suites.mqa.build import read_parts
+from auscult.suites.mqa.build import read_splits
 from auscult.train.material import FILE, PARTS, committed
 
 
@@ -39,7 +39,7 @@ def test_the_commands_ask_for_one_part_and_every_object(capsys: pytest.CaptureFi
 
 
 def test_the_committed_split_is_read_as_it_stands() -> None:
-    parts = read_parts(FILE)
+    parts = read_splits(FILE)
     assert parts == {name: part for source in committed().values() for part in PARTS for name in source[part]}
 
 

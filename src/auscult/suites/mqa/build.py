@@ -62,8 +62,8 @@ from auscult.record.schema import Summary, counted_by, error_to_json
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import (
     UNREADABLE,
-    Looked,
-    Order,
+    BuildTask,
+    InstanceSurvey,
     check_negatives,
     digest_of,
     make_builder,
@@ -119,27 +119,27 @@ def media_of(instances: Sequence[Instance]) -> dict[str, ClipFiles]:
     return media
 
 
-def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
+def taken_of(survey: InstanceSurvey, options: BuildOptions) -> tuple[int, ...]:
     """Moments of the image protocol: the key frame, or every n-th that shows the target."""
     if not options.step:
-        return () if looked.frame is None else (looked.frame,)
-    showing = [index for index, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
+        return () if survey.frame is None else (survey.frame,)
+    showing = [index for index, area in enumerate(survey.areas) if area >= max(1, options.least_px)]
     return tuple(showing[:: options.step])
 
 
-def orders_of(
+def build_tasks(
     sample: SampledInstances,
     taken: Mapping[str, Sequence[int]],
     *,
     options: BuildOptions,
     media: Mapping[str, ClipFiles],
-) -> list[Order]:
-    """The orders: the image protocol first, each in the order of the sample."""
+) -> list[BuildTask]:
+    """The tasks: the image protocol first, each in the order of the sample."""
 
-    def order(instance: Instance, protocol: MqaProtocol, moments: Sequence[int]) -> Order:
+    def task(instance: Instance, protocol: MqaProtocol, moments: Sequence[int]) -> BuildTask:
         clip = media[instance.clip]
         files = [clip.frames[instance.moments[index].frame] for index in moments]
-        return Order(
+        return BuildTask(
             instance=instance,
             protocol=protocol,
             moments=tuple(moments),
@@ -149,10 +149,10 @@ def orders_of(
             several=protocol == "image" and options.step > 0,
         )
 
-    images = [order(instance, "image", [index]) for instance in sample.instances for index in taken[instance.id]]
-    videos = [order(instance, "video", _annotated(instance)) for chosen in sample.video.values() for instance in chosen]
+    images = [task(instance, "image", [index]) for instance in sample.instances for index in taken[instance.id]]
+    videos = [task(instance, "video", _annotated(instance)) for chosen in sample.video.values() for instance in chosen]
     by_protocol = {"image": images, "video": videos}
-    return [order for protocol in PROTOCOLS if protocol in options.protocols for order in by_protocol[protocol]]
+    return [task for protocol in PROTOCOLS if protocol in options.protocols for task in by_protocol[protocol]]
 
 
 def _annotated(instance: Instance) -> list[int]:
@@ -192,41 +192,41 @@ _MOST_BYTES: Final = 64 << 20
 _SHAPE: Final = '{"test": ["name", ...], ...}, or such objects by group'
 
 
-def read_parts(path: Path) -> dict[str, str]:
+def read_splits(path: Path) -> dict[str, str]:
     """Name to split."""
-    parts: dict[str, str] = {}
+    splits: dict[str, str] = {}
     for split, name in _named(fields.load(path, max_bytes=_MOST_BYTES), path):
-        if parts.setdefault(name, split) != split:
+        if splits.setdefault(name, split) != split:
             raise UsageError(
-                f"{name!r} stands in the splits {parts[name]!r} and {split!r}", path=path, expected="one split a name"
+                f"{name!r} stands in the splits {splits[name]!r} and {split!r}", path=path, expected="one split a name"
             )
-    if not parts:
+    if not splits:
         raise UsageError("the file names no photograph or sequence of any split", path=path, expected=_SHAPE)
-    return parts
+    return splits
 
 
 def splits_digest(path: Path | None) -> str | None:
     """Hash of a file of splits for the manifest, so that a resumed run requires the same splits."""
-    return None if path is None else digest_json(sorted(read_parts(path).items()))
+    return None if path is None else digest_json(sorted(read_splits(path).items()))
 
 
-def with_parts(instances: Sequence[Instance], parts: Mapping[str, str]) -> tuple[Instance, ...]:
+def with_splits(instances: Sequence[Instance], splits: Mapping[str, str]) -> tuple[Instance, ...]:
     """The instances with the splits of a file; those not in the file are in ``UNLISTED``."""
-    splits = sorted({instance.split for instance in instances if instance.split})
-    if splits:
+    own = sorted({instance.split for instance in instances if instance.split})
+    if own:
         raise UsageError(
-            f"the source has splits of its own: {', '.join(splits[:4])}",
+            f"the source has splits of its own: {', '.join(own[:4])}",
             expected="a file of splits only for a source that has none",
             hint="leave --splits-file out and name a split with --split",
         )
-    return tuple(replace(instance, split=_part_of(instance, parts)) for instance in instances)
+    return tuple(replace(instance, split=_split_in(instance, splits)) for instance in instances)
 
 
-def _part_of(instance: Instance, parts: Mapping[str, str]) -> str:
+def _split_in(instance: Instance, splits: Mapping[str, str]) -> str:
     frame = instance.moments[0].frame
     for name in (instance.clip, frame.name, frame.stem):
-        if name in parts:
-            return parts[name]
+        if name in splits:
+            return splits[name]
     return UNLISTED
 
 
@@ -254,12 +254,12 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
     options.check()
     make_finder(options.key_frame)  # raises on an unknown name before anything is written
     check_negatives(options.negatives, endpoint=options.endpoint)
-    parts = None if options.splits_file is None else read_parts(options.splits_file)
+    splits = None if options.splits_file is None else read_splits(options.splits_file)
     listing = list_instances(options.source, options.listing)
     loose = listing.layout == "datasets.folder.v1"  # any other layout marks its clips itself
     instances = with_photographs(listing.instances) if loose else listing.instances
-    if parts is not None:
-        instances = with_parts(instances, parts)
+    if splits is not None:
+        instances = with_splits(instances, splits)
     _refuse_nothing(instances, options, has_errors=bool(listing.errors))
     with open_run(
         options.out, _manifest(options, listing, instances), overwrite=options.overwrite, ignore=_SAME_BENCHMARK
@@ -267,13 +267,13 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
         run.remove("errors.jsonl")  # failed work is tried again
         writer = ResultWriter(run, progress or Silent())
         writer.errors.keep(error_to_json(name, error) for name, error in listing.errors)
-        sample, looked = _sample(writer, instances, options)
+        sample, surveys = _sample(writer, instances, options)
         media = media_of(sample.instances)
-        taken = {name: taken_of(result, options) for name, result in looked.items() if result.frame is not None}
-        orders = orders_of(sample, taken, options=options, media=media)
-        _make(writer, orders, media=media, options=options)
+        taken = {name: taken_of(result, options) for name, result in surveys.items() if result.frame is not None}
+        tasks = build_tasks(sample, taken, options=options, media=media)
+        _make(writer, tasks, media=media, options=options)
         remarks = (*listing.notes, *split_remarks(instances))
-        return finish(run, orders, sample=sample, options=options, remarks=remarks)
+        return finish(run, tasks, sample=sample, options=options, remarks=remarks)
 
 
 def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, has_errors: bool) -> None:
@@ -297,22 +297,22 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, has
 
 def _sample(
     writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions
-) -> tuple[SampledInstances, dict[str, Looked]]:
+) -> tuple[SampledInstances, dict[str, InstanceSurvey]]:
     """Choose instances and open their masks, until all chosen ones can be used."""
     rows = [row for row in writer.run.lines(SURVEY) if row["reason"] != UNREADABLE]
     path = writer.run.path / SURVEY
-    looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
+    surveys = {row["id"]: from_json(InstanceSurvey, row, path=path, hint=HINT) for row in rows}
     while True:
-        rejected = {name: result.reason for name, result in looked.items() if result.reason}
+        rejected = {name: result.reason for name, result in surveys.items() if result.reason}
         sample = choose(instances, options, rejected=rejected)
-        unseen = [instance for instance in sample.instances if instance.id not in looked]
+        unseen = [instance for instance in sample.instances if instance.id not in surveys]
         if not unseen:
-            writer.errors.keep(row for result in looked.values() for row in result.errors)
-            return sample, looked
-        looked |= {result.id: result for result in _look(writer, unseen, options)}
+            writer.errors.keep(row for result in surveys.values() for row in result.errors)
+            return sample, surveys
+        surveys |= {result.id: result for result in _survey(writer, unseen, options)}
 
 
-def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions) -> Iterator[Looked]:
+def _survey(writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions) -> Iterator[InstanceSurvey]:
     writer.progress.stage("opening masks", len(instances))
     find = partial(make_finder, options.key_frame, least_px=options.least_px)
     tasks = (Task(instance.id, instance) for instance in instances)
@@ -320,27 +320,27 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
         outcome = result.outcome
         if isinstance(outcome, Failed):
             row = error_to_json(result.key, outcome.error)
-            outcome = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
+            outcome = InstanceSurvey(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
         writer.run.append(SURVEY, asdict(outcome))
         yield outcome
         writer.progress.step()
 
 
 def _make(
-    writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, ClipFiles], options: BuildOptions
+    writer: ResultWriter, tasks: Sequence[BuildTask], *, media: Mapping[str, ClipFiles], options: BuildOptions
 ) -> None:
-    """Make the missing orders."""
+    """Make the missing masks."""
     done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
-    for order in orders:
-        if order.key in done:
-            same, parts = partial(_is_same, order, done[order.key]), "frames, masks or expression have"
-            require_unchanged(order.instance.id, same, path=order.instance.source, made="has masks", parts=parts)
-    pending = [order for order in orders if order.key not in done]
-    writer.progress.stage("making masks", len(orders))
-    writer.progress.step(len(orders) - len(pending))
-    making, division = options.making, splits_digest(options.splits_file)
-    if division is not None:
-        making["splits_file"] = division[:_SHORT]
+    for task in tasks:
+        if task.key in done:
+            same, parts = partial(_is_same, task, done[task.key]), "frames, masks or expression have"
+            require_unchanged(task.instance.id, same, path=task.instance.source, made="has masks", parts=parts)
+    pending = [task for task in tasks if task.key not in done]
+    writer.progress.stage("making masks", len(tasks))
+    writer.progress.step(len(tasks) - len(pending))
+    making, splits = options.making, splits_digest(options.splits_file)
+    if splits is not None:
+        making["splits_file"] = splits[:_SHORT]
     make = partial(
         make_builder,
         options.negatives,
@@ -350,23 +350,23 @@ def _make(
         endpoint=options.endpoint,
     )
     workers = Workers(make=make, count=options.n_workers, stage="stress", timeout_s=options.timeout_s)
-    for order, outcome in workers.results(pending):
+    for task, outcome in workers.results(pending):
         if isinstance(outcome, Failed):
-            writer.errors.keep([error_to_json(order.instance.id, outcome.error)])
-        elif outcome.errors or _copied(writer, order.instance, media[order.instance.clip]):
+            writer.errors.keep([error_to_json(task.instance.id, outcome.error)])
+        elif outcome.errors or _copied(writer, task.instance, media[task.instance.clip]):
             writer.keep([outcome])
         writer.progress.step()
 
 
-def _is_same(order: Order, before: str) -> bool:
-    return digest_of(order.instance, order.moments) == before
+def _is_same(task: BuildTask, before: str) -> bool:
+    return digest_of(task.instance, task.moments) == before
 
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
     arguments = arguments_of(options)
     arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest hides values of names with ``key``
-    division = splits_digest(options.splits_file)
-    arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
+    splits = splits_digest(options.splits_file)
+    arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": splits}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
     listed = [
         [instance.id, instance.clip, instance.split, instance.query.text, len(instance.moments)]
@@ -396,22 +396,22 @@ def _name_of(value: object) -> str:
 # --- the end of a build, and the benchmark in MQ-RAVSBench's own files ---
 
 
-def layout_files(run: RunFolder, items: Sequence[JsonRow], orders: Sequence[Order]) -> dict[str, bytes]:
+def layout_files(run: RunFolder, items: Sequence[JsonRow], tasks: Sequence[BuildTask]) -> dict[str, bytes]:
     """The released files, name to bytes; none for a split and protocol without a mask."""
     if not items:
         return {}
     frames = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
     table = []
-    for name, order in {order.instance.id: order for order in orders}.items():
+    for name, task in {task.instance.id: task for task in tasks}.items():
         key = frames.get(name)
         table.append(
             refavs.MetadataRow(
-                vid=order.instance.clip,
+                vid=task.instance.clip,
                 uid=name,
-                split=split_of(order.instance),
-                fid=object_number(order.instance),
-                exp=order.instance.query.text or "",
-                kfid=order.numbers[order.moments.index(key)] if key in order.moments else None,
+                split=split_of(task.instance),
+                fid=object_number(task.instance),
+                exp=task.instance.query.text or "",
+                kfid=task.numbers[task.moments.index(key)] if key in task.moments else None,
             )
         )
     return mqravs.files_of(items, table)
@@ -430,21 +430,21 @@ def object_number(instance: Instance) -> int:
 
 def finish(
     run: RunFolder,
-    orders: Sequence[Order],
+    tasks: Sequence[BuildTask],
     *,
     sample: SampledInstances,
     options: BuildOptions,
     remarks: Sequence[str],
 ) -> tuple[Summary, list[Table]]:
     """Write all files that depend on the lines."""
-    items, targets = _settled(run, orders)
+    items, targets = _settled(run, tasks)
     failed = failed_rows(run.lines("errors.jsonl"), ())
     counted = sample_table(sample, options)
     note = "; ".join([counted.note, *remarks, *_without_video(sample, options)])
     tables = {"sample": replace(counted, note=note), **statistics(items, targets)}
     run.write_text(FIGURE, iou_figure(items))
     if not options.step:  # the release has one frame per instance in its image protocol
-        for file, data in layout_files(run, items, orders).items():
+        for file, data in layout_files(run, items, tasks).items():
             run.write_bytes(file, data, durable=False)
     undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
     summary = Summary(
@@ -461,12 +461,12 @@ def finish(
     return summary, [table for table in shown if table.rows]
 
 
-def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Items and targets in the order of the orders, whatever the timing of workers.
+def _settled(run: RunFolder, tasks: Sequence[BuildTask]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Items and targets in the order of the tasks, whatever the timing of workers.
 
     A repaired file may have changed the sample: masks of instances that are no longer in it are removed.
     """
-    positions = {order.key: position for position, order in enumerate(orders)}
+    positions = {task.key: position for position, task in enumerate(tasks)}
     rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
     items = [row for row in rows if _key_of(row) in positions]
     for row in rows:
@@ -483,7 +483,7 @@ def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, An
 
 
 def _key_of(row: Mapping[str, Any]) -> str:
-    """The key of a row's order: its id without the name of the mask and, for video, the frame number."""
+    """The key of a row's task: its id without the name of the mask and, for video, the frame number."""
     return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
 
 

@@ -117,8 +117,8 @@ def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """The findings from opening an instance's masks."""
+class InstanceSurvey:
+    """What was found when an instance's masks were opened: a line of ``survey.jsonl``."""
 
     id: str
     frame: int | None  # index of its key frame among its moments; None if unusable
@@ -135,7 +135,7 @@ class Finder:
     detector: Detector | None = None  # None counts annotated objects
     least_px: int = 0  # least pixels of a visible target
 
-    def __call__(self, instance: Instance) -> Looked:
+    def __call__(self, instance: Instance) -> InstanceSurvey:
         """Open every moment of an instance; an instance with an unreadable moment is left out."""
         objects: list[int] = []
         areas: list[int] = []
@@ -148,9 +148,9 @@ class Finder:
                 objects.append(self._count(moment, opened))
         except AuscultError as error:
             errors = (*remarks, failed_row(instance, error, "read"))
-            return Looked(id=instance.id, frame=None, reason=UNREADABLE, errors=errors)
+            return InstanceSurvey(id=instance.id, frame=None, reason=UNREADABLE, errors=errors)
         frame = key_frame(objects, [area if area >= self.least_px else 0 for area in areas])
-        return Looked(
+        return InstanceSurvey(
             id=instance.id,
             frame=frame,
             objects=tuple(objects),
@@ -194,7 +194,7 @@ NO_TRACKS = "proposer_has_no_tracks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order(Indivisible):
+class BuildTask(Indivisible):
     """The masks to make of one instance."""
 
     instance: Instance
@@ -203,7 +203,7 @@ class Order(Indivisible):
     numbers: tuple[int, ...]  # frame numbers in the clip
     frames: tuple[str, ...]  # frame names in the output folder
     sound: str | None = None  # name of the clip's sound there
-    several: bool = False  # whether it is one of several orders of the instance, one per frame
+    several: bool = False  # whether it is one of several tasks of the instance, one per frame
 
     @property
     def made_for(self) -> str:
@@ -212,7 +212,7 @@ class Order(Indivisible):
 
     @property
     def key(self) -> str:
-        """Unique among the orders."""
+        """Unique among the tasks."""
         return f"{self.protocol}/{self.made_for}"
 
 
@@ -223,13 +223,13 @@ class MadeMask:
     name: str  # unique within the instance and moment: erode_hard, merge_1
     kind: str  # the stressor's bare name; the defect, of the standard generator
     rank: int  # 1 is the hardest of its kind
-    index: int  # index of its moment in the order
+    index: int  # index of its moment in the task
     made: StressedMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """Makes the candidates of an order; made once in each worker process."""
+    """Makes the candidates of a task; made once in each worker process."""
 
     seed: int
     proposer: MaskProposer | None = None  # source of other objects; None for the data set's own
@@ -237,53 +237,53 @@ class Builder:
     generator: str = STANDARD  # a key of GENERATORS
     making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
-    def __call__(self, order: Order) -> Result:
-        """Make an order; an unreadable instance gives an error row."""
+    def __call__(self, task: BuildTask) -> Result:
+        """Do a task; an unreadable instance gives an error row."""
         try:
-            opened = [open_moment(order.instance.moments[index]) for index in order.moments]
-            digest = digest_of(order.instance, order.moments)
-            others = self._found(order, opened[0])
-            if order.protocol == "image":
-                masks, undefined = self._image(order, opened[0], [other.mask for other in others])
+            opened = [open_moment(task.instance.moments[index]) for index in task.moments]
+            digest = digest_of(task.instance, task.moments)
+            others = self._found(task, opened[0])
+            if task.protocol == "image":
+                masks, undefined = self._image(task, opened[0], [other.mask for other in others])
             else:
-                masks, undefined = self._video(order, opened)
+                masks, undefined = self._video(task, opened)
         except AuscultError as error:
-            return Result(id=order.key, errors=[failed_row(order.instance, error, "read")])
-        files = {_truth_name(order, index): encode_mask(_target(moment)) for index, moment in enumerate(opened)}
+            return Result(id=task.key, errors=[failed_row(task.instance, error, "read")])
+        files = {_truth_name(task, index): encode_mask(_target(moment)) for index, moment in enumerate(opened)}
         items = []
         for candidate in masks:
-            files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
+            files[_mask_name(task, candidate)] = encode_mask(candidate.made.output)
             items.append(
-                self._line(order, candidate, opened[candidate.index], phrases=[other.phrase for other in others])
+                self._line(task, candidate, opened[candidate.index], phrases=[other.phrase for other in others])
             )
         target = {
-            "id": order.key,
-            "uid": order.instance.id,
-            "vid": order.instance.clip,
-            "protocol": order.protocol,
-            "split": split_of(order.instance),
+            "id": task.key,
+            "uid": task.instance.id,
+            "vid": task.instance.clip,
+            "protocol": task.protocol,
+            "split": split_of(task.instance),
             "made": len(items),
             "undefined": undefined,
             "input": digest,
         }
-        return Result(id=order.key, files=files, rows={ITEMS: items, TARGETS: [target]})
+        return Result(id=task.key, files=files, rows={ITEMS: items, TARGETS: [target]})
 
-    def _found(self, order: Order, masks: OpenedMoment) -> Sequence[NamedObject]:
+    def _found(self, task: BuildTask, masks: OpenedMoment) -> Sequence[NamedObject]:
         """Objects that models find in the key frame and that resemble the target; none for a clip."""
-        if self.named is None or order.protocol == "video":
+        if self.named is None or task.protocol == "video":
             return ()
-        instance = order.instance
-        frame, meant = read_frame(instance.moments[order.moments[0]].frame), instance.category or instance.query.text
+        instance = task.instance
+        frame, meant = read_frame(instance.moments[task.moments[0]].frame), instance.category or instance.query.text
         return self.named.named(frame, target=_target(masks), meant=meant or "the thing that is meant")
 
     def _image(
-        self, order: Order, opened: OpenedMoment, proposed: Sequence[Mask]
+        self, task: BuildTask, opened: OpenedMoment, proposed: Sequence[Mask]
     ) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
-        others = proposed if self.named is not None else self._others(order, opened)
+        others = proposed if self.named is not None else self._others(task, opened)
         target = tracks.target_of(_target(opened), others)
         candidates, undefined = [], []
-        outcomes = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
+        outcomes = list(variants(target, seed=self.seed, key=task.made_for, kinds=GENERATORS[self.generator]))
         merges = [outcome for kind, *_, outcome in outcomes if kind == "merge" and isinstance(outcome, Scored)]
         merges.sort(key=lambda merge: -(merge.value.truth.iou or 0.0))  # as in the video protocol and Table 3
         positions = {id(merge): position for position, merge in enumerate(merges)}
@@ -299,18 +299,18 @@ class Builder:
                 undefined.append({"kind": bare, "difficulty": difficulty, "reason": outcome.reason})
         return candidates, undefined
 
-    def _others(self, order: Order, masks: OpenedMoment) -> Sequence[Mask | None]:
+    def _others(self, task: BuildTask, masks: OpenedMoment) -> Sequence[Mask | None]:
         if self.proposer is None:
             return masks.others
-        frame = read_frame(order.instance.moments[order.moments[0]].frame)
+        frame = read_frame(task.instance.moments[task.moments[0]].frame)
         return self.proposer(frame, target=_target(masks))
 
-    def _video(self, order: Order, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
+    def _video(self, task: BuildTask, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of tracks through the clip."""
         others = [moment.others if self._own else () for moment in opened]
         candidates, undefined = [], []
         targets = [moment.target for moment in opened]
-        for track in tracks.variants(targets, others, seed=self.seed, key=order.instance.id):
+        for track in tracks.variants(targets, others, seed=self.seed, key=task.instance.id):
             candidates += [
                 MadeMask(track.name, track.kind, track.rank, index, outcome.value)
                 for index, outcome in enumerate(track.frames)
@@ -331,22 +331,22 @@ class Builder:
         return self.proposer is None and self.named is None
 
     def _line(
-        self, order: Order, candidate: MadeMask, opened: OpenedMoment, *, phrases: Sequence[str]
+        self, task: BuildTask, candidate: MadeMask, opened: OpenedMoment, *, phrases: Sequence[str]
     ) -> dict[str, Any]:
         """One line of ``items.jsonl``."""
-        instance, frame = order.instance, order.numbers[candidate.index]
-        moment, truth = instance.moments[order.moments[candidate.index]], candidate.made.truth
-        name = f"{order.key}/{candidate.name}" + (f"/{frame:05d}" if order.protocol == "video" else "")
-        row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.index], "mask": _mask_name(order, candidate)}
-        optional = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
+        instance, frame = task.instance, task.numbers[candidate.index]
+        moment, truth = instance.moments[task.moments[candidate.index]], candidate.made.truth
+        name = f"{task.key}/{candidate.name}" + (f"/{frame:05d}" if task.protocol == "video" else "")
+        row: dict[str, Any] = {"id": name, "frame": task.frames[candidate.index], "mask": _mask_name(task, candidate)}
+        optional = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": task.sound}
         row |= {key: value for key, value in optional.items() if value is not None}
-        row["truth"] = {"mask": _truth_name(order, candidate.index)} | {name: getattr(truth, name) for name in TRUTH}
+        row["truth"] = {"mask": _truth_name(task, candidate.index)} | {name: getattr(truth, name) for name in TRUTH}
         row["stress"] = {"target": instance.id, "kind": candidate.kind, "params": dict(candidate.made.params)}
         row[KEY] = {
             "uid": instance.id,
             "vid": instance.clip,
-            "split": split_of(order.instance),
-            "protocol": order.protocol,
+            "split": split_of(task.instance),
+            "protocol": task.protocol,
             "frame": frame,
             "rank": candidate.rank,
             "track": candidate.name,
@@ -391,14 +391,14 @@ def make_builder(
 
 def _target(masks: OpenedMoment) -> Mask:
     if masks.target is None:
-        raise UsageError("a moment without a mask of the target was ordered", expected="moments that have one")
+        raise UsageError("a moment has no mask of the target", expected="moments that have one")
     return masks.target
 
 
-def _truth_name(order: Order, index: int) -> str:
-    return f"truth/{safe_name(order.instance.id)}/{order.numbers[index]:05d}.png"
+def _truth_name(task: BuildTask, index: int) -> str:
+    return f"truth/{safe_name(task.instance.id)}/{task.numbers[index]:05d}.png"
 
 
-def _mask_name(order: Order, candidate: MadeMask) -> str:
-    folder = f"masks/{safe_name(order.instance.id)}/{order.protocol}"
-    return f"{folder}/{candidate.name}/{order.numbers[candidate.index]:05d}.png"
+def _mask_name(task: BuildTask, candidate: MadeMask) -> str:
+    folder = f"masks/{safe_name(task.instance.id)}/{task.protocol}"
+    return f"{folder}/{candidate.name}/{task.numbers[candidate.index]:05d}.png"
