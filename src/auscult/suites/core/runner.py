@@ -236,14 +236,14 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         return done
 
     def draw_pictures(
-        self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
+        self, make: Callable[[], Callable[[T], R]], contents: Mapping[str, T], *, most_workers: int = 64
     ) -> dict[str, R]:
-        """Pictures for the page, drawn in worker processes, without those that fail."""
-        tasks = [PoolTask(name, order) for name, order in orders.items()]
+        """Pictures for the page by the names of their contents, drawn in worker processes, without those that fail."""
+        tasks = [PoolTask(name, content) for name, content in contents.items()]
         workers = min(most_workers, self.how.workers)
         results = run_tasks(make, tasks, workers=workers, stage="figure", kept=self.kept)
         outcomes = {result.key: result.outcome for result in results}
-        return {name: outcome for name in orders if not isinstance(outcome := outcomes[name], Failed)}
+        return {name: outcome for name in contents if not isinstance(outcome := outcomes[name], Failed)}
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, options: job.PredictOptions) -> None:
         """Make the requests whose answers are not stored yet."""

@@ -45,14 +45,14 @@ SOUND = "sound.wav"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputOrder:
+class InputTask:
     """A case under a condition, and the paths of its files."""
 
     prepared: PerturbedCase
     files: Mapping[str, Path]  # by name; ``query.json`` is written last
 
 
-def order_of(run: RunFolder, prepared: PerturbedCase) -> InputOrder | None:
+def input_task(run: RunFolder, prepared: PerturbedCase) -> InputTask | None:
     """Paths of the files of a case under a condition; None if they are written already."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
@@ -61,7 +61,7 @@ def order_of(run: RunFolder, prepared: PerturbedCase) -> InputOrder | None:
     names = [QUERY, *(f"{name}.png" for name in case.names)]
     names += [FIRST_MASK] if case.first else []
     names += [SOUND] if case.sound is not None else []
-    return InputOrder(prepared=prepared, files={name: run.claim(f"{base}/{name}") for name in names})
+    return InputTask(prepared=prepared, files={name: run.claim(f"{base}/{name}") for name in names})
 
 
 def _is_of(query: Path, digest: str) -> bool:
@@ -79,9 +79,9 @@ class InputWriter:
     def __init__(self) -> None:
         self._reader = MediaReader()
 
-    def __call__(self, order: InputOrder) -> bool:
+    def __call__(self, task: InputTask) -> bool:
         """Write one case under one condition."""
-        request, files = order.prepared.ask(self._reader), order.files
+        request, files = task.prepared.ask(self._reader), task.files
         for name, frame in zip(request.names, request.frames(), strict=True):
             write_frame(files[f"{name}.png"], frame)
         if request.first_mask is not None:
@@ -92,7 +92,7 @@ class InputWriter:
             write_bytes(files[SOUND], wav_bytes(Sound(samples=samples, rate_hz=request.rate_hz), "float32"))
         content = {
             "text": request.query.text, "rate_hz": request.rate_hz, "frames": list(request.names),
-            "digest": order.prepared.case.digest,
+            "digest": task.prepared.case.digest,
         }  # fmt: skip
         write_bytes(files[QUERY], json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
         return True
@@ -100,17 +100,17 @@ class InputWriter:
 
 def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
     """Write missing inputs of models; an error here fails no case."""
-    orders: list[InputOrder] = []
+    missing: list[InputTask] = []
     for case in runner.cases:
         try:
-            new_orders = [order_of(runner.run, runner.prepare(case, condition)) for condition in conditions]
+            tasks = [input_task(runner.run, runner.prepare(case, condition)) for condition in conditions]
         except OutputError as error:  # its id is not a valid folder name
             runner.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
             continue
-        orders += [order for order in new_orders if order is not None]
-    runner.progress.stage("inputs", len(orders))
-    tasks = [Task(f"{order.prepared.condition.name}/{order.prepared.case.id}", order) for order in orders]
-    for result in run_tasks(InputWriter, tasks, workers=runner.how.workers, stage="frames"):
+        missing += [task for task in tasks if task is not None]
+    runner.progress.stage("inputs", len(missing))
+    queued = (Task(f"{task.prepared.condition.name}/{task.prepared.case.id}", task) for task in missing)
+    for result in run_tasks(InputWriter, queued, workers=runner.how.workers, stage="frames"):
         if isinstance(result.outcome, Failed):
             runner.errors.append(error_to_json(None, result.outcome.error))
         runner.progress.step()

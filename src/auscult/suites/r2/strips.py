@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
@@ -39,7 +39,7 @@ _THROUGH: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StripOrder:
+class StripContent:
     """The content of one strip: a case under conditions, mildest first."""
 
     title: str
@@ -48,6 +48,15 @@ class StripOrder:
     beside: bool  # whether to show one frame with all models instead of the clip with the first model
     # the case under each condition, the stored predictions, the first model's score
     rows: tuple[tuple[PerturbedCase, tuple[Mapping[str, Any] | None, ...], float | None], ...]
+
+
+class _Selected(NamedTuple):
+    """What a strip is to show."""
+
+    case: str
+    group: ConditionGroup
+    conditions: Sequence[Condition]  # of the group, ``clean`` first
+    models: tuple[str, ...]
 
 
 def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
@@ -62,7 +71,7 @@ def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
         complete = [
             model for model in models if all(grid.is_complete(model, condition.name) for condition in conditions)
         ]
-        chosen.append((worst[group][0], group, conditions, tuple(complete[:MOST_FRAMES])))
+        chosen.append(_Selected(worst[group][0], group, conditions, tuple(complete[:MOST_FRAMES])))
     strips = tuple(_draw(runner, done, chosen, beside=True))
     return [Section(name="beside", title="All models side by side", lead=_BESIDE, examples=strips)] if strips else []
 
@@ -75,14 +84,8 @@ def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
         case, _ = _worst(view, first, group)
         conditions = (grid.conditions[0], *grid.of_group(*group))
         if case:
-            chosen.append(
-                (
-                    case,
-                    group,
-                    [condition for condition in conditions if grid.is_complete(first, condition.name)],
-                    (first,),
-                )
-            )
+            complete = [condition for condition in conditions if grid.is_complete(first, condition.name)]
+            chosen.append(_Selected(case, group, complete, (first,)))
     strips = tuple(_draw(runner, done, chosen, beside=False))
     section = Section(name="strips", title="The first model through its clips", lead=_THROUGH, examples=strips)
     return [section] if strips else []
@@ -97,14 +100,17 @@ def _first(grid: Grid) -> str:
 def _draw(
     runner: R2Runner,
     finished: Finished,
-    selection: Sequence[tuple[str, ConditionGroup, Sequence[Condition], tuple[str, ...]]],
+    selection: Sequence[_Selected],
     *,
     beside: bool,
 ) -> list[Example]:
     """Draw cases under the conditions of a group, with the predictions of models, into the record."""
-    grid, cases, orders = finished.grid, {case.id: case for case in runner.cases}, dict[str, StripOrder]()
+    grid, cases, contents = finished.grid, {case.id: case for case in runner.cases}, dict[str, StripContent]()
     keys = {
-        (model, condition.name, case) for case, _, under, models in selection for condition in under for model in models
+        (model, condition.name, case)
+        for case, _, conditions, models in selection
+        for condition in conditions
+        for model in models
     }
     stored = stored_rows(runner.run.path, finished.requests, keys)
     for case, group, conditions, models in selection:
@@ -114,29 +120,29 @@ def _draw(
         rows = [tuple(stored.get((model, condition.name, case)) for model in models) for condition in conditions]
         prepared = [runner.prepare(cases[case], condition) for condition in conditions]
         name, words = conditions[-1].name.rpartition("_")[0] or group[0], grid.task.group_name(*group)
-        orders[f"models_{name}" if beside else name] = StripOrder(
+        contents[f"models_{name}" if beside else name] = StripContent(
             title=words if beside else f"{words}: {models[0]}",
             case=cases[case],
             models=models,
             beside=beside,
             rows=tuple(zip(prepared, rows, scores, strict=True)),
         )
-    strips = []
-    for name, jpeg in runner.draw_pictures(_StripDrawer, orders).items():
-        order, file = orders[name], f"figures/strips/{name}.jpg"
+    examples = []
+    for name, jpeg in runner.draw_pictures(_StripDrawer, contents).items():
+        content, file = contents[name], f"figures/strips/{name}.jpg"
         runner.run.write_bytes(file, jpeg, durable=False)
-        text, facts = order.case.query.text or "", () if beside else _facts(order)
-        strips.append(
-            Example(title=order.title, jpeg=jpeg, text=text, id=order.case.id, facts=facts, broad=True, file=file)
+        text, facts = content.case.query.text or "", () if beside else _facts(content)
+        examples.append(
+            Example(title=content.title, jpeg=jpeg, text=text, id=content.case.id, facts=facts, broad=True, file=file)
         )
-    return strips
+    return examples
 
 
-def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
+def _facts(content: StripContent) -> tuple[tuple[str, str], ...]:
     """Each level's score, and its change from clean."""
-    clean = next((score for prepared, _, score in order.rows if prepared.condition.name == CLEAN), None)
+    clean = next((score for prepared, _, score in content.rows if prepared.condition.name == CLEAN), None)
     facts = []
-    for prepared, (row,), score in order.rows:
+    for prepared, (row,), score in content.rows:
         text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
         if score is not None and clean is not None and prepared.condition.name != CLEAN:
             text += f" ({100 * (score - clean):+.1f})"
@@ -162,19 +168,19 @@ class _StripDrawer:
     def __init__(self) -> None:
         self._reader = MediaReader()
 
-    def __call__(self, order: StripOrder) -> bytes:
+    def __call__(self, content: StripContent) -> bytes:
         """One strip as JPEG: one frame with every model, or evenly chosen frames of the clip."""
-        frames = [self._frame(order.case)] if order.beside else evenly(len(order.case.frames))
+        frames = [self._frame(content.case)] if content.beside else evenly(len(content.case.frames))
         rows = [
             StripRow(
                 name=prepared.condition.level,
-                cells=tuple(self._cells(prepared, [(row, index) for row in answers for index in frames], order)),
-                detail="" if score is None or order.beside else f"{100 * score:.1f} %",
+                cells=tuple(self._cells(prepared, [(row, index) for row in answers for index in frames], content)),
+                detail="" if score is None or content.beside else f"{100 * score:.1f} %",
                 note=self._note(prepared),
             )
-            for prepared, answers, score in order.rows
+            for prepared, answers, score in content.rows
         ]
-        few = len(order.models) > 1
+        few = len(content.models) > 1
         width_px = min(WIDTH_PX, 120 + 280 * len(rows[0].cells)) if few else WIDTH_PX
         return encode_jpeg(strip(rows, width_px=width_px), quality=_QUALITY)
 
@@ -193,7 +199,7 @@ class _StripDrawer:
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
     def _cells(
-        self, prepared: PerturbedCase, answers: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
+        self, prepared: PerturbedCase, answers: Sequence[tuple[Mapping[str, Any] | None, int]], content: StripContent
     ) -> list[StripCell]:
         """Frames of a case, each with its stored prediction, or None if that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
@@ -210,7 +216,7 @@ class _StripDrawer:
                     truth=truth,
                     score=None if mask is None or truth is None else iou(mask, truth),
                     why="failed" if row is None else "",
-                    over=order.models[number] if order.beside else "",
+                    over=content.models[number] if content.beside else "",
                 )
             )
         return cells

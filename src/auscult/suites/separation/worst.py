@@ -39,12 +39,12 @@ _LEAD: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
+class _Output:
     """An output to show."""
 
     case: SeparationCase
     model: str
-    output: Path
+    path: Path
     file: str  # its files in the record, without suffix
     most_bytes: int  # for each of its sounds
 
@@ -58,13 +58,13 @@ def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished
     grid = done.grid
     models = [name for name in grid.models if grid.known(name, CLEAN) and not grid.task.is_baseline(name)][:MOST]
     chosen = {model: _worst(grid, model, runner.cases, count=MOST // len(models)) for model in models}
-    orders = list(_orders(runner, done, chosen))
-    drawings = _drawn(runner, orders)
+    outputs = list(_outputs(runner, done, chosen))
+    drawings = _drawn(runner, outputs)
     sections: list[Section] = []
     for place, model in enumerate(models, start=1):
-        of_model = [order for order in orders if order.model == model and order.file in drawings]
+        of_model = [output for output in outputs if output.model == model and output.file in drawings]
         if of_model:
-            examples = tuple(_example(order, drawings[order.file], grid) for order in of_model)
+            examples = tuple(_example(output, drawings[output.file], grid) for output in of_model)
             title, lead = f"Worst outputs of {named(model)}", _LEAD.format(named(model), _SECONDS)
             sections.append(Section(name=f"worst-{place}", title=title, lead=lead, examples=examples))
     return sections
@@ -79,23 +79,23 @@ def _worst(grid: Grid, model: str, cases: Sequence[SeparationCase], *, count: in
     return list(worst.values())[:count]
 
 
-def _orders(
+def _outputs(
     runner: SuiteRunner[SeparationCase, Prepared], finished: Finished, selection: Mapping[str, Sequence[SeparationCase]]
-) -> Iterator[_Order]:
+) -> Iterator[_Output]:
     requests = {(model, CLEAN, case.id): case for model, cases in selection.items() for case in cases}
     rows = stored_rows(runner.run.path, finished.requests, requests)
     most_bytes = bytes_a_sound(3 * len(rows))
     for request, case in requests.items():
         if (row := rows.get(request)) is not None:
-            yield _Order(
-                case=case, model=request[0], output=inside(runner.run.path, str(row["reply"])),
+            yield _Output(
+                case=case, model=request[0], path=inside(runner.run.path, str(row["reply"])),
                 file=f"{_FOLDER}/{str(row['key'])[:16]}", most_bytes=most_bytes,
             )  # fmt: skip
 
 
-def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Drawing]:
+def _drawn(runner: SuiteRunner[SeparationCase, Prepared], outputs: Sequence[_Output]) -> dict[str, _Drawing]:
     """Draw into the record."""
-    drawings = runner.draw_pictures(_Drawer, {order.file: order for order in orders})
+    drawings = runner.draw_pictures(_Drawer, {output.file: output for output in outputs})
     for file, (jpeg, sounds) in drawings.items():
         runner.run.write_bytes(f"{file}.jpg", jpeg, durable=False)
         for name, data in sounds.items():
@@ -103,25 +103,25 @@ def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Orde
     return drawings
 
 
-def _example(order: _Order, drawing: _Drawing, grid: Grid) -> Example:
-    item = order.case.item
+def _example(output: _Output, drawing: _Drawing, grid: Grid) -> Example:
+    item = output.case.item
     scores = {
-        name: grid.cell(order.model, CLEAN, name).values.get(order.case.id) for name in (*SCALES, SI_SDR, IMPROVEMENT)
+        name: grid.cell(output.model, CLEAN, name).values.get(output.case.id) for name in (*SCALES, SI_SDR, IMPROVEMENT)
     }
     texts = [f"{name} {value_text(name, value)}" for name, value in scores.items() if value is not None]
-    system = " ".join(dict.fromkeys((item.family, item.system))) if order.model.startswith(PUBLISHED) else ""
-    about = {"system": system.strip(), "domain": item.domain, "prompt": order.case.prompt}
+    system = " ".join(dict.fromkeys((item.family, item.system))) if output.model.startswith(PUBLISHED) else ""
+    about = {"system": system.strip(), "domain": item.domain, "prompt": output.case.prompt}
     return Example(
         title=f"overall {number(scores[SCALES[0]])}",
         jpeg=drawing[0],
         text=shortened(item.query.text or "", _MOST_CHARACTERS),
-        id=order.case.id,
+        id=output.case.id,
         facts=(("scores", ", ".join(texts) or "none: no stem"), *((key, text) for key, text in about.items() if text)),
         shows="spectrograms of mixture, target and output, and loudness over time",
         broad=True,
-        file=f"{order.file}.jpg",
+        file=f"{output.file}.jpg",
         sounds=tuple(
-            ExampleSound(data=data, file=sound_file(f"{order.file}-{name}", data), label=name)
+            ExampleSound(data=data, file=sound_file(f"{output.file}-{name}", data), label=name)
             for name, data in drawing[1].items()
         ),
     )
@@ -133,21 +133,21 @@ class _Drawer:
     def __init__(self) -> None:
         self._reader = MediaReader()
 
-    def __call__(self, order: _Order) -> _Drawing:
+    def __call__(self, output: _Output) -> _Drawing:
         """The picture and the sounds of an output."""
-        sounds: CaseSounds = Prepared(order.case, NOTHING).ask(self._reader)
-        output = read_sound(order.output).samples[0]
+        sounds: CaseSounds = Prepared(output.case, NOTHING).ask(self._reader)
+        samples = read_sound(output.path).samples[0]
         target = sounds.stems[0] if sounds.stems else None
         mixture = sounds.mixture if sounds.mixture.ndim == 1 else sounds.mixture.mean(axis=0)
         part = loudest_part(mixture if target is None else target, rate_hz=sounds.rate_hz, seconds=_SECONDS)
         heard = HeardSounds(
-            output=output[part],
+            output=samples[part],
             mixture=mixture[part],
             target=None if target is None else target[part],
             rate_hz=sounds.rate_hz,
-            curves=_curves(output, sounds, part),
+            curves=_curves(samples, sounds, part),
         )
-        return page_media(heard, most_bytes=order.most_bytes)
+        return page_media(heard, most_bytes=output.most_bytes)
 
 
 def _curves(output: Samples, sounds: CaseSounds, part: slice) -> dict[str, Any]:
