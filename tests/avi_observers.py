@@ -33,7 +33,7 @@ from auscult.scenes.facts import facts_from_json, facts_of
 from auscult.scenes.familiar.base import RATE_HZ, World, sound_of
 from auscult.scenes.familiar.material import Material, open_material
 from auscult.scenes.familiar.reasoning import SIDES
-from auscult.scenes.familiar.understanding import prove, read_captions
+from auscult.scenes.familiar.understanding import Caption, prove
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack
 from auscult.score.boxes import iou_of_boxes
@@ -209,7 +209,7 @@ def captioned(sample: AviSample, proof: Row, world: World) -> object:
     """The captions, where each is proven of the facts of its plan, which are those on record."""
     plan, facts = ScenePlan.from_json(proof["plan"]), facts_from_json(proof["facts"])
     assert facts_of(plan, Stage(plan, world.looks).key_shots()).things == facts.things
-    captions = read_captions(proof["captions"])
+    captions = [codec.from_json(Caption, row) for row in proof["captions"]]
     for caption in captions:
         prove(caption, facts)
     return tuple(caption.text for caption in captions)

@@ -20,7 +20,7 @@ from auscult.errors import Mismatch, NothingToDo
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
 from auscult.outcome import Failed
-from auscult.record.reader import read_sound_verdicts, read_verdicts
+from auscult.record.reader import read_all_verdicts, read_verdicts
 from auscult.record.schema import Summary
 from auscult.types import SoundItem, SoundVerdict, Verdict
 from small_inputs import LEFT, picture, rows, save_frame, save_mask
@@ -66,7 +66,7 @@ def test_masks_and_sounds_of_one_file_come_into_one_record(tmp_path: Path, plugg
     assert (summary.sound["n"], summary.sound["ok"], summary.sound["failed"]) == (5, 4, 1)
     assert sum(summary.by_action.values()) == 5
     assert [verdict.id for verdict, _ in read_verdicts(source.parent / "out")] == ["mask"]
-    sounds = read_sound_verdicts(source.parent / "out")
+    _, sounds = read_all_verdicts(source.parent / "out")
     assert {verdict.id: round(verdict.overall, 3) for verdict, _ in sounds} == {
         "m0/c0": 5.0, "m0/c1": 3.0, "m1/c0": 5.0, "m1/c1": 3.0,
     }  # fmt: skip
@@ -187,7 +187,7 @@ def test_what_does_not_fit_has_a_rule_or_an_error(tmp_path: Path, plugged: Any) 
         changes = {key: f"{number}/{value}" if key == "video" else value for key, value in keys.items()}
         lines.append({**line, **changes})
     audit(items(tmp_path / "in", *lines))
-    verdict_of = {verdict.id: (verdict, row) for verdict, row in read_sound_verdicts(tmp_path / "out")}
+    verdict_of = {verdict.id: (verdict, row) for verdict, row in read_all_verdicts(tmp_path / "out")[1]}
     errors = {row["id"]: row for row in rows(tmp_path / "out" / "errors.jsonl")}
     assert verdict_of.keys() | errors.keys() == RULES.keys()
     assert not verdict_of.keys() & errors.keys()
@@ -238,7 +238,7 @@ def test_a_long_sound_is_judged_in_blocks(tmp_path: Path, plugged: Any) -> None:
     seen_rows = plugged()
     assert [row["seconds"] for row in seen_rows] == [70.0, 70.0]
     assert [row["spans"] for row in seen_rows] == [[["+", 65.0, 70.0]], [["+", 0.0, 5.0], ["-", 30.0, 40.0]]]
-    ((verdict, row),) = read_sound_verdicts(tmp_path / "out")
+    _, ((verdict, row),) = read_all_verdicts(tmp_path / "out")
     loud, quiet = 0.01**0.3, 0.0025**0.3
     assert verdict.overall == pytest.approx((5 * quiet + 1 * loud) / (quiet + loud), abs=0.01)
     assert "from 70 s" in verdict.rationale

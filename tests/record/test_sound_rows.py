@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import RecordError
-from auscult.record.reader import read_sound_verdicts, read_verdicts, sound_curves
+from auscult.record.reader import read_all_verdicts, read_verdicts, sound_curves
 from auscult.record.schema import sound_verdict_from_json, sound_verdict_to_json, verdict_to_json
 from auscult.types import PERFORMANCE, Evidence, SoundCurves, SoundEvidence, SoundVerdict, Verdict
 
@@ -45,7 +45,7 @@ def test_masks_and_sounds_stand_in_one_file(tmp_path: Path) -> None:
     ]
     (tmp_path / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert [verdict.id for verdict, _ in read_verdicts(tmp_path)] == ["m"]
-    assert [verdict.id for verdict, _ in read_sound_verdicts(tmp_path)] == ["s", "t"]
+    assert [verdict.id for verdict, _ in read_all_verdicts(tmp_path)[1]] == ["s", "t"]
     assert sound_curves(tmp_path, {"t"}) == {"t": sound_verdict().curves}
 
 
@@ -53,7 +53,7 @@ def test_a_damaged_row_of_a_sound_is_refused_with_its_line(tmp_path: Path) -> No
     row = sound_verdict_to_json(sound_verdict()) | {"recall": "high"}
     (tmp_path / "verdicts.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(RecordError) as error:
-        read_sound_verdicts(tmp_path)
+        read_all_verdicts(tmp_path)
     assert (error.value.line, "recall" in error.value.message) == (1, True)
 
 

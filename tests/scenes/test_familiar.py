@@ -19,13 +19,14 @@ from auscult.cases.avibench import DATA, data_json, entry_json, task_folder
 from auscult.errors import AuscultError, UsageError
 from auscult.jobs.make_avi import Networks, captions_table, chance_of, tasks_table
 from auscult.media.wav import encode_wav
+from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json
 from auscult.scenes.familiar import understanding
 from auscult.scenes.familiar.base import VOICES, FamiliarKind, World
 from auscult.scenes.familiar.kinds import KINDS, draw, kinds_of, sample, true_answer
 from auscult.scenes.familiar.material import Material, open_material
-from auscult.scenes.familiar.understanding import prove, read_captions
+from auscult.scenes.familiar.understanding import Caption, prove
 from auscult.score.answers import AnswerScore, retrieval
 from auscult.score.tasks import TASKS
 
@@ -116,7 +117,7 @@ def test_the_truths_are_read_back_as_they_were_dealt(tmp_path: Path) -> None:
 def test_captions_differ_and_a_false_clause_is_refused() -> None:
     question = draw(KINDS["captioned"], 0, seed=0, world=WORLD)
     facts = facts_from_json(question.proof["facts"])
-    captions = read_captions(question.proof["captions"])
+    captions = [codec.from_json(Caption, row) for row in question.proof["captions"]]
     assert len({caption.text for caption in captions}) == 4
     assert question.truth == tuple(caption.text for caption in captions)
     for caption in captions:

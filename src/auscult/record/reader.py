@@ -297,13 +297,8 @@ def read_verdicts(folder: Path) -> Verdicts:
     return read_all_verdicts(folder)[0]
 
 
-def read_sound_verdicts(folder: Path) -> SoundVerdicts:
-    """The verdicts of a record on separated sounds, each with its row; without curves, which ``sound_curves`` reads."""
-    return read_all_verdicts(folder)[1]
-
-
 def read_all_verdicts(folder: Path) -> tuple[Verdicts, SoundVerdicts]:
-    """The verdicts of a record on masks, and those on separated sounds, in one pass."""
+    """The verdicts of a record on masks, and those on separated sounds, in one pass; ``sound_curves`` reads curves."""
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
     masks, sounds = [], []

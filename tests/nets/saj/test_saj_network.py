@@ -19,7 +19,7 @@ import torch
 
 from auscult.errors import UsageError
 from auscult.nets.saj.network import Saj
-from auscult.nets.saj.settings import AXES, PROMPTS, RELEASED_ORDER, SajDesign, released_design
+from auscult.nets.saj.settings import AXES, PROMPTS, RELEASED_ORDER, SajDesign
 from auscult.nets.saj.weights import begin, load, read_design, save
 from auscult.rng import generator
 from auscult.types import Samples, SoundCase, Span
@@ -112,6 +112,12 @@ def test_an_axis_that_is_switched_off_has_no_weights(axis: str) -> None:
     with torch.device("meta"):
         names = set(Saj(design).head)
     assert names == {*AXES, "alignment"} - {axis}
+
+
+def released_design() -> SajDesign:
+    """The sizes of the published judge: encoders of 28 layers, fusion of 6 layers at 192."""
+    return SajDesign(form="sam_audio", vision=None, spans=False, width=192, heads=3, layers=6, axes=RELEASED_ORDER,
+                  alignment=False, words=512)  # fmt: skip
 
 
 def test_the_published_form_has_its_sizes_and_its_order() -> None:

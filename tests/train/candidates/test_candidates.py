@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from auscult.arrays.overlap import iou
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
+from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture
 from auscult.train.candidates.mixture import MAKERS, SHARES, of_kind, working
 from auscult.types import Frame, Mask
 
@@ -129,18 +129,6 @@ def test_what_does_not_fit_is_refused() -> None:
         candidates(CandidateScene(frame=scene.frame[:-1], mask=scene.mask), generator(0), 1)
     with pytest.raises(UsageError, match="shapes"):
         candidates(CandidateScene(frame=scene.frame, mask=scene.mask, others=(scene.mask[1:],)), generator(0), 1)
-    with pytest.raises(UsageError, match="dtype"):
-        of_mask(scene, scene.mask[1:], kind="osvos")
-
-
-def test_a_given_mask_has_no_type() -> None:
-    scene = _scene()
-    candidate = of_mask(scene, scene.others[0] | scene.mask, kind="osvos")
-    assert candidate is not None
-    assert candidate.defect is None
-    assert candidate.kind == "osvos"
-    assert candidate.iou == iou(candidate.mask, scene.mask)
-    assert of_mask(scene, np.zeros_like(scene.mask), kind="osvos") is None
 
 
 def _several(scene: CandidateScene, kind: str, number: int) -> list[Candidate]:

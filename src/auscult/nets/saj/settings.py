@@ -68,9 +68,3 @@ class SajDesign:
         """Which of ``PROMPTS`` it takes."""
         present = (self.text is not None, self.spans, self.vision is not None)
         return tuple(name for name, has in zip(PROMPTS, present, strict=True) if has)
-
-
-def released_design() -> SajDesign:
-    """The sizes of the published judge: encoders of 28 layers, fusion of 6 layers at 192."""
-    return SajDesign(form="sam_audio", vision=None, spans=False, width=192, heads=3, layers=6, axes=RELEASED_ORDER,
-                  alignment=False, words=512)  # fmt: skip

@@ -14,7 +14,7 @@ Samples of AVM, AVH and VAH from a user's photographs and recordings, put togeth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -174,11 +174,6 @@ def _wording(rng: np.random.Generator, form: Form) -> str:
     """One way to say a predicate of one thing, as a clause."""
     clauses = [phrase.text for phrase in ways(form) if phrase.slot == "that" and "{to}" not in phrase.text]
     return clauses[int(rng.integers(len(clauses)))]
-
-
-def read_captions(rows: Sequence[Mapping[str, object]]) -> tuple[Caption, ...]:
-    """Captions as ``proof`` of a sample holds them, so that they can be proven from the file."""
-    return tuple(codec.from_json(Caption, row, error=AuscultError) for row in rows)
 
 
 CANDIDATES: Final = 10

@@ -4,6 +4,6 @@
 """
 
 from auscult.train.candidates.base import Candidate, CandidateScene
-from auscult.train.candidates.mixture import candidates, mixture, of_mask
+from auscult.train.candidates.mixture import candidates, mixture
 
-__all__ = ["Candidate", "CandidateScene", "candidates", "mixture", "of_mask"]
+__all__ = ["Candidate", "CandidateScene", "candidates", "mixture"]

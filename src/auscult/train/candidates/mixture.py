@@ -11,7 +11,6 @@ import numpy as np
 from auscult.errors import UsageError
 from auscult.train.candidates import base, missing, moved, outlines, segments
 from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker, Work
-from auscult.types import Mask
 
 
 def _bands(side: outlines.BandDefect) -> dict[str, tuple[Maker, float]]:
@@ -161,18 +160,6 @@ def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None
         return None
     result = _candidate(work, kind, draft)
     return None if result.iou == 1.0 and result.defect != "perfect" else result  # the truth, where it is not meant
-
-
-def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | None:
-    """A mask, bool (H, W), that something else made, such as a real model's, as a candidate of a target.
-
-    It has no type, since nobody named its errors; None for an empty one.
-    """
-    if mask.shape != target.mask.shape or mask.dtype != np.bool_:
-        raise UsageError(
-            f"the mask has shape {mask.shape} and dtype {mask.dtype}", expected=f"bool {target.mask.shape}"
-        )
-    return _candidate(working(target), kind, Draft(mask, None)) if mask.any() else None
 
 
 def working(target: CandidateScene) -> Work:
