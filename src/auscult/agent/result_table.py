@@ -23,7 +23,7 @@ from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import CLEAN, is_mix
 from auscult.suites.core.grid import request_counts
 from auscult.suites.core.measures import dynamic_of, scores_at, static_of
-from auscult.suites.core.numbers import ConditionGroup, GridColumns, Number
+from auscult.suites.core.numbers import ConditionGroup, GridView, Number
 from auscult.suites.core.page import results_of
 from auscult.suites.core.records import SuiteRecord, read_record, suite_of
 from auscult.suites.core.runner import ERRORS
@@ -143,7 +143,7 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
     If ``metrics`` are given without the main one, the first of them that has scores is used.
     """
     record = _record(folder)
-    view = GridColumns(grid=record.grid, seed=record.seed)
+    view = GridView(grid=record.grid, seed=record.seed)
     results = results_of(view)
     index, task = Index(results.numbers, record.task), record.task
     scored = [number.metric for number in index.of("level") if number.value is not None]
@@ -188,7 +188,7 @@ def charts_by(folder: Path, metric: str) -> list[Figure]:
     metrics = [name for name in record.task.metrics if record.task.metric_name(name) == metric]
     if not metrics or record.task.main in metrics or record.task.suite != "r2":
         return []
-    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
+    results = results_of(GridView(grid=record.grid, seed=record.seed))
     task = replace(record.task, metrics=(*metrics, *record.task.metrics), means={})
     return charts_of(Index(results.numbers, task), correlations={}, ranks=(), splits=())
 
@@ -204,7 +204,7 @@ def _numbered(unnumbered: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
 class _CellMaker:
     """Makes the cells of a record from its numbers and its grid."""
 
-    def __init__(self, view: GridColumns, index: Index, main: str) -> None:
+    def __init__(self, view: GridView, index: Index, main: str) -> None:
         self.view, self.index, self.main = view, index, main
 
     def words(self, group: ConditionGroup) -> str:
@@ -311,7 +311,7 @@ class _CellMaker:
                 yield cell(case=case, group=CLEAN, level=CLEAN, value=value)
 
 
-def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> dict[str, float]:
+def _scored(view: GridView, model: str, condition: str, *, metric: str) -> dict[str, float]:
     """The scores by case, where there are any."""
     values = view.values(model, condition, metric)
     return {str(case): float(value) for case, value in values.items() if isinstance(value, float | int)}

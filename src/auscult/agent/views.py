@@ -21,7 +21,7 @@ from auscult.record.lines import read_lines
 from auscult.record.reader import require_record
 from auscult.suites.core.conditions import CLEAN, is_kind
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.records import SuiteRecord, read_record, suite_of
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.runner import CASES, ERRORS
@@ -167,7 +167,7 @@ def _of_models(record: SuiteRecord) -> dict[str, Iterable[Row]]:
 
 
 def _results(record: SuiteRecord) -> Iterator[Row]:
-    grid, view = record.grid, GridColumns(grid=record.grid, seed=record.seed)
+    grid, view = record.grid, GridView(grid=record.grid, seed=record.seed)
     for model, condition in ((model, one.name) for model in grid.models for one in grid.conditions):
         for metric in view.metrics if grid.known(model, condition) else ():
             for case, value in view.values(model, condition, metric).items():

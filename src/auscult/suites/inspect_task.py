@@ -31,7 +31,7 @@ from auscult.suites.avi.results import AviResults, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.core.conditions import NOTHING
 from auscult.suites.core.grid import grid_of
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.runner import ToScore
 
 MODEL: Final = "model"
@@ -161,7 +161,7 @@ def _numbers(rows: list[dict[str, Any]], options: AviOptions, *, cases: dict[str
         truths={name: case.truth for name, case in cases.items()},
         about={name: case.about for name, case in cases.items()},
     )
-    return dict(_values(AviResults.of(GridColumns(grid=grid, seed=options.seed), how)))
+    return dict(_values(AviResults.of(GridView(grid=grid, seed=options.seed), how)))
 
 
 def _values(results: AviResults) -> list[tuple[str, float]]:

@@ -16,7 +16,7 @@ from auscult.record.manifest import build
 from auscult.suites.core.conditions import Condition, words_of
 from auscult.suites.core.grid import Grid, grid_of, joined_signature
 from auscult.suites.core.measures import unranked
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.page import Answers, SuiteResults, remove_stale, results_of, summary_of
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
 from auscult.suites.core.runner import stored_rows
@@ -59,7 +59,7 @@ def grid(
 
 
 def results_for(scores: ScoresByModel, conditions_: Sequence[Condition], **options: Any) -> SuiteResults:
-    return results_of(GridColumns(grid=grid(scores, conditions_, **options), seed=1))
+    return results_of(GridView(grid=grid(scores, conditions_, **options), seed=1))
 
 
 def test_static_and_dynamic_of_a_row_are_of_the_same_cases() -> None:

@@ -13,7 +13,7 @@ from auscult.report.drawing import Line, Polygon, Text
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.measures import numbers_of
-from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.numbers import GridView, Number
 from auscult.suites.core.page import cells_csv
 from auscult.suites.core.tables import Index, breaking_table, kinds_table, summary_metrics
 from auscult.suites.r2.cases import task_rules
@@ -42,7 +42,7 @@ def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
         rows, task=RULES, valid=valid, cases={name: (name, "") for name in CASES}, models=(model,),
         conditions=conditions,
     )  # fmt: skip
-    return numbers_of(GridColumns(grid=grid, seed=0))
+    return numbers_of(GridView(grid=grid, seed=0))
 
 
 @pytest.mark.parametrize(("levels", "last"), [(("low", "medium"), 3.0), (("low", "high"), 5.0), (("2", "3.5"), 3.5)])

@@ -18,7 +18,7 @@ from auscult.record.manifest import build as build_manifest
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.grid import Grid, grid_of
 from auscult.suites.core.measures import numbers_of
-from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.numbers import GridView, Number
 from auscult.suites.core.page import answers_of
 from auscult.suites.core.requests import FILE, assign_unique_names, command_rows, load_log
 from auscult.suites.r2.cases import task_rules
@@ -93,7 +93,7 @@ def grid(rows: list[dict[str, Any]] = ROWS, **options: Any) -> Grid:
 
 @pytest.fixture(scope="module")
 def numbers() -> tuple[Number, ...]:
-    return numbers_of(GridColumns(grid=grid(), seed=0))
+    return numbers_of(GridView(grid=grid(), seed=0))
 
 
 def number(numbers: tuple[Number, ...], **fields: str) -> Number:
@@ -164,15 +164,15 @@ def test_differences(numbers: tuple[Number, ...]) -> None:
 
 
 def test_splits() -> None:
-    numbers_ = numbers_of(GridColumns(grid=grid(), seed=0, split="seen"))
+    numbers_ = numbers_of(GridView(grid=grid(), seed=0, split="seen"))
     number_ = number(numbers_, measure="level", model="n", metric="J", group="clean")
     assert number_.value == pytest.approx(mean("n", CONDITIONS[0], "J", "ab"))
     assert number_.split == "seen"
 
 
 def test_every_number_is_the_same_again_and_any_order_of_rows_will_do() -> None:
-    first = numbers_of(GridColumns(grid=grid(), seed=3))
-    second = numbers_of(GridColumns(grid=grid(list(reversed(ROWS))), seed=3))
+    first = numbers_of(GridView(grid=grid(), seed=3))
+    second = numbers_of(GridView(grid=grid(list(reversed(ROWS))), seed=3))
     assert [(number_.value, number_.ends) for number_ in first] == [(number_.value, number_.ends) for number_ in second]
 
 
@@ -209,7 +209,7 @@ class TestGrid:
         assert not grid(rows).is_complete("m", "mix_high")
         grid_ = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
         assert grid_.is_complete("m", "mix_high")
-        apc = number(numbers_of(GridColumns(grid=grid_, seed=0)), measure="apc", model="m", metric="J", group="mix")
+        apc = number(numbers_of(GridView(grid=grid_, seed=0)), measure="apc", model="m", metric="J", group="mix")
         assert apc.value is None
         assert apc.counts is not None
         assert (apc.counts.n, apc.counts.failed) == (0, 5)
@@ -224,7 +224,7 @@ class TestGrid:
 
 
 def test_no_case_has_a_score() -> None:
-    numbers_ = numbers_of(GridColumns(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
+    numbers_ = numbers_of(GridView(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
     for number_ in numbers_:
         assert isinstance(number_.outcome, Undefined)
         assert number_.value is None

@@ -14,7 +14,7 @@ from auscult.suites.core.compare import sets_table
 from auscult.suites.core.data_sets import Overall
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.measures import numbers_of, rankings_of
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.page import SuiteResults
 from auscult.suites.core.tables import Index, difference_table, dynamic_table, general_table, kinds_table, ranking_table
 from auscult.suites.r2.cases import task_rules
@@ -32,7 +32,7 @@ def view(
     *,
     failed: Sequence[tuple[str, str, str]] = (),
     soft: Sequence[str] = (),
-) -> GridColumns:
+) -> GridView:
     """Models asked clean and under the mix and fog at some levels; ``without`` (model, level, case) failed."""
     conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
     rows: list[dict[str, Any]] = []
@@ -57,10 +57,10 @@ def view(
                 ]
     places = {case: (case, "") for case in CASES}
     grid = grid_of(rows, task=RULES, valid=valid, cases=places, models=tuple(levels_of), conditions=conditions)
-    return GridColumns(grid=grid, seed=0)
+    return GridView(grid=grid, seed=0)
 
 
-def general(columns: GridColumns) -> list[dict[str, str]]:
+def general(columns: GridView) -> list[dict[str, str]]:
     """The rows of J, by column."""
     table = general_table(Index(numbers_of(columns), RULES), "mix", "all")
     return [dict(zip(table.header, row, strict=True)) for row in table.rows if row[1] == "J"]
@@ -161,7 +161,7 @@ def test_a_score_on_a_scale_of_its_own_is_no_percent() -> None:
     columns = view({"m": FULL, "n": FULL})
     rules = replace(RULES, ranges={"J": (1.0, 5.0)})
     numbers, grid = numbers_of(columns), replace(columns.grid, task=rules)
-    results = cast("SuiteResults", SimpleNamespace(numbers=numbers, view=GridColumns(grid=grid, seed=0)))
+    results = cast("SuiteResults", SimpleNamespace(numbers=numbers, view=GridView(grid=grid, seed=0)))
     row_of = {row[2]: row for row in sets_table({"set": results}, Overall()).rows}
     shares, own = ([float(cell.split()[0]) for cell in row_of[metric][3:5]] for metric in ("F", "J"))
     assert own == pytest.approx([share / 100 for share in shares], abs=0.006)

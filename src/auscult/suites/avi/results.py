@@ -32,7 +32,7 @@ from auscult.score.tasks import TASKS, AviTask, answer_of, check_variant, narrow
 from auscult.suites.avi.scoring import SCORE, UNREAD
 from auscult.suites.core.conditions import CLEAN, REMOVED
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number
+from auscult.suites.core.numbers import NO_ANSWER, GridView, Number
 from auscult.suites.core.page import SuiteResults
 
 _BLIND: Final = "reference.blind.v1"
@@ -54,7 +54,7 @@ class AviBenchTask(Task):
     variant: str = "paper"
     reading: Reading = "table"
 
-    def results(self, view: GridColumns) -> SuiteResults:
+    def results(self, view: GridView) -> SuiteResults:
         """Numbers and tables from answers, not from means over samples."""
         from auscult.suites.avi.tables import results_with_tables
 
@@ -174,7 +174,7 @@ class AviResults:
     numbers: tuple[AviNumber, ...] = ()
 
     @classmethod
-    def of(cls, view: GridColumns, task: AviBenchTask) -> AviResults:
+    def of(cls, view: GridView, task: AviBenchTask) -> AviResults:
         """Everything that follows from the answers."""
         grid = view.grid
         keys = [
@@ -207,7 +207,7 @@ class AviResults:
         return replace(results, numbers=tuple(_numbers(view, results)))
 
 
-def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
+def _own_chance(view: GridView, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
     """Chance of captions scored without FENSE: the score of a caption of another clip (Table 15 has that of FENSE)."""
     if not any(answer.get("metric") in NOT_FENSE for rows in view.grid.answers.values() for answer in rows.values()):
         return {}
@@ -216,7 +216,7 @@ def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str,
 
 
 def _paired(
-    view: GridColumns, pair: Sequence[Mapping[str, TaskScores]], options: LevelOptions
+    view: GridView, pair: Sequence[Mapping[str, TaskScores]], options: LevelOptions
 ) -> dict[str, LevelDifference]:
     """The first minus the second, on the samples with a score of both."""
     rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
@@ -233,7 +233,7 @@ def _paired(
 # --- the samples of a task ---
 
 
-def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> dict[str, TaskScores]:
+def _scores_of(view: GridView, key: tuple[str, str], task: AviBenchTask) -> dict[str, TaskScores]:
     """The scores of a model under a condition, by task."""
     grid, (model, condition) = view.grid, key
     waiting = grid.waiting.get(key, frozenset())
@@ -272,7 +272,7 @@ def _texts(fields: Mapping[str, str | int], case: str) -> dict[str, str]:
 class _Reader:
     """Reads the samples of a task from a grid."""
 
-    view: GridColumns
+    view: GridView
     task: AviTask
     answers: Mapping[str, Mapping[str, Any]]
     undefined: set[str]
@@ -323,7 +323,7 @@ def _task_scores(
 # --- numbers ---
 
 
-def _numbers(view: GridColumns, results: AviResults) -> Iterator[AviNumber]:
+def _numbers(view: GridView, results: AviResults) -> Iterator[AviNumber]:
     for (model, condition), scores in results.scores.items():
         intervals = results.intervals[model, condition]
         for name in (*scores, *NAMES):
@@ -350,7 +350,7 @@ def _percent(score: AnswerScore | Undefined) -> Outcome[float]:
 
 
 def _number(
-    view: GridColumns,
+    view: GridView,
     measure: str,
     key: tuple[str, str],
     *,
@@ -372,7 +372,7 @@ def _number(
     )
 
 
-def _signature(view: GridColumns, task: TaskScores | None) -> dict[str, Any]:
+def _signature(view: GridView, task: TaskScores | None) -> dict[str, Any]:
     """The signature of a task's scores; for a stage or level, what all its tasks have in common."""
     benchmark: AviBenchTask = view.grid.task  # type: ignore[assignment]
     base = {"benchmark": "AVI-Bench", "variant": benchmark.variant, "unparsed": benchmark.unparsed}
@@ -389,7 +389,7 @@ def _share(outcome: Outcome[float]) -> Outcome[float]:
 
 
 def _differences(
-    view: GridColumns,
+    view: GridView,
     rows: Mapping[str, LevelDifference],
     scores: Mapping[str, TaskScores],
     *,

@@ -15,7 +15,7 @@ from auscult.score.answers import AnswerScore
 from auscult.score.tasks import STAGES, TASKS, of_stage
 from auscult.suites.avi.results import NOT_FENSE, AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
 from auscult.suites.core.conditions import CLEAN
-from auscult.suites.core.numbers import GridColumns, Number, estimate, number_text, percent, significant
+from auscult.suites.core.numbers import GridView, Number, estimate, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
 from auscult.suites.core.tables import signed
 
@@ -41,7 +41,7 @@ Numbers = Mapping[tuple[str, str, str], AviNumber]
 """Numbers of one measure by model, condition and name."""
 
 
-def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
+def results_with_tables(view: GridView, found: AviResults) -> SuiteResults:
     """Numbers, tables and charts of a record."""
     level, tables = _by(found, "level"), dict[str, Table | None]()
     tables["general_levels"] = _levels(view, found, level)
@@ -78,13 +78,13 @@ def _has_score(results: AviResults, model: str) -> bool:
     return any(isinstance(score.main, AnswerScore) for score in results.scores[model, CLEAN].values())
 
 
-def origin_note(view: GridColumns) -> str:
+def origin_note(view: GridView) -> str:
     """Whether numbers may be compared with the paper's."""
     unreleased = any(about.get("released") != 1 for about in view.grid.about.values())
     return OWN if unreleased else RELEASED
 
 
-def caption_note(view: GridColumns) -> str:
+def caption_note(view: GridView) -> str:
     """The score of AVC if it is not FENSE; else empty."""
     metrics = {
         str(answer["metric"]) for rows in view.grid.answers.values() for answer in rows.values() if "metric" in answer
@@ -98,7 +98,7 @@ def caption_note(view: GridColumns) -> str:
     )
 
 
-def _levels(view: GridColumns, results: AviResults, level: Numbers) -> Table:
+def _levels(view: GridView, results: AviResults, level: Numbers) -> Table:
     names = (*STAGES, *LEVELS)
     rows = [
         (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
@@ -115,7 +115,7 @@ def _levels(view: GridColumns, results: AviResults, level: Numbers) -> Table:
     )
 
 
-def _tasks(view: GridColumns, results: AviResults, level: Numbers) -> Table:
+def _tasks(view: GridView, results: AviResults, level: Numbers) -> Table:
     models, rows = clean_models(results), []
     for name in tasks_there(results):
         samples = max(task_score.asked for model in models if (task_score := results.scores[model, CLEAN].get(name)))
@@ -161,7 +161,7 @@ def _mean(numbers: Sequence[Number | None]) -> str:
     return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
 
 
-def _unparsed(view: GridColumns, results: AviResults, level: Numbers) -> Table:
+def _unparsed(view: GridView, results: AviResults, level: Numbers) -> Table:
     """The outcomes of the samples, and both ways to count a reply without an answer."""
     task: AviBenchTask = view.grid.task  # type: ignore[assignment]
     other, rows = "skip" if task.unparsed == "wrong" else "wrong", []
@@ -213,7 +213,7 @@ def _without(results: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _table_7(view: GridColumns, results: AviResults, level: Numbers) -> Table | None:
+def _table_7(view: GridView, results: AviResults, level: Numbers) -> Table | None:
     """The unimodal ablation in the form of Table 7."""
     conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
     rows = []
@@ -287,7 +287,7 @@ def _humans(results: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _lead(view: GridColumns, results: AviResults, level: Numbers) -> str:
+def _lead(view: GridView, results: AviResults, level: Numbers) -> str:
     """The results in one paragraph."""
     grid = view.grid
     tested = [name for name in clean_models(results) if not grid.task.is_baseline(name)]

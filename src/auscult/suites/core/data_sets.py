@@ -55,7 +55,7 @@ from auscult.suites.core.measures import (
     scores_at,
     static_of,
 )
-from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.numbers import GridView, Number
 from auscult.suites.core.records import SuiteRecord
 from auscult.suites.core.requests import base_name
 from auscult.types import Doubles
@@ -74,7 +74,7 @@ class DataSet:
 
     name: str
     records: tuple[SuiteRecord, ...]
-    view: GridColumns  # all scores on the common cases
+    view: GridView  # all scores on the common cases
     differing: int  # scores that differ between records; the first one counts
 
     @property
@@ -102,7 +102,7 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
         DataSet(
             name=name,
             records=tuple(group.records),
-            view=GridColumns(grid=grid.narrowed(shared), seed=records[0].seed),
+            view=GridView(grid=grid.narrowed(shared), seed=records[0].seed),
             differing=differing,
         )
         for name, group, (grid, differing) in zip(names, groups, merged, strict=True)
@@ -344,7 +344,7 @@ def _strengths(sets: Sequence[DataSet], group: tuple[str, str]) -> str:
     return ",".join(one.level for one in sorted(dict.fromkeys(conditions), key=lambda one: one.strength or 0.0))
 
 
-def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[SampleValues]:
+def _levels(view: GridView, key: tuple[str, str, str], metric: str) -> list[SampleValues]:
     return [
         view.values(model, condition.name, metric)
         for condition in view.grid.conditions
@@ -450,7 +450,7 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
     )
 
 
-def _numbers_over(views: Mapping[str, GridColumns], models: Sequence[str], metric: str) -> Iterator[Number]:
+def _numbers_over(views: Mapping[str, GridView], models: Sequence[str], metric: str) -> Iterator[Number]:
     """Levels and changes of every model, then the differences of every two."""
     first = next(iter(views.values()))
     columns: Mapping[str, Sequence[Sequence[SampleValues]]]
@@ -482,7 +482,7 @@ def _numbers_over(views: Mapping[str, GridColumns], models: Sequence[str], metri
 
 
 def _mean_over(
-    views: Mapping[str, GridColumns],
+    views: Mapping[str, GridView],
     columns: Mapping[str, Sequence[Sequence[SampleValues]]],
     *,
     fields: Mapping[str, object],

@@ -47,7 +47,7 @@ from auscult.suites.core.numbers import (
     CLEAN_GROUP,
     PAPER_LEVELS,
     ConditionGroup,
-    GridColumns,
+    GridView,
     Number,
     ValueMap,
     level_numbers,
@@ -60,7 +60,7 @@ NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three levels."""
 
 
-def numbers_of(view: GridColumns) -> tuple[Number, ...]:
+def numbers_of(view: GridView) -> tuple[Number, ...]:
     """Every number of a run except correlations and ranks."""
     numbers: list[Number] = []
     for model in view.grid.models:
@@ -74,7 +74,7 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     return tuple(numbers)
 
 
-def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
+def _pooled(view: GridView, model: str, metric: str) -> Iterator[Number]:
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
             outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.interval_options(SHARE))
@@ -88,20 +88,20 @@ def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
             yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
 
-def static_of(view: GridColumns, model: str, group: ConditionGroup) -> tuple[Condition, ...]:
+def static_of(view: GridView, model: str, group: ConditionGroup) -> tuple[Condition, ...]:
     """The conditions of constant strength with results of a model: the paper's three, if it has them, else all."""
     curve = _curve(view, model, group)
     printed = [condition for condition in curve if condition.level in PAPER_LEVELS]
     return tuple(printed or curve)
 
 
-def _curve(view: GridColumns, model: str, group: ConditionGroup) -> list[Condition]:
+def _curve(view: GridView, model: str, group: ConditionGroup) -> list[Condition]:
     """All conditions of constant strength with results of a model."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
     return [condition for condition in conditions if view.grid.is_complete(model, condition.name)]
 
 
-def _columns(view: GridColumns, model: str, metric: str, *, group: ConditionGroup) -> dict[str, float]:
+def _columns(view: GridView, model: str, metric: str, *, group: ConditionGroup) -> dict[str, float]:
     """Clean and every level over the cases of the change, so that a row of a table is over the same cases."""
     static = static_of(view, model, group)
     get = partial(view.ratios, model, metric=metric)
@@ -127,13 +127,13 @@ def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
     return by_level
 
 
-def dynamic_of(view: GridColumns, model: str, group: ConditionGroup) -> Condition | None:
+def dynamic_of(view: GridView, model: str, group: ConditionGroup) -> Condition | None:
     """The dynamic condition of a group, if the model has results under it."""
     conditions = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
     return next((condition for condition in conditions if view.grid.is_complete(model, condition.name)), None)
 
 
-def _changes(view: GridColumns, model: str, metric: str, *, group: ConditionGroup) -> Iterator[Number]:
+def _changes(view: GridView, model: str, metric: str, *, group: ConditionGroup) -> Iterator[Number]:
     if not view.grid.is_complete(model, CLEAN):
         return
     number = partial(view.number, condition=group, model=model, metric=metric)
@@ -153,7 +153,7 @@ def _changes(view: GridColumns, model: str, metric: str, *, group: ConditionGrou
 
 
 def _gap(
-    view: GridColumns, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
+    view: GridView, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
 ) -> dict[str, Outcome[float]]:
     """The gap, and the static and the dynamic change over its cases."""
     if {condition.level for condition in static} != set(PAPER_LEVELS):  # a mean over other strengths is not comparable
@@ -176,7 +176,7 @@ def _gap(
     }
 
 
-def _differences(view: GridColumns) -> Iterator[Number]:
+def _differences(view: GridView) -> Iterator[Number]:
     """Differences of every two models on their common cases: of scores under each condition, and of changes."""
     models = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
     models.sort(key=view.grid.task.is_baseline)  # in a pair, the model comes before the baseline
@@ -186,7 +186,7 @@ def _differences(view: GridColumns) -> Iterator[Number]:
                 yield from _between(view, (first, second), metric)
 
 
-def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[Number]:
+def _between(view: GridView, pair: tuple[str, str], metric: str) -> Iterator[Number]:
     name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
     number = partial(view.number, model=name, metric=metric, signature=signature)
     for condition in view.grid.conditions:
@@ -203,7 +203,7 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
             yield number("apc_difference", group, outcome=change_difference(*both, **view.interval_options(GAP)))
 
 
-def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
+def _of_both(view: GridView, pair: tuple[str, str], metric: str) -> dict[str, Any]:
     """The joint signature of two models' scores, with the thresholds of both."""
     first, second = (dict(view.grid.signature(model, metric)) for model in pair)
     unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}
@@ -226,7 +226,7 @@ class Ranks:
 PERFORMANCE: Final = "performance"
 
 
-def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
+def correlations_over(views: Mapping[str, GridView], metric: str) -> dict[str, Correlation]:
     """Correlations of a room's kinds over all models except baselines; none for fewer than two kinds.
 
     ``vision`` correlates the changes by its kinds, ``vision_performance`` the scores under them, which also depend on
@@ -242,7 +242,7 @@ def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str
 
 
 def _correlations(
-    views: Mapping[str, GridColumns], metric: str, *, by_model: Callable[..., dict[str, SampleValues]], of: str
+    views: Mapping[str, GridView], metric: str, *, by_model: Callable[..., dict[str, SampleValues]], of: str
 ) -> dict[str, Correlation]:
     groups = dict.fromkeys(group for view in views.values() for group in view.grid.groups() if not is_mix(group[0]))
     rooms: dict[str, dict[str, SampleValues]] = {}
@@ -258,7 +258,7 @@ def _correlations(
     return {room: correlation(kinds, of=of) for room, kinds in rooms.items() if len(kinds) > 1}
 
 
-def _scores_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
+def _scores_by_model(view: GridView, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
     """The mean score over strengths by sample, for the models of ``changes_by_model``."""
     by_model: dict[str, SampleValues] = {}
     for model in changes_by_model(view, group, metric):
@@ -268,7 +268,7 @@ def _scores_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> d
     return by_model
 
 
-def changes_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
+def changes_by_model(view: GridView, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
     """The change by sample of each model, except baselines and models without results."""
     by_model: dict[str, SampleValues] = {}
     for model in view.grid.models:
@@ -278,19 +278,19 @@ def changes_by_model(view: GridColumns, group: ConditionGroup, metric: str) -> d
     return by_model
 
 
-def levels_asked(views: Iterable[GridColumns], models: Sequence[str], group: ConditionGroup) -> tuple[str, ...]:
+def levels_asked(views: Iterable[GridView], models: Sequence[str], group: ConditionGroup) -> tuple[str, ...]:
     """The levels of constant strength with results of each of these models on every data set."""
     levels = [[condition.level for condition in static_of(view, model, group)] for view in views for model in models]
     return tuple(level for level in levels[0] if all(level in other for other in levels)) if levels else ()
 
 
-def scores_at(view: GridColumns, model: str, metric: str, *, group: ConditionGroup, levels: Iterable[str]) -> Scores:
+def scores_at(view: GridView, model: str, metric: str, *, group: ConditionGroup, levels: Iterable[str]) -> Scores:
     """A model's clean scores and those at some levels of a group."""
     by_level = {condition.level: condition for condition in view.grid.of_group(*group)}
     return view.scores(model, [by_level[level] for level in levels], metric)
 
 
-def asked_clean(views: Mapping[str, GridColumns]) -> list[str]:
+def asked_clean(views: Mapping[str, GridView]) -> list[str]:
     """The models with results of the clean input of every data set."""
     first = next(iter(views.values()))
     return [model for model in first.grid.models if all(view.grid.is_complete(model, CLEAN) for view in views.values())]
@@ -306,7 +306,7 @@ class RankedModels:
     without: tuple[str, ...]  # the others, with which no case would be common
 
 
-def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[RankedModels]:
+def ranked_models(views: Mapping[str, GridView], metric: str) -> Iterator[RankedModels]:
     """The models that can be ranked over one data set or several: by the clean score, and by the loss of each mix."""
     groups = next(iter(views.values())).grid.groups()
     for group in (CLEAN_GROUP, *(group for group in groups if is_mix(group[0]))):
@@ -323,7 +323,7 @@ def ranked_models(views: Mapping[str, GridColumns], metric: str) -> Iterator[Ran
         yield RankedModels(group=group, levels=levels, models=models, without=without)
 
 
-def rankings_of(views: Mapping[str, GridColumns], metric: str) -> list[Ranks]:
+def rankings_of(views: Mapping[str, GridView], metric: str) -> list[Ranks]:
     """Rankings by clean score and by loss under each mix; none for fewer than two models with a score."""
     task, rankings = next(iter(views.values())).grid.task, []
     label = task.metric_name(metric)

@@ -170,8 +170,8 @@ class Number(SuiteNumber):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GridColumns:
-    """The grid as columns of values, for all cases or for those of a split."""
+class GridView:
+    """All cases of a grid, or those of a split: values by case, ratios, and how intervals are drawn."""
 
     grid: Grid
     seed: int
@@ -263,7 +263,7 @@ def _value(value: float | None, *, undefined: bool) -> Value:
     return Undefined("not scored") if undefined else NO_ANSWER
 
 
-def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
+def level_numbers(view: GridView, model: str, metric: str) -> Iterator[Number]:
     """The mean of a metric under every condition with results of a model."""
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):

@@ -37,7 +37,7 @@ from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import part_name
 from auscult.suites.core.grid import Grid, request_counts
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
-from auscult.suites.core.numbers import GridColumns, Number, SuiteNumber, number_text, percent
+from auscult.suites.core.numbers import GridView, Number, SuiteNumber, number_text, percent
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.runner import Finished, SuiteRunner
 from auscult.suites.core.tables import Index
@@ -52,7 +52,7 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 class SuiteResults:
     """All results from the scores of one view."""
 
-    view: GridColumns
+    view: GridView
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
     charts: tuple[Figure, ...]
@@ -67,24 +67,24 @@ class SuiteResults:
 class TaskWithResults(Protocol):
     """A task of a suite whose numbers are not means over cases."""
 
-    def results(self, view: GridColumns) -> SuiteResults:
+    def results(self, view: GridView) -> SuiteResults:
         """The results from the scores."""
         ...
 
 
-def results_of(view: GridColumns) -> SuiteResults:
+def results_of(view: GridView) -> SuiteResults:
     """All results from the scores."""
     return view.grid.task.results(view) if isinstance(view.grid.task, TaskWithResults) else usual_results(view)
 
 
-def usual_results(view: GridColumns) -> SuiteResults:
+def usual_results(view: GridView) -> SuiteResults:
     """The results of a task whose numbers are means over cases."""
     # Other splits of a source, such as train and test, do not tell what a model has seen.
     splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
     for split in parts:
-        split_numbers = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
+        split_numbers = numbers_of(GridView(grid=view.grid, seed=view.seed, split=split))
         numbers += tuple(number for number in split_numbers if number.measure in _BY_SPLIT)
     index, metric = Index(numbers, view.grid.task), view.grid.task.main
     correlations, ranks = correlations_over({"": view}, metric), rankings_of({"": view}, metric)
@@ -263,7 +263,7 @@ def write_results(
     runner.progress.stage("tables and report", 0)
     stored = read_lines(run.path / PREDICTIONS)
     answers = answers_of(stored, valid=done.requests, models=grid.models, failed=done.failed)
-    results = results_of(GridColumns(grid=grid, seed=runner.seed))
+    results = results_of(GridView(grid=grid, seed=runner.seed))
     tables = {**results.tables, "answers": answers_table(answers, grid.waiting)}
     waiting = shown.waiting_notes(grid)
     all_notes = (

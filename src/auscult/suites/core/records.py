@@ -17,7 +17,7 @@ from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import require_record
 from auscult.suites.core.grid import Grid, Task
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.page import answers_of, answers_table, results_of, shown_of, summary_of
 from auscult.suites.core.requests import require_log
 from auscult.suites.core.results import FILE as SCORES
@@ -209,7 +209,7 @@ def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
         models=record.grid.models,
         failed=tuple(record.failed),
     )
-    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
+    results = results_of(GridView(grid=record.grid, seed=record.seed))
     tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
     unlisted = sum(_unlisted(row) for _, row in numbered_lines(folder / ERRORS))
     summary = summary_of("score", record.grid, answers, numbers=results.numbers, unlisted=unlisted)

@@ -22,7 +22,7 @@ from auscult.suites.core.numbers import (
     PAPER_LEVELS,
     SIGNIFICANT,
     ConditionGroup,
-    GridColumns,
+    GridView,
     Number,
     averaged,
     levels_only,
@@ -515,7 +515,7 @@ def room_in(name: str) -> str:
     return ROOM_WORDS.get(room, room)
 
 
-def strengths_text(views: Iterable[GridColumns], name: str) -> str:
+def strengths_text(views: Iterable[GridView], name: str) -> str:
     """A sentence on the strengths over which the correlated values are averaged."""
     room = name.removesuffix(f"_{PERFORMANCE}")
     by_levels: dict[str, dict[str, None]] = {}

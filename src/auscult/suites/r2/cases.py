@@ -29,7 +29,7 @@ from auscult.record.manifest import argument
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.numbers import GridView
 from auscult.suites.core.page import SuiteResults
 from auscult.suites.core.requests import CaseList
 from auscult.suites.options import SCENES, refuse_unknown_splits
@@ -74,7 +74,7 @@ class TaskRules(Task):
 class RefAvsRules(TaskRules):
     """Reference by sentence and sound: S of null expressions, and the releases' variants."""
 
-    def results(self, view: GridColumns) -> SuiteResults:
+    def results(self, view: GridView) -> SuiteResults:
         """The results from the scores."""
         return ref_avs_results(view)
 

@@ -15,7 +15,7 @@ from auscult.score.masks.ref_avs import RefAvsVariant, pooled_sums
 from auscult.score.stats.change import mean_ratio
 from auscult.score.stats.few_clusters import SHARE
 from auscult.suites.core.conditions import CLEAN
-from auscult.suites.core.numbers import GridColumns, Number, number_text
+from auscult.suites.core.numbers import GridView, Number, number_text
 from auscult.suites.core.page import SuiteResults, tables_of, usual_results
 from auscult.suites.core.tables import Index
 
@@ -25,7 +25,7 @@ _RELEASES: Final[tuple[RefAvsVariant, ...]] = ("ref-avs", "tgs-agent")
 _ABSENT: Final = "absent"
 
 
-def ref_avs_results(view: GridColumns) -> SuiteResults:
+def ref_avs_results(view: GridView) -> SuiteResults:
     """All results from the scores."""
     usual = usual_results(view)
     null = _null_numbers(view)
@@ -36,7 +36,7 @@ def ref_avs_results(view: GridColumns) -> SuiteResults:
     return replace(usual, numbers=numbers, tables=tables)
 
 
-def _null_numbers(view: GridColumns) -> list[Number]:
+def _null_numbers(view: GridView) -> list[Number]:
     """S under every condition; none without null expressions."""
     null = [case for case in view.cases if view.grid.about.get(case, {}).get(_ABSENT)]
     numbers = []
@@ -51,7 +51,7 @@ def _null_numbers(view: GridColumns) -> list[Number]:
     return numbers
 
 
-def _release_numbers(view: GridColumns) -> list[Number]:
+def _release_numbers(view: GridView) -> list[Number]:
     """J, F and S of clean input by the releases' rules."""
     return [
         _by_rules(view, model, measure, variant=variant)
@@ -62,7 +62,7 @@ def _release_numbers(view: GridColumns) -> list[Number]:
     ]
 
 
-def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefAvsVariant) -> Number:
+def _by_rules(view: GridView, model: str, measure: _Measure, *, variant: RefAvsVariant) -> Number:
     """The number of one release; with an interval if its rules average over clips."""
     of_null = measure == "S"
     values = view.values(model, CLEAN, measure)
@@ -83,7 +83,7 @@ def _by_rules(view: GridColumns, model: str, measure: _Measure, *, variant: RefA
     return view.number(variant, clean, outcome=outcome, model=model, metric=measure, signature=signature)
 
 
-def _table(view: GridColumns, index: Index) -> Table:
+def _table(view: GridView, index: Index) -> Table:
     rows: list[tuple[str, ...]] = []
     for model in view.grid.models:
         for variant in ("plain", *_RELEASES):

@@ -16,7 +16,7 @@ from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix
 from auscult.suites.core.grid import Grid
 from auscult.suites.core.measures import static_of
-from auscult.suites.core.numbers import ConditionGroup, GridColumns
+from auscult.suites.core.numbers import ConditionGroup, GridView
 from auscult.suites.core.runner import Finished, stored_rows
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.inputs import R2Runner
@@ -61,7 +61,7 @@ class _Selected(NamedTuple):
 
 def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
     """All models side by side, for the groups of conditions that cost the first model most on one case."""
-    grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
+    grid, view = done.grid, GridView(grid=done.grid, seed=runner.seed)
     first, models = _first(grid), sorted(grid.models, key=grid.task.is_baseline)  # baselines last
     worst = {group: _worst(view, first, group) for group in grid.groups()}
     losses = sorted((change, group) for group, (case, change) in worst.items() if case)[:_MOST_BESIDE]
@@ -78,7 +78,7 @@ def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
 
 def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
     """The case with the largest loss, or least gain, of the first model for each group of conditions."""
-    grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
+    grid, view = done.grid, GridView(grid=done.grid, seed=runner.seed)
     first, chosen = _first(grid), []
     for group in grid.groups():
         case, _ = _worst(view, first, group)
@@ -150,7 +150,7 @@ def _facts(content: StripContent) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _worst(view: GridColumns, model: str, group: ConditionGroup) -> tuple[str, float]:
+def _worst(view: GridView, model: str, group: ConditionGroup) -> tuple[str, float]:
     """The case with the largest loss, or least gain, at the strongest static condition, and its change; or ("", 0)."""
     static, metric = static_of(view, model, group), view.grid.task.metrics[0]
     if not static:

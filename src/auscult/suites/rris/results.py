@@ -37,7 +37,7 @@ from auscult.score.stats.change import Counts, Value, mean_of_ratios, mean_ratio
 from auscult.score.stats.few_clusters import CORRELATION, SHARE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number, minus, number_text, significant
+from auscult.suites.core.numbers import NO_ANSWER, GridView, Number, minus, number_text, significant
 from auscult.suites.core.page import SPLITS, PagePart, SuiteResults
 from auscult.suites.core.tables import clips_note, counts_text, signed, starred_note
 from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
@@ -103,7 +103,7 @@ class _Sentence:
 class RrisTask(Task):
     """Robust referring image segmentation."""
 
-    def results(self, view: GridColumns) -> SuiteResults:
+    def results(self, view: GridView) -> SuiteResults:
         """Numbers and tables from areas, not from means over sentences."""
         splits = [split for split in SPLITS if split in view.grid.splits.values()]
         numbers, tables = [*_numbers(view)], dict[str, Table]()
@@ -154,11 +154,11 @@ _PARTS: Final[tuple[PagePart, ...]] = (
 # --- numbers
 
 
-def _asked(view: GridColumns) -> list[str]:
+def _asked(view: GridView) -> list[str]:
     return [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
 
 
-def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
+def _sentences(view: GridView, model: str) -> list[_Sentence]:
     """The sentences with requests made to a model."""
     grid, sentences = view.grid, []
     pixels = grid.pixels.get((model, CLEAN), {})
@@ -190,7 +190,7 @@ def _emptied(sentence: _Sentence) -> _Sentence:
     )
 
 
-def _pictures(view: GridColumns) -> dict[Hashable, Hashable]:
+def _pictures(view: GridView) -> dict[Hashable, Hashable]:
     """The picture of every reference and sentence: intervals draw whole pictures."""
     pictures: dict[Hashable, Hashable] = {}
     for case in view.cases:
@@ -199,7 +199,7 @@ def _pictures(view: GridColumns) -> dict[Hashable, Hashable]:
     return pictures
 
 
-def _numbers(view: GridColumns) -> Iterable[Number]:
+def _numbers(view: GridView) -> Iterable[Number]:
     pictures, kinds, by_key = _pictures(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
     models = _asked(view)
     for model in models:
@@ -233,7 +233,7 @@ def _numbers(view: GridColumns) -> Iterable[Number]:
                 )
 
 
-def _kinds_of(view: GridColumns) -> tuple[str, ...]:
+def _kinds_of(view: GridView) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for case in view.cases if (kind := str(view.grid.about[case]["kind"]))))
 
 
@@ -274,7 +274,7 @@ def _columns(metric: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
 
 
 def _level(
-    view: GridColumns,
+    view: GridView,
     model: str,
     metric: str,
     *,
@@ -301,7 +301,7 @@ def _level(
     )
 
 
-def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
+def _signature(view: GridView, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
     """The signature of the masks' comparison, then of the score."""
     parameters = score.signature.as_dict() if isinstance(score, Scored) else {}
     pixels = {key: value for key, value in view.grid.signature(model, IOU).items() if key not in ("metric", "negative")}
@@ -311,12 +311,12 @@ def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined)
 # --- tables
 
 
-def _by(numbers: Iterable[Number], view: GridColumns, measure: str) -> dict[tuple[str, str, str], Number]:
+def _by(numbers: Iterable[Number], view: GridView, measure: str) -> dict[tuple[str, str, str], Number]:
     selected = (number for number in numbers if (number.measure, number.split) == (measure, view.split))
     return {(number.model, number.metric, number.group): number for number in selected}
 
 
-def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
+def _general(view: GridView, numbers: Sequence[Number]) -> Table:
     """The form of Table 2."""
     level = _by(numbers, view, "level")
     rows = []
@@ -333,7 +333,7 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
     )
 
 
-def _without(view: GridColumns) -> str:
+def _without(view: GridView) -> str:
     """A note on references without positive or negative sentences."""
     sides: dict[str, set[bool]] = {}
     for case in view.cases:
@@ -346,7 +346,7 @@ def _without(view: GridColumns) -> str:
     )
 
 
-def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
+def _kinds(view: GridView, numbers: Sequence[Number]) -> Table:
     """Numbers by kind of negation; mask ratios in the form of Table 7."""
     level, rows = _by(numbers, view, "level"), []
     for model in _asked(view):
@@ -364,7 +364,7 @@ def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
     )
 
 
-def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
+def _more(view: GridView, numbers: Sequence[Number]) -> Table:
     level = _by(numbers, view, "level")
     metrics = [metric for metric in _SCORES if metric not in PAPER]
     return Table(
@@ -379,7 +379,7 @@ def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
     )
 
 
-def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
+def _differences(view: GridView, numbers: Sequence[Number]) -> Table:
     by_key = _by(numbers, view, "difference")
     is_baseline = view.grid.task.is_baseline
     pairs = dict.fromkeys((pair, group) for pair, _, group in by_key if not all(map(is_baseline, pair.split(" - "))))
@@ -399,7 +399,7 @@ def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
     )
 
 
-def _lead(view: GridColumns, level: Mapping[tuple[str, str], Number]) -> str:
+def _lead(view: GridView, level: Mapping[tuple[str, str], Number]) -> str:
     """The results in one paragraph."""
     grid = view.grid
     negative = sum(bool(grid.about[case]["kind"]) for case in view.cases)

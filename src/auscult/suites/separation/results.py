@@ -22,7 +22,7 @@ from auscult.score.stats.change import mean_ratio
 from auscult.score.stats.few_clusters import Range
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import GridColumns, Number, estimate, minus, number_text, percent, significant
+from auscult.suites.core.numbers import GridView, Number, estimate, minus, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
 from auscult.suites.core.tables import cases_text, clips_note, starred, starred_note
 from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SCALES, SI_SDR
@@ -53,7 +53,7 @@ _CLUSTERS: Final = "mixtures, or groups of those that share a recording"
 class SeparationTask(Task):
     """Separation of what a prompt names."""
 
-    def results(self, view: GridColumns) -> SuiteResults:
+    def results(self, view: GridView) -> SuiteResults:
         """Numbers, tables and a chart of a record."""
         return _results(view)
 
@@ -94,7 +94,7 @@ class _Numbers:
         return clips_note((one for key, one in self.level.items() if key[2] in groups), clusters=_CLUSTERS)
 
 
-def _results(view: GridColumns) -> SuiteResults:
+def _results(view: GridView) -> SuiteResults:
     numbers = _numbers(view)
     tables = {"general": _general(view, numbers)}
     tables |= {f"by_{group}": _by_group(numbers, group) for group in _GROUPS}
@@ -120,7 +120,7 @@ _PARTS: Final[tuple[PagePart, ...]] = (
 )
 
 
-def _numbers(view: GridColumns) -> _Numbers:
+def _numbers(view: GridView) -> _Numbers:
     grid = view.grid
     models = tuple(model for model in grid.models if grid.is_complete(model, CLEAN))
     groups = _groups(view)
@@ -162,7 +162,7 @@ def _numbers(view: GridColumns) -> _Numbers:
     )
 
 
-def _groups(view: GridColumns) -> dict[str, dict[str, list[str]]]:
+def _groups(view: GridView) -> dict[str, dict[str, list[str]]]:
     """Every group of several levels, with the cases of each level."""
     groups = {name: _by(view, name) for name in ("domain", "setting", "prompt")}
     groups["seen"] = {
@@ -175,14 +175,14 @@ def _groups(view: GridColumns) -> dict[str, dict[str, list[str]]]:
     return {CLEAN: {CLEAN: list(view.cases)}} | {group: levels for group, levels in filled.items() if len(levels) > 1}
 
 
-def _by(view: GridColumns, key: str) -> dict[str, list[str]]:
+def _by(view: GridView, key: str) -> dict[str, list[str]]:
     by_value: dict[str, list[str]] = {}
     for case in view.cases:
         by_value.setdefault(str(view.grid.about[case][key]) or _UNKNOWN, []).append(case)
     return dict(sorted(by_value.items()))
 
 
-def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
+def _banded(view: GridView, axis: str) -> dict[str, list[str]]:
     by_band: dict[str, list[str]] = {band: [] for band in _BANDS}
     values: dict[str, float] = {}
     for answers in view.grid.answers.values():
@@ -197,12 +197,12 @@ def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
     return by_band
 
 
-def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
+def _once(view: GridView, cases: Iterable[str]) -> list[str]:
     """The cases without repeated requests."""
     return [case for case in cases if not view.grid.about[case].get("repeated")]
 
 
-def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Iterable[str]) -> Outcome[float]:
+def _mean(view: GridView, models: Sequence[str], metric: str, *, cases: Iterable[str]) -> Outcome[float]:
     """The mean of a model over some cases; for two models that of their differences, item by item."""
     first, *second = (view.values(model, CLEAN, metric) for model in models)
     values = {case: first[case] for case in cases if case in first}
@@ -211,7 +211,7 @@ def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Itera
     return mean_ratio(values, **view.interval_options(_SCALE if metric in SCALES and not second else None))
 
 
-def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(view: GridView, models: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of every model with the untouched mixture and, if they are few, with each other."""
     tested = [model for model in models if not view.grid.task.is_baseline(model)]
     against = [(model, FLOOR[0]) for model in tested if FLOOR[0] in models]
@@ -240,7 +240,7 @@ def named(model: str) -> str:
     return f"{model.removeprefix(ORACLE)} (oracle)" if model.startswith(ORACLE) else model
 
 
-def _general(view: GridColumns, results: _Numbers) -> Table:
+def _general(view: GridView, results: _Numbers) -> Table:
     rows = []
     for model in results.models:
         numbers = [results.of(model, metric) for metric in _COLUMNS]
@@ -259,7 +259,7 @@ def _general(view: GridColumns, results: _Numbers) -> Table:
     )
 
 
-def _remarks(view: GridColumns, models: Iterable[str]) -> str:
+def _remarks(view: GridView, models: Iterable[str]) -> str:
     """Remarks on tracks chosen without truth, and on outputs with a delay to their stems."""
     remarks, blindly = "", dict[int, list[str]]()
     for model in models:
@@ -312,7 +312,7 @@ def _axes(results: _Numbers) -> Table:
     )
 
 
-def _families(view: GridColumns, results: _Numbers) -> Table:
+def _families(view: GridView, results: _Numbers) -> Table:
     """Published outputs and the untouched mixture of the same items."""
     published = [model for model in results.models if model.startswith(PUBLISHED)]
     rows = []
@@ -377,7 +377,7 @@ def _charts(results: _Numbers) -> Iterable[Figure]:
     )
 
 
-def _lead(view: GridColumns, results: _Numbers) -> str:
+def _lead(view: GridView, results: _Numbers) -> str:
     """The results in one paragraph."""
     tested = [model for model in results.models if not view.grid.task.is_baseline(model)]
     mixtures = len(set(view.grid.cases.values()))
