@@ -95,6 +95,16 @@ def test_annotations_of_label_studio_are_read_but_not_cancelled_ones(tmp_path: P
     assert rating_set.problems[0][1].error == "task 1: recall is '11'"
 
 
+def test_several_files_are_read_as_one_and_repeats_name_the_first_file(tmp_path: Path) -> None:
+    (tmp_path / "ann.csv").write_text("item,rater,overall\na,ann,4\n")
+    (tmp_path / "ben.csv").write_text("item,rater,overall\na,ben,3\na,ann,5\n")
+    rating_set = read_ratings(tmp_path / "ann.csv", tmp_path / "ben.csv")
+    assert rating_rows(rating_set) == [("a", "ann", "overall", 4.0), ("a", "ben", "overall", 3.0)]
+    error = rating_set.problems[0][1]
+    assert error.error == "'ann' rated overall of 'a' twice; the first, in line 2 of 'ann.csv', is kept"
+    assert (error.path, error.line) == (str(tmp_path / "ben.csv"), 3)
+
+
 @pytest.mark.peer
 def test_label_studios_own_converter_reads_annotated_tasks_and_we_its_files(tmp_path: Path) -> None:
     reason = "the package to compare ratings with is not installed"

@@ -75,13 +75,14 @@ def test_a_judge_chooses_what_people_rate_next(separated: Path, tmp_path: Path) 
     ):
         golden += [f"g{item},{person},{value}" for item, value in enumerate(ratings)]
     (tmp_path / "golden.csv").write_text("\n".join(golden) + "\n")
-    qualify(QualifyOptions(source=tmp_path / "golden.csv", out=tmp_path / "raters", draws=150))
+    qualify(QualifyOptions(sources=(tmp_path / "golden.csv",), out=tmp_path / "raters", draws=150))
 
     draw_batch(BatchOptions(number=2, source=tmp_path / "rec", count=12, out=tmp_path / "second"))
     second = _ids_of_batch(tmp_path / "second")
     assert len(second) == len(set(second)) == 12
     _rate(pool, truths, tmp_path / "ratings.csv", ids=second)
-    import_ratings(ImportOptions(source=tmp_path / "ratings.csv", raters=tmp_path / "raters", out=tmp_path / "rated"))
+    sources = (tmp_path / "ratings.csv",)
+    import_ratings(ImportOptions(sources=sources, raters=tmp_path / "raters", out=tmp_path / "rated"))
     rated_file = tmp_path / "rated" / "scores.jsonl"
     assert {row["id"] for row in rows(rated_file)} == set(second)
 

@@ -90,7 +90,7 @@ def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Path) -> None:
-    summary, tables = qualify(QualifyOptions(source=golden, out=tmp_path / "raters", draws=DRAWS))
+    summary, tables = qualify(QualifyOptions(sources=(golden,), out=tmp_path / "raters", draws=DRAWS))
     rows = {row["rater"]: row for row in rows_of_csv(tmp_path / "raters" / "raters.csv")}
     assert len(rows) == 29
     assert rows["late"]["trust"] == "unjudged"
@@ -106,21 +106,23 @@ def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tmp_path: Path) -> None:
-    qualify(QualifyOptions(source=golden, out=tmp_path / "kept", keep=10, draws=DRAWS))
+    qualify(QualifyOptions(sources=(golden,), out=tmp_path / "kept", keep=10, draws=DRAWS))
     assert sum(row["trust"] == "yes" for row in rows_of_csv(tmp_path / "kept" / "raters.csv")) == 10
     bare = tmp_path / "bare.csv"
     bare.write_text("".join(line for line in golden.read_text().splitlines(keepends=True) if ",expert," not in line))
-    summary, tables = qualify(QualifyOptions(source=bare, out=tmp_path / "bare", draws=DRAWS))
+    summary, tables = qualify(QualifyOptions(sources=(bare,), out=tmp_path / "bare", draws=DRAWS))
     assert "no expert" in tables[0].note
     other = tmp_path / "other.csv"
     other.write_text("item,rater,overall,recall\na,expert,,3\na,x,3,\nb,x,4,\n")
-    assert len(qualify(QualifyOptions(source=other, out=tmp_path / "other", draws=DRAWS))[1]) == 1
+    assert len(qualify(QualifyOptions(sources=(other,), out=tmp_path / "other", draws=DRAWS))[1]) == 1
     assert len(tables) == 1
     assert summary.metrics["trusted"]["value"] >= 12
     with pytest.raises(UsageError, match="no rater nobody"):
-        qualify(QualifyOptions(source=golden, out=tmp_path / "x", experts=("nobody",), given=frozenset({"experts"})))
+        qualify(
+            QualifyOptions(sources=(golden,), out=tmp_path / "x", experts=("nobody",), given=frozenset({"experts"}))
+        )
     with pytest.raises(UsageError, match="nobody rated precision"):
-        qualify(QualifyOptions(source=golden, out=tmp_path / "x", axis="precision"))
+        qualify(QualifyOptions(sources=(golden,), out=tmp_path / "x", axis="precision"))
 
 
 def test_raters_are_told_when_the_target_is_heard(sounds: Path, tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     (tmp_path / "said.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "raters.csv").write_text("rater,trust\na,yes\nb,yes\nc,yes\nbad,no\n")
     options = ImportOptions(
-        source=tmp_path / "said.csv",
+        sources=(tmp_path / "said.csv",),
         raters=tmp_path / "raters.csv",
         key=out / "key.csv",
         out=tmp_path / "imported",
@@ -210,16 +212,42 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     assert summary.failed == 3
     errors = map(json.loads, (tmp_path / "imported/errors.jsonl").read_text().splitlines())
     unheard = next(row for row in errors if row["id"] == "unheard")
-    assert (unheard["path"], unheard["line"]) == (str(options.source), lines.index("unheard,a,3,3") + 1)
+    assert (unheard["path"], unheard["line"]) == (str(options.sources[0]), lines.index("unheard,a,3,3") + 1)
     assert unheard["expected"] == "an item of key.csv"
     table = {row[:2]: row[2:] for row in tables[0].rows}
     assert table["speech", "overall"] == ("2", "1", "1", "0", "0")
     assert table["music", "all axes"] == ("2", "2", "0", "0", "0")
+    (tmp_path / "raters.csv").write_text("rater,trust\na,no\nb,unsure\nc,no\nbad,no\n")
+    with pytest.raises(NothingToDo, match="nobody who rated is trusted"):
+        import_ratings(dataclasses.replace(options, out=tmp_path / "nobody"))
+
+
+def test_exports_of_several_raters_are_one_set_and_their_golden_items_qualify_them(tmp_path: Path) -> None:
+    pool = simulate_pool(PoolPlan(good=2, bad=0, items=12), generator(3, "exports"))
+    key = ["item,id,golden,domain,gain_db", *(f"n{item},g{item},yes,music,0" for item in range(12)), "n12,m,no,music,0"]
+    (tmp_path / "key.csv").write_text("\n".join(key))
+    said = {"expert.csv": ("expert", "g", pool.experts[0])}  # golden items under their own names
+    said |= {f"{person}.csv": (person, "n", row) for person, row in zip("ab", pool.ratings, strict=True)}
+    for file, (person, prefix, row) in said.items():
+        lines = ["item,rater,overall", *(f"{prefix}{item},{person},{value}" for item, value in enumerate(row))]
+        (tmp_path / file).write_text("\n".join([*lines, *([f"n12,{person},4", "lost,b,1"] if person == "b" else [])]))
+    sources = tuple(tmp_path / file for file in said)
+    options = QualifyOptions(sources=sources, key=tmp_path / "key.csv", out=tmp_path / "raters", draws=DRAWS)
+    _, tables = qualify(options)
+    assert [row[2] for row in tables[0].rows] == ["12", "12"]
+    assert "1 expert" in tables[0].note
+    (error,) = map(json.loads, (tmp_path / "raters" / "errors.jsonl").read_text().splitlines())
+    assert (error["path"], error["line"]) == (str(tmp_path / "b.csv"), 15)
+    assert len(read_manifest(tmp_path / "raters")["inputs"]) == 4
+    taken = ImportOptions(sources=sources[1:], key=tmp_path / "key.csv", fewest=1, out=tmp_path / "imported")
+    assert import_ratings(taken)[1][0].rows[0] == ("music", "overall", "1", "1", "0", "0", "0")
+    with pytest.raises(NothingToDo, match=r"no clips\.csv"):
+        import_ratings(dataclasses.replace(taken, sources=(tmp_path,)))
 
 
 def test_ratings_on_other_scales_are_not_averaged(data: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="other scales"):
-        import_ratings(ImportOptions(source=data / "sound" / "ratings", out=tmp_path / "out"))
+        import_ratings(ImportOptions(sources=(data / "sound" / "ratings",), out=tmp_path / "out"))
 
 
 def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_path: Path) -> None:
@@ -242,7 +270,7 @@ def test_export_reads_back_the_same_in_every_format(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("item,rater,domain,overall,recall\na/1,x,speech,1,5\na/1,y,speech,2,\n'-6 dB,x,music,,3\n")
     want = {(rating.item, rating.rater, rating.axis, rating.value) for rating in read_ratings(source).ratings}
-    export_ratings(RatingsOptions(source=source, out=tmp_path / "out"))
+    export_ratings(RatingsOptions(sources=(source,), out=tmp_path / "out"))
     for name in ("ratings.csv", "ratings.jsonl"):
         reread = read_ratings(tmp_path / "out" / name)
         assert {(rating.item, rating.rater, rating.axis, rating.value) for rating in reread.ratings} == want

@@ -46,7 +46,8 @@ class Rating:
     rater: str
     axis: str
     value: float  # 1..5; in released listening tests what they asked, such as 0..100
-    line: int | None = None  # of its file
+    path: Path | None = None  # its file
+    line: int | None = None  # of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,30 +89,32 @@ class RatingSet:
         return values
 
 
-def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -> RatingSet:
-    """Read ratings from a file, or from a folder with ``raw_ratings.csv`` and ``clips.csv``.
+def read_ratings(*sources: Path, known_raters: Collection[str] | None = None) -> RatingSet:
+    """Read ratings from files, or from a folder with ``raw_ratings.csv`` and ``clips.csv``.
 
     Ratings out of scale, repeated, on no axis, or from a rater that is not among ``known_raters`` are problems; the
     first of repeated ones is kept. ``NothingToDo`` where there is nothing that could be read, or no rating at all.
     """
-    if source.is_dir():
-        return _released(source)
-    collector = _Collector(source, known_raters)
-    with required_file(source):
-        if source.suffix.lower() == ".json":
-            _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), collector)
-        else:
-            for line, row in rows_of(source, needed=("item", "rater"), expected=_FORM):
-                collector.add(row, line)
+    if len(sources) == 1 and sources[0].is_dir():
+        return _released(sources[0])
+    collector = _Collector(known_raters)
+    for source in sources:
+        collector.path = source
+        with required_file(source):
+            if source.suffix.lower() == ".json":
+                _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), collector)
+            else:
+                for line, row in rows_of(source, needed=("item", "rater"), expected=_FORM):
+                    collector.add(row, line)
     return collector.result()
 
 
 class _Collector:
-    """Collects ratings of one file."""
+    """Collects ratings of files; ``path`` is the one that is read."""
 
-    def __init__(self, path: Path, known_raters: Collection[str] | None) -> None:
+    def __init__(self, known_raters: Collection[str] | None) -> None:
         self.problems = Problems()
-        self.path, self._known_raters = path, known_raters
+        self.path, self._known_raters = Path(), known_raters
         self._ratings: dict[tuple[str, str, str], Rating] = {}
         self._items: dict[str, RatedItem] = {}
 
@@ -143,13 +146,18 @@ class _Collector:
             raise InputError(f"{axis} is {shown(str(value))}", expected="a whole number from 1 to 5", hint=_DROP)
         first = self._ratings.get((item, rater, axis))
         if first is not None:
-            place = "" if first.line is None else f", in line {first.line},"
             raise InputError(
-                f"{shown(rater)} rated {axis} of {shown(item)} twice; the first{place} is kept",
+                f"{shown(rater)} rated {axis} of {shown(item)} twice; the first{self._place(first)} is kept",
                 expected="one rating of an item by a rater on an axis",
                 hint=_DROP,
             )
-        self._ratings[item, rater, axis] = Rating(item=item, rater=rater, axis=axis, value=number, line=line)
+        rating = Rating(item=item, rater=rater, axis=axis, value=number, path=self.path, line=line)
+        self._ratings[item, rater, axis] = rating
+
+    def _place(self, rating: Rating) -> str:
+        places = [] if rating.line is None else [f"line {rating.line}"]
+        places += [shown(rating.path.name)] if rating.path and rating.path != self.path else []
+        return f", in {' of '.join(places)}," if places else ""
 
     def result(self) -> RatingSet:
         """All of it."""
@@ -268,6 +276,9 @@ def _released(folder: Path) -> RatingSet:
     problems, items, anchors = Problems(), dict[str, RatedItem](), dict[str, Path | None]()
     clips, path = folder / "clips.csv", folder / "raw_ratings.csv"
     home = Home(file=clips, base=folder)
+    if not clips.exists():
+        expected = "files of ratings, each by its name; or a listening test, with raw_ratings.csv and clips.csv"
+        raise NothingToDo("the folder holds no clips.csv", path=folder, expected=expected)
     with required_file(clips):
         for line, row in rows_of(clips, needed=_CLIP_COLUMNS, expected=",".join(_CLIP_COLUMNS)):
             with problems.skipping(clips, line=line):

@@ -22,6 +22,7 @@ from auscult.cases.problems import ListError, Problems, required_file
 from auscult.cases.ratings import (
     RATED_AXES,
     RatedItem,
+    Rating,
     RatingSet,
     label_studio_config,
     number_of,
@@ -83,10 +84,10 @@ class RatingsOptions(RecordOptions):
     """What ratings to read.
 
     Attributes:
-        source: Ratings: CSV, JSON lines or Label Studio's JSON.
+        sources: Ratings: CSV, JSON lines or Label Studio's JSON, such as an export for each rater.
     """
 
-    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+    sources: Annotated[tuple[Path, ...], Flag(metavar="FILE...", positional=True)]
 
 
 # --- qualification of raters ---
@@ -98,6 +99,7 @@ class QualifyOptions(RatingsOptions):
 
     Attributes:
         experts: Comma-separated names of the experts in the column rater.
+        key: The key.csv of `auscult ratings tasks`: of what was heard, its golden items count.
         axis: The axis that decides.
         most_mad: Trust whose expected mean absolute deviation is at most this.
         keep: Instead: trust this many raters, those with the lowest deviation.
@@ -106,6 +108,7 @@ class QualifyOptions(RatingsOptions):
     """
 
     experts: Annotated[tuple[str, ...], Flag(read=names)] = ("expert",)
+    key: Path | None = None
     axis: str = "overall"
     most_mad: Annotated[float, Flag(least=0.0, most=4.0)] = 0.75
     keep: Annotated[int | None, Flag(least=1, shown="none")] = None
@@ -115,18 +118,20 @@ class QualifyOptions(RatingsOptions):
 
 def qualify(options: QualifyOptions) -> Done:
     """Decide which raters of golden items to trust, with intervals."""
-    rating_set = read_ratings(options.source)
+    rating_set = read_ratings(*options.sources)
+    if options.key is not None:
+        rating_set = _unblinded(rating_set, options.key, golden=True)
     if options.axis not in rating_set.axes:
         raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(rating_set.axes)}")
     people = dict.fromkeys(rating.rater for rating in rating_set.ratings)
     if "experts" in options.given and (missing := [name for name in options.experts if name not in people]):
         message = f"the file has no rater {', '.join(missing)}"
-        raise UsageError(message, expected="names in the column rater", path=options.source)
+        raise UsageError(message, expected="names in the column rater", path=options.sources[0])
     rated = dict.fromkeys(rating.rater for rating in rating_set.ratings if rating.axis == options.axis)
     experts = [name for name in options.experts if name in rated]
     raters = [name for name in rated if name not in options.experts]
     if not raters:
-        raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.source)
+        raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.sources[0])
     items = list(dict.fromkeys(rating.item for rating in rating_set.ratings if rating.axis == options.axis))
     matrices = (rating_set.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
     by_experts, by_raters = (np.nan_to_num(matrix).astype(np.int64) for matrix in matrices)
@@ -248,13 +253,16 @@ class ImportOptions(RatingsOptions):
 def import_ratings(options: ImportOptions) -> Done:
     """Import ratings, averaged where raters agree."""
     trust = None if options.raters is None else _trust_in(options.raters)
-    rating_set = read_ratings(options.source, known_raters=trust)
+    rating_set = read_ratings(*options.sources, known_raters=trust)
     if not set(rating_set.axes) <= set(RATED_AXES):
         raise UsageError("ratings of a listening test have other scales", expected=f"1 to 5 of {', '.join(RATED_AXES)}")
     if trust is not None:
         rating_set = replace(rating_set, ratings=tuple(rating for rating in rating_set.ratings if trust[rating.rater]))
+        if not rating_set.ratings:
+            hint = "see why in that list; without --raters all are taken"
+            raise NothingToDo("nobody who rated is trusted", path=options.raters, expected="trust yes", hint=hint)
     if options.key is not None:
-        rating_set = _unblinded(rating_set, options.key, source=options.source)
+        rating_set = _unblinded(rating_set, options.key, golden=False)
     rows, counts = _settled_rows(rating_set, least=options.fewest)
     axes = (*rating_set.axes, ALL_AXES)
     totals = Counter(axis for _, axis, became in counts.elements() if became == "settled")
@@ -272,22 +280,27 @@ def _trust_in(path: Path) -> dict[str, bool]:
         return {str(row["rater"]): row["trust"] == "yes" for _, row in rows}
 
 
-def _unblinded(found: RatingSet, key: Path, *, source: Path) -> RatingSet:
-    """Ratings of the file ``source`` under the original names of items, without golden ones."""
+def _unblinded(found: RatingSet, key: Path, *, golden: bool) -> RatingSet:
+    """Ratings under the original names of items, either of golden items or of all others.
+
+    Experts may have rated golden items by their original names.
+    """
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
         by_name = {row["item"]: row for _, row in rows}
-    ratings, problems = [], Problems(found=[*found.problems])
+    wanted = {name: row["id"] for name, row in by_name.items() if row["golden"] == ("yes" if golden else "no")}
+    own = {id_: id_ for id_ in wanted.values() if golden}
+    ratings, problems = dict[tuple[str, str, str], Rating](), Problems(found=[*found.problems])
     for rating in found.ratings:
-        row = by_name.get(rating.item)
-        if row is None:
+        item = wanted.get(rating.item) or own.get(rating.item)
+        if item is not None:
+            ratings.setdefault((item, rating.rater, rating.axis), replace(rating, item=item))
+        elif rating.item not in by_name:
             message, expected = f"the item {shown(rating.item)} is not in the key", f"an item of {key.name}"
-            problems.add(InputError(message, expected=expected), source, line=rating.line, item=rating.item)
-        elif row["golden"] == "no":
-            ratings.append(replace(rating, item=row["id"]))
+            problems.add(InputError(message, expected=expected), rating.path, line=rating.line, item=rating.item)
     items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in by_name.values()}
-    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems.found))
+    return RatingSet(ratings=tuple(ratings.values()), items=items, problems=tuple(problems.found))
 
 
 def _settled_rows(ratings: RatingSet, *, least: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
@@ -332,7 +345,7 @@ def _ratings_files(ratings: RatingSet) -> dict[str, File]:
 
 def export_ratings(options: RatingsOptions) -> Done:
     """Write ratings as CSV and JSON lines."""
-    rating_set = read_ratings(options.source)
+    rating_set = read_ratings(*options.sources)
     counts = Counter(rating.axis for rating in rating_set.ratings)
     cells = tuple((axis, str(counts[axis])) for axis in rating_set.axes)
     tables = {"ratings": Table(title="Ratings", header=("axis", "ratings"), rows=cells)}
@@ -734,6 +747,7 @@ def write_record(
 ) -> Done:
     """Write the record of a verb: ``n`` is the count of usable rows, ``problems`` the errors of others."""
     paths = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
+    paths |= {str(path): path for path in getattr(options, "sources", ())}
     inputs = {name: digest_file(path) for name, path in paths.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
         run.remove(ERRORS)
