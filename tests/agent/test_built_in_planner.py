@@ -162,6 +162,12 @@ class TestSamplesAndMetrics:
         none = offer(photos={"office": PHOTOS["office"]})
         assert planned("outdoor night scene", none).proposal.selected("samples") == ()
 
+    def test_as_many_as_the_sentence_asks_for_the_fitting_ones_first(self) -> None:
+        assert set(planned("motion blur, only the first two clips").proposal.selected("samples")) == set([*PHOTOS][:2])
+        choices = {choice.type: choice for choice in planned("outdoors, at most 1 photograph").proposal.samples}
+        assert [name for name, choice in choices.items() if choice.selected] == ["crossing"]
+        assert (choices["park"].reason, choices["park"].selected) == ("The sentence asks for 1 at most.", False)
+
     def test_metrics_wished_else_the_main_ones(self) -> None:
         assert planned("a street, boundary accuracy", offer("vos")).proposal.selected("metrics") == ("F",)
         assert planned("a street, just F", offer("vos")).proposal.selected("metrics") == ("F",)

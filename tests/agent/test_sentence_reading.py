@@ -62,6 +62,17 @@ class TestWishes:
             ("a street, leave fog out", {FOG}),
             ("a street, fog can be skipped", {FOG}),
             ("a street, fog should not be tested", {FOG}),
+            ("no fog, snow and motion blur", {FOG, "vision.snow", BLUR}),
+            ("exclude fog, motion blur", {FOG, BLUR}),
+            ("exclude: fog, snow, motion blur", {FOG, "vision.snow", BLUR}),
+            ("exclude the bad weather (fog, snow)", {FOG, "vision.snow", "vision.frost", "vision.spatter"}),
+            ("left out: fog and motion blur", {FOG, BLUR}),
+            ("fog, snow and motion blur are rare here", {FOG, "vision.snow", BLUR}),
+            ("a street: fog, snow, or motion blur need not be tested", {FOG, "vision.snow", BLUR}),
+            ("drop everything that has to do with fog", {FOG}),
+            ("rule out fog", {FOG}),
+            ("motion blur no, fog no", {FOG, BLUR}),
+            ("non-rainy days", {"vision.spatter"}),
         ],
     )
     def test_what_is_left_out(self, text: str, unwished: set[str]) -> None:
@@ -91,6 +102,14 @@ class TestWishes:
             ("fog matters, do not skip it", set(), {FOG}),
             ("what is left out of focus", set(), {"vision.defocus_blur"}),
             ("with and without fog", set(), {FOG}),
+            ("motion blur, fog is not needed", {FOG}, {BLUR}),
+            ("exclude: fog, snow. Include: motion blur", {FOG, "vision.snow"}, {BLUR}),
+            ("no fog, snow and frost, motion blur for sure", {FOG, "vision.snow", "vision.frost"}, {BLUR}),
+            ("no fog, and motion blur", {FOG}, {BLUR}),
+            ("do not leave out fog", set(), {FOG}),
+            ("we don't want to exclude fog", set(), {FOG}),
+            ("fog must not be skipped", set(), {FOG}),
+            ("test nothing except fog", set(), {FOG}),
         ],
     )
     def test_a_denial_may_follow_what_it_denies(self, text: str, unwished: set[str], wished: set[str]) -> None:
@@ -102,10 +121,16 @@ class TestWishes:
         assert (reading.wished, reading.unwished) == ((BLUR,), (FOG,))
         assert (reading.situations, reading.denied) == (("day", "rain"), ("night", "foggy weather"))
 
+    def test_what_is_denied_of_a_place_leaves_the_place(self) -> None:
+        reading = read_sentence("it never rains in our warehouse; it is not in our office")
+        assert (reading.situations, reading.denied) == (("factory floor",), ("rain", "office"))
+
     def test_only_narrows_and_not_only_does_not(self) -> None:
         assert read_sentence("a street, only motion blur").only
         assert read_sentence("motion blur only").only
+        assert read_sentence("nothing other than motion blur").only
         assert not read_sentence("not only motion blur").only
+        assert not read_sentence("more than just motion blur").only
         assert not read_sentence("a street with motion blur").only
 
     def test_a_term_with_a_denial_in_it_denies_nothing(self) -> None:
@@ -141,6 +166,24 @@ class TestSeverity:
             ("fog, levels 1, 3 and 5", ("1", "3", "5"), False),
             ("fog, severity 2 to 4", ("2", "3", "4"), False),
             ("severity 9 of fog", (), False),
+            ("fog at severity three", ("3",), False),
+            ("fog, severities 1.5 to 3.5", ("1.5", "2", "3", "3.5"), False),
+            ("fog, level 2-4", ("2", "3", "4"), False),
+            ("fog, severity between 2 and 4", ("2", "3", "4"), False),
+            ("fog, at least severity 3", ("3", "4", "5"), False),
+            ("fog, severity 3 or higher", ("3", "4", "5"), False),
+            ("fog, severity 3+", ("3", "4", "5"), False),
+            ("fog with severity no higher than 3", ("1", "2", "3"), False),
+            ("fog, less than severity 4", ("1", "2", "3"), False),
+            ("fog, severity >= 4", ("4", "5"), False),
+            ("fog, min. severity 3, max. severity 4", ("3", "4"), False),
+            ("fog, at most medium severity", ("low", "medium"), False),
+            ("fog from medium severity upwards", ("medium", "high"), False),
+            ("fog, both low and high severity", ("low", "high"), False),
+            ("fog, no low severities", ("medium", "high"), False),
+            ("fog at full strength", ("high",), False),
+            ("at least medium-sized dogs", (), False),
+            ("perturbations: 1. fog 2. snow", (), False),
             ("fog that changes over time", (), True),
             ("motion blur from frame to frame", (), True),
             ("low light in heavy traffic at high speed", (), False),
@@ -188,10 +231,34 @@ class TestWhatIsNotUnderstood:
             "report whether the policy of the start state is worse; the camera and its device can not move"
         )
         assert not reading.matched
-        assert read_sentence("motion blur, compresion").unmatched == ("compresion",)
+        assert read_sentence("source code with the sake of a though").unmatched == ("code", "sake", "source")
+
+    def test_a_misspelt_perturbation_is_read_and_said(self) -> None:
+        reading = read_sentence("moton blur, compresion, mispellings")
+        assert {BLUR, "vision.jpeg_compression", "sentences.misspelling"} <= set(reading.wished)
+        assert reading.remarks[0] == "compresion is read as compression."
+        assert reading.unmatched == ()
+        assert set(read_sentence("de-focus, motion-blur").wished) == {"vision.defocus_blur", BLUR}
+
+    @pytest.mark.parametrize(
+        ("text", "count"),
+        [
+            ("only the first five clips", 5),
+            ("fog, at most 8 videos", 8),
+            ("use 3 photographs of dogs", 3),
+            ("the first 10 sounds only", 10),
+            ("three videos of a street", None),
+            ("clips with only two people", None),
+        ],
+    )
+    def test_how_many_samples_are_asked_for(self, text: str, count: int | None) -> None:
+        reading = read_sentence(text)
+        assert (reading.most_samples, reading.only, reading.unwished) == (count, False, ())
 
     def test_words_that_were_understood_are_not_said(self) -> None:
         assert read_sentence("severe reverb; the camera can't fail").unmatched == ()
+        assert read_sentence("at most three clips, no low severities, fog must not be left out").unmatched == ()
+        assert "9 is not used" in read_sentence("severity 9 of fog").remarks[0]
 
     @pytest.mark.parametrize(
         "text",

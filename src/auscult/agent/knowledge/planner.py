@@ -238,9 +238,14 @@ def _samples(reading: Reading, offer: Offer) -> Iterator[_Support]:
     request = _scene(reading, {})
     supports = [_fit(request, _scene(read_sentence(_words_of(sample)), sample.facts)) for sample in offer.samples]
     best = max((support.value for support in supports), default=0.0)
-    for support in supports:
+    best_first = sorted(range(len(supports)), key=lambda index: -supports[index].value)
+    beyond = set() if reading.most_samples is None else set(best_first[reading.most_samples :])
+    for index, support in enumerate(supports):
         last = 0 < support.value == best < SURE
-        yield _Support(SURE, f"{support.reason} Nothing that is offered fits better.") if last else support
+        if index in beyond and support.value:
+            yield _Support(0.0, f"The sentence asks for {reading.most_samples} at most.")
+        else:
+            yield _Support(SURE, f"{support.reason} Nothing that is offered fits better.") if last else support
 
 
 def _words_of(sample: Offered) -> str:

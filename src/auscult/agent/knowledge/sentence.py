@@ -1,8 +1,7 @@
 """What a sentence says of a study: situations, perturbations, metrics, severity, objects; by terms, without a model.
 
-Words are compared by their stems, the longest term first. A denial reaches to the end of its clause, and over a list
-that has an *or* before its last entry; an exception from a denial is wished again. Results are in the order of the
-file, so that the order of clauses does not matter.
+Words are compared by their stems, the longest term first; a misspelt word of a perturbation is read as it, and this is
+said. Results are in the order of the file, so that the order of clauses does not matter.
 """
 
 from __future__ import annotations
@@ -12,12 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
-from auscult.agent.knowledge.situations import kinds, lineage, raw, situations, terms
+from auscult.agent.knowledge.denials import LISTS, WORKS, denied, left_out
+from auscult.agent.knowledge.levels import read_levels
+from auscult.agent.knowledge.situations import (
+    kinds,
+    lineage,
+    number_in,
+    raw,
+    situations,
+    span,
+    stemmed,
+    terms,
+    words_of,
+)
 from auscult.language.categories import coco_table
-from auscult.language.lexicon import lexicon, stem
+from auscult.language.lexicon import lexicon
 
 OPPOSITE: Final = (("indoors", "outdoors"), ("day", "night"), ("hot weather", "winter"))
 """Pairs of situations that exclude each other."""
@@ -31,19 +41,17 @@ _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
 _TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # an escape sequence of a terminal
 _CONTRACTED: Final = re.compile(r"\b(?:(?:do|does|did|is|are|was|ca|wo|should|would|must)n'?t|cannot)\b|n't\b")
 _SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
+_SIGNS: Final = (
+    (r">=|≥", " at least "), (r"<=|≤", " at most "), (r">", " over "), (r"<", " under "), (r"&", " and "),
+    (r"(?<=\d)\+", " or more "), (r"(?<=\d)\s?[-–—]\s?(?=\d)", " to "), (r"\b(min|max)\.", r"\1"),
+)  # fmt: skip
+_HYPHENED: Final = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
-_WORDS_OF_LEVELS: Final = ("low", "medium", "high")
-_WHOLE: Final = ("ing", "er", "ment", "animal")
 # objects, but not in these sentences
 _NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can", "light", "lights"})
-_ENDS: Final = frozenset(",;.!?:")
-_PRONOUNS: Final = frozenset({"it", "them", "that", "those", "these", "this"})
-_DENIALS: Final = ("denies", "excepts", "seldom", "rare")
-_HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
-# "must not fail in fog" does not deny fog
-_WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})
+_LEAST_SPELT: Final = 6  # letters of a word that may be misspelt
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
 
@@ -62,6 +70,7 @@ class Reading:
     dynamic: bool = False  # whether severity is to change over time
     objects: tuple[str, ...] = ()  # to be seen or heard: categories of COCO and of the file
     unobjects: tuple[str, ...] = ()  # not to be seen or heard
+    most_samples: int | None = None  # how many samples are to be taken: ``only the first five clips``
     traits: tuple[str, ...] = ()  # topics of negatives of rris or tasks of avi: ``attribute``, ``hear``
     remarks: tuple[str, ...] = ()  # about contradictions and what was not understood
     unmatched: tuple[str, ...] = ()  # content words without a match, 20 at most
@@ -77,24 +86,23 @@ class Reading:
 def read_sentence(text: str) -> Reading:
     """Read an instruction or a caption, in time linear in its length; ``remarks`` says what was not understood."""
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
-    plain = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain)))
+    plain, index = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain))), _index()
+    for sign, words_ in _SIGNS:
+        plain = re.sub(sign, words_, plain)
+    plain = _HYPHENED.sub(lambda found: index.joined(found[0]), plain)
     words = _TOKEN.findall(plain)[:MOST_WORDS]
-    index = _index()
     words = [part for word in words for part in index.spelt_out(word[:_MOST_LETTERS])]
+    misspelt = {word: right for word in set(words) if (right := index.corrected(word))}
+    words = [misspelt.get(word, word) for word in words]
     spelt = [word for word in words if word[0].isalpha()]
-    recognised = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
+    recognised = sum(word in lexicon().known or stemmed(word) in index.keys for word in spelt)
     if len(spelt) >= _FEW and recognised < _ENGLISH * len(spelt):
         return Reading(remarks=(_NOT_ENGLISH,))
-    matches = list(index.matches([_key(word) for word in words]))
+    matches = list(index.matches([stemmed(word) for word in words]))
     reading = _gathered(words, matches)
+    read_as = (f"{word} is read as {misspelt[word]}." for word in sorted(misspelt)[:_MOST_UNMATCHED])
+    reading = replace(reading, remarks=(*reading.remarks, *read_as))
     return reading if reading.matched else replace(reading, remarks=(*reading.remarks, _NOTHING))
-
-
-@lru_cache(maxsize=65_536)
-def _key(word: str) -> str:
-    """The stem of a word; some words stay whole (a meeting is not to meet, an animal is not animated)."""
-    bare = word.removesuffix("'s")
-    return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
 
 
 class _Match(NamedTuple):
@@ -112,12 +120,31 @@ class _Index:
     def __init__(self, entries: Iterable[tuple[str, str, str]]) -> None:
         self._targets: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
         for term, table, name in entries:
-            keys = tuple(map(_key, _TOKEN.findall(term)))
+            keys = tuple(map(stemmed, _TOKEN.findall(term)))
             self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (table, name))))
         self._longest: dict[str, int] = defaultdict(int)
         for keys in self._targets:
             self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
         self.keys = frozenset(key for keys in self._targets for key in keys)
+        self._near: dict[str, set[str]] = defaultdict(set)  # words of perturbations by what they are less a letter
+        spelt = {word for term, table, _ in entries if table in _KINDS for word in _TOKEN.findall(term)}
+        for word in spelt - lexicon().function_words:
+            for near in (word, *_less_a_letter(word)) if len(word) >= _LEAST_SPELT else ():
+                self._near[near].add(word)
+
+    def joined(self, word: str) -> str:
+        """``de-focus`` as ``defocus``, where that is a word of a term; other words as they are."""
+        whole = word.replace("-", "")
+        return whole if stemmed(whole) in self.keys else word
+
+    def corrected(self, word: str) -> str:
+        """The word of a perturbation that a misspelt one stands for: a letter too few, too many, or two exchanged."""
+        if len(word) < _LEAST_SPELT - 1 or word in lexicon().known or stemmed(word) in self.keys:
+            return ""
+        near = {meant for part in (word, *_less_a_letter(word)) for meant in self._near.get(part, ())}
+        near = {meant for meant in near if meant[0] == word[0]}
+        meant = {one for one in near if len(one) != len(word) or sorted(one) == sorted(word)}
+        return min(meant) if len(set(map(stemmed, meant))) == 1 else ""
 
     def spelt_out(self, word: str) -> list[str]:
         """``windless`` as ``windy free``, ``uncompressed`` as ``compressed free``; other words as they are."""
@@ -126,11 +153,11 @@ class _Index:
             bases = [bare + "y", *([bare] if self._names_kind(bare) else [])]  # the homeless are not outdoors
         elif word.startswith("un") and word.endswith("ed"):
             bases = [word[2:]]
-        terms_ = [] if _key(word) in self.keys else [base for base in bases if (_key(base),) in self._targets]
+        terms_ = [] if stemmed(word) in self.keys else [base for base in bases if (stemmed(base),) in self._targets]
         return [terms_[0], "free"] if terms_ else [word]
 
     def _names_kind(self, word: str) -> bool:
-        return any(table in _KINDS for table, _ in self._targets.get((_key(word),), ()))
+        return any(table in _KINDS for table, _ in self._targets.get((stemmed(word),), ()))
 
     def matches(self, keys: Sequence[str]) -> Iterator[_Match]:
         """The terms in a sentence, the longest first where they overlap."""
@@ -142,6 +169,10 @@ class _Index:
             if end:
                 yield _Match(start, end, self._targets[tuple(keys[start:end])])
             start = end or start + 1
+
+
+def _less_a_letter(word: str) -> list[str]:
+    return [word[:at] + word[at + 1 :] for at in range(len(word))]
 
 
 def _told(term: str) -> Iterator[str]:
@@ -174,132 +205,31 @@ def _index() -> _Index:
     return _Index(entries)
 
 
-@cache
-def _words(name: str) -> Mapping[str, tuple[list[str], ...]]:
-    """The entries of a list of the file by their first words, the longest first."""
-    entries = sorted((term.split() for term in terms(raw()["words"][name])), key=len, reverse=True)
-    return {entry[0]: tuple(other for other in entries if other[0] == entry[0]) for entry in entries}
-
-
-def _span(name: str, words: Sequence[str], at: int) -> int:
-    """The length of the entry of a list that begins here, in words; 0 where none does."""
-    entries = _words(name).get(words[at]) if 0 <= at < len(words) else None
-    return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
-
-
-@cache
-def _denying() -> frozenset[str]:
-    return frozenset(map(_key, ("free", *(word for name in _DENIALS for word in _words(name)))))
-
-
-def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
-    """The starts of the matches that are denied."""
-    if _denying().isdisjoint(map(_key, words)):
-        return set()
-    # a term may hold a denial: "things that are not there"
-    inside = {index for match in matches for index in range(match.start, match.end)}
-    states, state, listed, past = list[bool](), False, _or_ahead(words), 0
-    denial_start, met = 0, -1  # indices of the last denial and of the last word of a term
-    for index, word in enumerate(words):
-        if index in inside:
-            met = index
-        elif index < past:
-            pass
-        elif length := _span("neither", words, index) or _of_model(words, index):
-            past = index + length
-        elif length := _span("excepts", words, index):
-            state, past = not state, index + length
-        elif length := _span("denies", words, index):
-            state, past, denial_start = True, index + length, index
-        elif _span("ends", words, index) or (word == "," and not listed[index]):
-            state = state and word == "with" and met < denial_start  # "do not bother with fog"
-        states.append(state)
-    denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
-    clauses = list(accumulate(int(word in _ENDS or word == "but") for word in words))
-    denied_clauses = {clauses[match.start] for match in matches if match.start in denied}
-    outside = [index for index in range(len(words)) if index not in inside]
-    dismissed = {clauses[index] for index in outside if _dismisses(words, index)} - denied_clauses
-    dismissed |= _referred(words, clauses, {clauses[match.start] for match in matches}, outside=outside)
-    rare = {clauses[index]: index for index in outside if _rare(words, index)}
-    return denied | {
-        match.start
-        for match in matches
-        if clauses[match.start] in dismissed or rare.get(clauses[match.start], 0) >= match.end
-    }
-
-
-def _rare(words: Sequence[str], at: int) -> bool:
-    """Whether something is called rare here; *not at all unlikely* and *impossible to see* do not count."""
-    denied = any(_span("denies", words, before) for before in range(at - 3, at))
-    return bool(_span("rare", words, at)) and not denied and words[at : at + 2] != ["impossible", "to"]
-
-
-def _referred(words: Sequence[str], clauses: Sequence[int], met: set[int], *, outside: Sequence[int]) -> set[int]:
-    """The clauses that a later denial refers to; ``met`` are those with a match."""
-    back = [clauses[index] for index in outside if _refers_back(words, index)]
-    return {max({clause - 1, clause} & met) for clause in back if {clause - 1, clause} & met}
-
-
-def _refers_back(words: Sequence[str], at: int) -> bool:
-    """Whether a denial is of what was said before: *no* alone, or of a pronoun; *snow? No.*, *compression, skip it*."""
-    length = _span("denies", words, at)
-    if words[at] == "no" and words[at - 1] in _ENDS:
-        end = at + 1
-    elif length and _PRONOUNS.intersection(words[at + length : at + length + 1]) and not _denied_before(words, at):
-        end = at + length + 1
-    else:
-        return False
-    return words[end : end + 1] in ([], *([mark] for mark in _ENDS))
-
-
-def _denied_before(words: Sequence[str], at: int) -> bool:
-    """Whether a denial stands right before, as in *do not skip it*."""
-    return any(_span("denies", words, before) for before in (at - 1, at - 2))
-
-
-def _of_model(words: Sequence[str], at: int) -> int:
-    """The length of a denial of what the model does: *does not work in fog*, no *need not work*; 0 where none is."""
-    is_fault = _span("denies", words, at) == 1 and words[at - 1 : at] not in (["need"], ["needs"])
-    return 2 * bool(is_fault and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
-
-
-def _dismisses(words: Sequence[str], at: int) -> bool:
-    """Whether a clause is dismissed here: by *not important*, *not tested*, *skipped* or *seldom*."""
-    if length := _span("seldom", words, at):
-        return not (length == 1 and words[at] in _HARDLY and _span("senses", words, at + 1))
-    if not _span("denies", words, at):
-        is_out = words[at : at + 2] == ["left", "out"] and words[at + 2 : at + 3] != ["of"]
-        return is_out or (words[at].endswith("ed") and _key(words[at]) in _denying())
-    near = range(at + 1, min(at + 4, len(words)))
-    return any(
-        _span("dismisses", words, after) or (words[after].endswith("ed") and _span("asking", words, after))
-        for after in near
-    )
-
-
-def _or_ahead(words: Sequence[str]) -> list[bool]:
-    """Whether an *or* follows before the clause ends, by word."""
-    ahead, follows = [False] * len(words), False
-    for index in range(len(words) - 1, -1, -1):
-        ahead[index] = follows = not _span("ends", words, index) and (follows or words[index] in {"or", "nor"})
-    return ahead
-
-
 def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
-    denied, names = _denied(words, matches), defaultdict[tuple[str, bool], set[str]](set)
+    most_samples, counted = _samples_asked(words)
+    matches = [match for match in matches if match.start not in counted]
+    out, names = (
+        denied(words, [range(match.start, match.end) for match in matches]),
+        defaultdict[tuple[str, bool], set[str]](set),
+    )
     for match in matches:
         for table, name in match.targets:
-            names[table, match.start in denied].add(name)
+            names[table, match.start in out].add(name)
             if table in _KINDS and _alone(words, match):
-                names["alone", match.start in denied].add(name)
+                names["alone", match.start in out].add(name)
             if table == "situations" and match.of({"kinds"}):
                 names["implied", False].add(name)
     present, absent = _situations(names)
     wished, unwished = _kinds(names, absent)
     objects, unobjects = names["objects", False], names["objects", True]
     both = [*names["kinds", False] & names["kinds", True], *names["situations", False] & names["situations", True]]
-    levels, own = _levels(words, matches)
-    remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
+    inside = {index: match for match in matches for index in range(match.start, match.end)}
+    named = {index: _named(match) for index, match in inside.items()}
+    levels, own, read, unusable = read_levels(words, named, set(inside))
+    if any(match.of({"all levels"}) for match in matches):
+        levels = ("low", "medium", "high")
+    remarks = [f"Severities are more than 0 and 5 at most: {number} is not used." for number in unusable]
+    remarks += [f"The sentence both names and denies {name}: it is taken." for name in both]
     return Reading(
         situations=_in_order(situations(), present),
         denied=_in_order(situations(), absent),
@@ -307,6 +237,7 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         unwished=_in_order(kinds(), unwished),
         only=bool(names["alone", False] | names["alone", True]),
         metrics=_in_order(raw()["metrics"], names["metrics", False] - names["metrics", True]),
+        most_samples=most_samples,
         levels=levels,
         own_levels=tuple((kind, own[kind]) for kind in kinds() if kind in own),
         dynamic=bool(names["dynamic", False]),
@@ -314,7 +245,7 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         unobjects=tuple(sorted(unobjects - objects)),
         traits=_in_order(raw()["traits"], names["traits", False]),
         remarks=tuple(sorted([*remarks, *_contradictions(present)])),
-        unmatched=_unmatched(words, matches, levels=(*levels, *set().union(*own.values()))),
+        unmatched=_unmatched(words, matches, levels={*read, *levels}, counted=counted),
     )
 
 
@@ -364,31 +295,10 @@ def _alone(words: Sequence[str], match: _Match) -> bool:
     """Whether *only* stands at most three words before a match, or right after it."""
     places = [*range(max(0, match.start - 3), match.start), match.end]
     last = max((index for index in places[:-1] if words[index] in {",", ".", ";", ":"}), default=-1)
-    return any(index > last and words[index - 1 : index] != ["not"] and _span("only", words, index) for index in places)
-
-
-def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Severities of all perturbations, beside *severity*; and of those that a severity stands right before."""
-    inside = {index: match for match in matches for index in range(match.start, match.end)}
-    levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
-    own = defaultdict[str, set[str]](set)
-    mentions = [
-        (index, level) for level in _WORDS_OF_LEVELS for index in range(len(words)) if _span(level, words, index)
-    ]
-    for index, level in mentions:
-        if index in inside:
-            continue
-        after = inside.get(index + 1)
-        if any(_span("strength", words, near) for near in range(index - 2, index + 3)):
-            levels.add(level)
-        elif after is not None and after.of(_KINDS):
-            for kind in _named(after):
-                own[kind].add(level)
-    for index in range(len(words)):
-        if _span("strength", words, index):
-            levels |= set(_numbers(words[index + 1 : index + 10]))
-    ordered = (*_in_order(_WORDS_OF_LEVELS, levels), *sorted(levels - {*_WORDS_OF_LEVELS}))
-    return ordered, {kind: _in_order(_WORDS_OF_LEVELS, named) for kind, named in own.items()}
+    return any(
+        index > last and words[index - 1 : index] not in (["not"], ["than"]) and span("only", words, index)
+        for index in places
+    )
 
 
 def _named(match: _Match) -> set[str]:
@@ -397,25 +307,33 @@ def _named(match: _Match) -> set[str]:
     return {name for table, name in match.targets if table == "kinds"} | _members(groups, "wished")
 
 
-def _numbers(words: Sequence[str]) -> Iterator[str]:
-    """Severities, 5 at most, that a list or a span names."""
-    last, through = 0.0, False
-    for word in words:
-        if word[0].isdecimal() and 0 < float(word) <= 5:
-            yield from (str(number) for number in range(int(last) + 1, int(float(word))) if through)
-            yield f"{float(word):g}"
-            last = float(word)
-        elif word not in {"and", ",", "or", "of", "at", "is", "between", "to"}:
-            return
-        through = word == "to"
+def _samples_asked(words: Sequence[str]) -> tuple[int | None, set[int]]:
+    """How many samples are to be taken at most, as in *only the first five clips*; and the indices of *clips*."""
+    for at in range(len(words) - 1):
+        number = number_in(words[at]) if span("samples", words, at + 1) else None
+        if number is None or number < 1 or number != int(number):
+            continue
+        limits = [
+            name for name in ("only", "first", "at most") for near in range(at - 3, at) if span(name, words, near)
+        ]
+        if limits or span("only", words, at + 2) or span("at most", words, at + 2):
+            return int(number), {at + 1}
+    return None, set()
 
 
-def _unmatched(words: Sequence[str], matches: Sequence[_Match], *, levels: Sequence[str]) -> tuple[str, ...]:
-    inside = {index for match in matches for index in range(match.start, match.end)}
-    lists = {*_DENIALS, "asking", "only", "strength", "ends", "dismisses", *levels} & raw()["words"].keys()
+def _unmatched(
+    words: Sequence[str], matches: Sequence[_Match], *, levels: set[str], counted: set[int]
+) -> tuple[str, ...]:
+    inside = counted.union(index for match in matches for index in range(match.start, match.end))
+    bounds = ("at least", "over", "at most", "under", "or more", "or less") if levels else ()
+    limits = ("first", "at most") if counted else ()
+    read = {*LISTS, "asking", "only", "strength", "perturbed", "ends", "dismisses", *bounds, *limits, *levels}
+    lists = read & raw()["words"].keys()
     left = {word for index, word in enumerate(words) if index not in inside and len(word) > 1 and word[0].isalpha()}
-    left -= lexicon().function_words | _NOT_SEEN
+    left -= lexicon().function_words | _NOT_SEEN | {"left"}
     unknown = (
-        word for word in sorted(left) if _key(word) not in _WORKS and not any(word in _words(name) for name in lists)
+        word
+        for word in sorted(left)
+        if stemmed(word) not in WORKS | left_out() and not any(word in words_of(name) for name in lists)
     )
     return tuple(unknown)[:_MOST_UNMATCHED]

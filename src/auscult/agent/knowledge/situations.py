@@ -7,14 +7,15 @@ Perturbations are named by room and short name, ``vision.fog``; the variants of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from auscult.errors import UnknownName
 from auscult.language import data
+from auscult.language.lexicon import stem
 from auscult.stress.presets import why_not
 from auscult.stress.recipe_parts import base_of, registered, room_of
 
@@ -24,6 +25,7 @@ ANYWHERE: Final = "anywhere"
 """The situation of a general cell."""
 FILE: Final = "src/auscult/agent/knowledge/situations.json"
 _STRICTEST: Final[tuple[Grade, ...]] = ("impossible", "needed", "plausible")
+_WHOLE: Final = ("ing", "er", "ment", "animal")
 _RULES: Final = "stress/data/occurrence.json"
 
 
@@ -70,6 +72,39 @@ def kinds() -> tuple[str, ...]:
 def terms(text: str) -> tuple[str, ...]:
     """The terms of a text, which bars separate."""
     return tuple(part.strip() for part in text.split("|") if part.strip())
+
+
+@cache
+def _lists(name: str) -> Mapping[str, tuple[list[str], ...]]:
+    """The entries of a list of words by their first words, the longest first."""
+    entries = sorted((term.split() for term in terms(raw()["words"][name])), key=len, reverse=True)
+    return {entry[0]: tuple(other for other in entries if other[0] == entry[0]) for entry in entries}
+
+
+@lru_cache(maxsize=65_536)
+def stemmed(word: str) -> str:
+    """The stem of a word; some words stay whole (a meeting is not to meet, an animal is not animated)."""
+    bare = word.removesuffix("'s")
+    return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
+
+
+def words_of(name: str) -> Collection[str]:
+    """The first words of the entries of a list."""
+    return _lists(name).keys()
+
+
+def span(name: str, words: Sequence[str], at: int) -> int:
+    """The length of the entry of a list that begins here, in words; 0 where none does."""
+    entries = _lists(name).get(words[at]) if 0 <= at < len(words) else None
+    return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
+
+
+def number_in(word: str) -> float | None:
+    """The number that a word is, in digits or spelt out."""
+    if word[0].isdecimal():
+        return float(word)
+    value = data.read("claims", folder="auscult.agent")["numbers"].get(word)
+    return None if value is None else float(value)
 
 
 @cache
