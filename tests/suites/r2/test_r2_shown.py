@@ -152,7 +152,7 @@ def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:
 def test_a_difference_tells_the_threshold_of_either(soft: str) -> None:
     numbers = numbers_of(view({"m": FULL, "n": FULL}, soft=[soft]))
     for measure in ("difference", "apc_difference"):
-        signatures = [number.signed() for number in numbers if number.measure == measure]
+        signatures = [number.signature_text() for number in numbers if number.measure == measure]
         assert signatures
         assert all("score_threshold:0.5" in signature.replace("=", ":") for signature in signatures), signatures[0]
 

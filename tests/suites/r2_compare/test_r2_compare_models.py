@@ -111,8 +111,8 @@ def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(
         assert number_.ends == pytest.approx((ends.low, ends.high))
         assert number_.counts is not None
         assert number_.counts.n == 8 + 5
-        assert "over:2 data sets, each alike" in number_.signed()
-        assert "drawn:clusters within each data set" in number_.signed()
+        assert "over:2 data sets, each alike" in number_.signature_text()
+        assert "drawn:clusters within each data set" in number_.signature_text()
 
 
 def test_places_are_those_of_the_means_in_each_draw(joined: SuiteComparison) -> None:

@@ -104,7 +104,7 @@ class AviNumber(Number):
         """The samples behind it."""
         return self.tally
 
-    def beside(self) -> dict[str, Any]:
+    def counts_by_name(self) -> dict[str, Any]:
         """The samples behind it."""
         names = Number.COUNTED[1:]
         return {

@@ -17,7 +17,7 @@ from auscult.suites.avi.results import NOT_FENSE, AviBenchTask, AviNumber, AviRe
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.numbers import GridView, Number, estimate, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
-from auscult.suites.core.tables import signed
+from auscult.suites.core.tables import difference_text
 
 LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
 _LEVEL_NAMES: Final = ("L1 task", "L2 modality", "L3 stage", "L4 domain")
@@ -201,7 +201,7 @@ def _without(results: AviResults, level: Numbers) -> Table | None:
                     name,
                     number_text(level.get((model, condition, name)), interval=True),
                     number_text(level.get((model, CLEAN, name)), interval=True),
-                    "n/a" if number is None else signed(number, stars),
+                    "n/a" if number is None else difference_text(number, stars),
                 )
             )
     return Table(
@@ -245,7 +245,7 @@ def _differences(results: AviResults) -> Table | None:
     present = [name for name in (*TASKS, *names) if any((pair, CLEAN, name) in numbers for pair in pairs)]
     words = dict(zip(LEVELS, _LEVEL_NAMES, strict=True))
     rows = [
-        (words.get(name, name), *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs))
+        (words.get(name, name), *(difference_text(numbers.get((pair, CLEAN, name)), stars) for pair in pairs))
         for name in present
     ]
     return Table(

@@ -352,7 +352,7 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _metric(number: Number) -> dict[str, Any]:
     return metric_json(number) | {
-        name: count for name, count in number.beside().items() if name in _COUNTS and count is not None
+        name: count for name, count in number.counts_by_name().items() if name in _COUNTS and count is not None
     }
 
 

@@ -70,11 +70,11 @@ class SuiteNumber:
         has_interval = self.low is not None or self.high is not None
         return count if has_interval and isinstance(count, int) else None
 
-    def beside(self) -> dict[str, Any]:
+    def counts_by_name(self) -> dict[str, Any]:
         """Counts, by the names of ``COUNTED``."""
         return {name: getattr(self, name) for name in self.COUNTED}
 
-    def signed(self) -> str:
+    def signature_text(self) -> str:
         """Its signature."""
         return str(self.outcome.signature) if isinstance(self.outcome, Scored) else ""
 
@@ -86,9 +86,9 @@ class SuiteNumber:
             "low": self.low,
             "high": self.high,
             "clusters": self.clusters,
-            **self.beside(),
+            **self.counts_by_name(),
             "reason": self.outcome.reason if isinstance(self.outcome, Undefined) else None,
-            "signature": self.signed() or None,
+            "signature": self.signature_text() or None,
         }
 
     @classmethod
@@ -155,11 +155,11 @@ class Number(SuiteNumber):
         totals = getattr(self.outcome, "totals", None)
         return 0 if totals is None else int(np.count_nonzero(totals))
 
-    def beside(self) -> dict[str, Any]:
+    def counts_by_name(self) -> dict[str, Any]:
         """The cases behind it; for a breaking point also the strength that it is above."""
         return {"beyond": self.beyond} | {name: getattr(self.counts, name, None) for name in self.COUNTED[1:]}
 
-    def signed(self) -> str:
+    def signature_text(self) -> str:
         """The signature of its scores, then of the statistic."""
         if not isinstance(self.outcome, Scored):
             return ""

@@ -245,10 +245,10 @@ def difference_table(index: Index) -> Table | None:
     cells = [cell for row in of_pair.values() for cell in row]
     stars, rows, scale = significant(cells), [], index.task.scale(index.task.main)
     for pair, (clean, *changes) in of_pair.items():
-        texts = [signed(clean, stars, scale=scale)]
+        texts = [difference_text(clean, stars, scale=scale)]
         for mix, change in zip(mixes, changes, strict=True):
             only = levels_only(index.levels(pair, *mix, measure="difference"), PAPER_LEVELS)
-            texts.append(signed(change, stars, scale=scale) + (only if change is not None else ""))
+            texts.append(difference_text(change, stars, scale=scale) + (only if change is not None else ""))
         rows.append((pair, *texts, cases_text([clean, *changes])))
     return Table(
         title=f"Differences of models, {index.metric}, on the same cases",
@@ -264,7 +264,7 @@ def starred(text: str, number: Number | None, stars: Sequence[Number]) -> str:
     return f"{text} *" if any(number is star for star in stars) else text
 
 
-def signed(number: Number | None, stars: Sequence[Number], *, scale: float = 100.0) -> str:
+def difference_text(number: Number | None, stars: Sequence[Number], *, scale: float = 100.0) -> str:
     """A difference, with a star if it is significant."""
     return starred(number_text(number, points=True, interval=True, digits=digits_of(scale), scale=scale), number, stars)
 
@@ -281,7 +281,9 @@ def floor_table(index: Index) -> Table | None:
         return None
     cells = [cell for row in of_model.values() for cell in row]
     stars = significant(cells)
-    rows = [(model, *(signed(number, stars) for number in row), cases_text(row)) for model, row in of_model.items()]
+    rows = [
+        (model, *(difference_text(number, stars) for number in row), cases_text(row)) for model, row in of_model.items()
+    ]
     return Table(
         title=f"Clean {index.metric} above the baselines",
         header=("model", *filter(index.task.is_baseline, index.models()), "cases"),
@@ -414,7 +416,7 @@ def dynamic_table(index: Index) -> Table | None:
             index.task.group_name(*gap.condition_group),
             number_text(static, points=True, interval=True),
             number_text(moving, points=True, interval=True),
-            signed(gap, stars),
+            difference_text(gap, stars),
             cases_text([gap]),
         )
         for gap, static, moving in gaps

@@ -39,7 +39,7 @@ from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridView, Number, minus, number_text, significant
 from auscult.suites.core.page import SPLITS, PagePart, SuiteResults
-from auscult.suites.core.tables import clips_note, counts_text, signed, starred_note
+from auscult.suites.core.tables import clips_note, counts_text, difference_text, starred_note
 from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
 
 BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.centre_box.v1")
@@ -387,7 +387,7 @@ def _differences(view: GridView, numbers: Sequence[Number]) -> Table:
     all_cells = [cell for row in cells.values() for cell in row]
     stars = significant(all_cells)
     rows = [
-        (pair, "all" if group == CLEAN else group, *(signed(cell, stars) for cell in row))
+        (pair, "all" if group == CLEAN else group, *(difference_text(cell, stars) for cell in row))
         for (pair, group), row in cells.items()
     ]
     return Table(
