@@ -159,7 +159,7 @@ class ToySuite:
                 scorer=make_scorer,
                 progress=progress or Silent(),
             )
-            return write_results(runner, runner.finish(runner.ask_all(log, models, CONDITIONS, floor=())))
+            return write_results(runner, runner.finish(runner.ask_all(log, models, CONDITIONS, baselines=())))
 
     def task(self, manifest: Mapping[str, Any]) -> Task:  # noqa: ARG002 - there is one
         return TASK

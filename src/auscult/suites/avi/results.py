@@ -36,7 +36,7 @@ from auscult.suites.core.numbers import NO_ANSWER, GridView, Number
 from auscult.suites.core.page import SuiteResults
 
 _BLIND: Final = "reference.blind.v1"
-FLOOR: Final = ("reference.random.v1", "reference.constant.v1", _BLIND)
+BASELINES: Final = ("reference.random.v1", "reference.constant.v1", _BLIND)
 """Baselines of every run."""
 GAPS: Final = ("modality_gap", "bottleneck")
 """Fields of ``Levels`` that are not in percent."""
@@ -72,7 +72,7 @@ def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
         name="avi",
         title="questions about what is seen and heard",
         metrics=(SCORE,),
-        baselines=FLOOR,
+        baselines=BASELINES,
         unparsed=unparsed,  # type: ignore[arg-type] # as checked
         variant=variant,
         reading=reading,  # type: ignore[arg-type] # as checked

@@ -25,7 +25,7 @@ from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
 from auscult.suites.avi.endpoints import ENDPOINT, cut_replies, dry_run, formatter_of, how_of, reformatting
-from auscult.suites.avi.results import FLOOR, task_of
+from auscult.suites.avi.results import BASELINES, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.avi.senses import AblatedVideos, ablated_videos
 from auscult.suites.avi.worst import sample_sections
@@ -52,7 +52,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         options=options,
         task=task,
         models=omni_models(options.models, how=how_asked),
-        floor=list(map(omni_spec, FLOOR)),
+        baselines=list(map(omni_spec, BASELINES)),
         conditions=conditions,
         growing=_GROWING,
         decided={"count": count_of(options)},

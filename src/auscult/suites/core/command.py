@@ -48,7 +48,7 @@ class SuiteCommand(Generic[CaseKind]):
     options: ModelOptions
     task: Task
     models: Sequence[ModelSpec]  # with unique names after the folder is opened
-    floor: Sequence[ModelSpec]  # baselines, asked about clean input; without those among the models
+    baselines: Sequence[ModelSpec]  # asked about clean input; without those among the models
     conditions: Sequence[Condition] = (NOTHING,)
     growing: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
     decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than given
@@ -74,7 +74,7 @@ class SuiteCommand(Generic[CaseKind]):
         """The folder of the run, with the data listed."""
         self.listing = None if self.options.data == SCENES else self.data()
         names, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
-        self.floor = [spec for spec in self.floor if spec.name not in names]
+        self.baselines = [spec for spec in self.baselines if spec.name not in names]
         opened = open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore)
         with opened as run, self.kept:
             self.log = earlier_log(run)
@@ -117,7 +117,7 @@ class SuiteCommand(Generic[CaseKind]):
         self, runner: SuiteRunner[Any, Any], *, looked_up: Callable[[CaseKind, Condition], Request] | None = None
     ) -> Finished:
         """Ask and score; ``looked_up`` gives the files expected in a folder of predictions, to report stray ones."""
-        log = runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
+        log = runner.ask_all(self.log, self.models, self.conditions, baselines=self.baselines)
         for model in self.models:
             under = conditions_for(model, self.conditions, self.log)
             if looked_up is not None:

@@ -113,7 +113,7 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
         tables[name] = shown.general_table(index, *mix)
         for split in splits:
             tables[f"{name}__{split}"] = shown.general_table(index, *mix, split=split)
-    tables["floor"] = shown.floor_table(index)
+    tables["floor"] = shown.baselines_table(index)
     tables["kinds"] = shown.kinds_table(index)
     tables["breaking"] = shown.breaking_table(index)
     tables["differences"] = shown.difference_table(index)
@@ -348,8 +348,8 @@ def lead_of(results: SuiteResults) -> str:
     sentences = [f"{opening}{counted(len(grid.cases), 'case')} from {clips:,} {grid.task.cluster_words}, clean{under}."]
     clean = {name: index.get("level", name) for name in index.models()}
     scores = ", ".join(f"{name} {number_text(clean[name], interval=True)}" for name in tested)
-    floor = (number.value for name, number in clean.items() if number is not None and name not in tested)
-    best = max((value for value in floor if value is not None), default=None)
+    blind = (number.value for name, number in clean.items() if number is not None and name not in tested)
+    best = max((value for value in blind if value is not None), default=None)
     baseline = "" if best is None else f"; the best baseline, which hardly looks, has {percent(best)}"
     sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{baseline}.")
     for mix in index.mixes():
@@ -374,16 +374,16 @@ def _costliest(index: Index, model: str) -> tuple[float, tuple[str, str]] | None
 
 def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...], notes: tuple[str, ...]) -> Page:
     grid = results.view.grid
-    floor = [name for name in grid.models if grid.task.is_baseline(name)]
-    models = [name for name in grid.models if name not in floor]
-    subtitle = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
+    baselines = [name for name in grid.models if grid.task.is_baseline(name)]
+    models = [name for name in grid.models if name not in baselines]
+    subtitle = f"{counted(len(models), 'model')} beside {counted(len(baselines), 'baseline')}"
     clips = len(set(grid.cases.values()))
     return Page(
         title=f"{grid.task.title.capitalize()}: {subtitle}",
         command=f"run {grid.task.suite}",
         lead=results.lead or lead_of(results),
         facts=(
-            ("Models", ", ".join((*models, *floor))),
+            ("Models", ", ".join((*models, *baselines))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
             ("Cases", f"{len(grid.cases):,}"),
             (grid.task.cluster_words.capitalize(), f"{clips:,}"),

@@ -215,12 +215,16 @@ def require_log(folder: Path) -> RequestLog:
 
 
 def command_rows(
-    log: RequestLog, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
+    log: RequestLog,
+    models: Sequence[ModelSpec],
+    conditions: Sequence[Condition],
+    *,
+    baselines: Sequence[ModelSpec] = (),
 ) -> list[dict[str, Any]]:
     """The lines of a command: its models, and the baselines on clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
     pairs = [(model, conditions_for(model, conditions, log)) for model in models] + [
-        (spec, (NOTHING,)) for spec in floor
+        (spec, (NOTHING,)) for spec in baselines
     ]
     return [
         {

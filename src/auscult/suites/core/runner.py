@@ -186,13 +186,13 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         models: Sequence[ModelSpec],
         conditions: Sequence[Condition],
         *,
-        floor: Sequence[ModelSpec],
+        baselines: Sequence[ModelSpec],
     ) -> RequestLog:
         """Ask models under all conditions and baselines on clean input, and score; returns the extended log.
 
         UsageError if neither this command nor an earlier one names a model.
         """
-        rows = command_rows(log, models, conditions, floor=floor)
+        rows = command_rows(log, models, conditions, baselines=baselines)
         if not (log.rows or rows):
             raise no_model_named()
         self.run.append_many(REQUESTS, rows)
@@ -205,7 +205,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
                 self.run.remove(CASES)
                 self.run.remove(REQUESTS)
             raise next(iter(self.unloaded.values()))
-        for model in floor:
+        for model in baselines:
             self._ask(model, [NOTHING], options=replace(self.how, kept=self.kept))
         requests = extended.requests(self.cases, seed=self.seed)
         if self.before_scoring is not None:

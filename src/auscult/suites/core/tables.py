@@ -90,11 +90,12 @@ class Index:
 
     def above_baselines(self) -> dict[str, list[Number | None]]:
         """The clean score of each model minus that of each baseline; empty without baselines."""
-        floors = [model for model in self.models() if self.task.is_baseline(model)]
+        baselines = [model for model in self.models() if self.task.is_baseline(model)]
         differences = {
-            model: [self.get("difference", f"{model} - {floor}") for floor in floors] for model in self.tested()
+            model: [self.get("difference", f"{model} - {baseline}") for baseline in baselines]
+            for model in self.tested()
         }
-        return differences if floors else {}
+        return differences if baselines else {}
 
     def metrics(self) -> tuple[str, ...]:
         """The metrics, in their order."""
@@ -274,7 +275,7 @@ def digits_of(scale: float) -> int:
     return 1 if scale == 100.0 else 2
 
 
-def floor_table(index: Index) -> Table | None:
+def baselines_table(index: Index) -> Table | None:
     """Every model against the baselines, on clean input."""
     of_model = index.above_baselines()
     if not of_model:

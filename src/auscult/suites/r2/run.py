@@ -68,7 +68,7 @@ def _command(options: R2Options, progress: Progress) -> SuiteCommand[R2Case]:
         options=options,
         task=task,
         models=named_models(options.models, task=task.name, does=f"do {task.title}", endpoint=endpoint),
-        floor=list(map(model_spec, task.baselines)),
+        baselines=list(map(model_spec, task.baselines)),
         conditions=conditions_of(
             task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
         ),

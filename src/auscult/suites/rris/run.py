@@ -32,7 +32,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
         options=options,
         task=TASK,
         models=named_models(options.models, task="ris", does=BY_SENTENCE),
-        floor=list(map(model_spec, FLOOR)),
+        baselines=list(map(model_spec, FLOOR)),
         growing=frozenset({"kind"}),
         data=partial(listing_of, options, listener),
         progress=listener,

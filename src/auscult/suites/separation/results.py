@@ -28,7 +28,7 @@ from auscult.suites.core.tables import cases_text, clips_note, starred, starred_
 from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SCALES, SI_SDR
 from auscult.types import DIFFICULTY_AXES
 
-FLOOR: Final = ("mixture", "silence", "random_bands")
+BASELINES: Final = ("mixture", "silence", "random_bands")
 """Baselines of every run."""
 PUBLISHED: Final = "predictions."
 OURS: Final = (
@@ -63,7 +63,7 @@ TASK: Final = SeparationTask(
     name="separation",
     title="separation of what a prompt names",
     metrics=METRICS,
-    baselines=FLOOR,
+    baselines=BASELINES,
     about=dict.fromkeys(("domain", "setting", "prompt", "family"), str),
     cluster_words=_CLUSTERS,
     ranges=dict.fromkeys(SCALES, (1.0, 5.0)) | dict.fromkeys(DECIBELS, (-1e4, 1e4)),
@@ -87,7 +87,7 @@ class _Numbers:
 
     def grouped(self) -> tuple[str, ...]:
         """The models in tables by group: of the baselines only the mixture."""
-        return tuple(model for model in self.models if model not in FLOOR[1:])
+        return tuple(model for model in self.models if model not in BASELINES[1:])
 
     def clusters_note(self, *groups: str) -> str:
         """A note on the clusters behind the intervals of some groups."""
@@ -126,7 +126,7 @@ def _numbers(view: GridView) -> _Numbers:
     groups = _groups(view)
     level: dict[tuple[str, str, str, str], Number] = {}
     for model in models:
-        families = _by(view, "family") if model.startswith(PUBLISHED) or model == FLOOR[0] else {}
+        families = _by(view, "family") if model.startswith(PUBLISHED) or model == BASELINES[0] else {}
         families.pop(_UNKNOWN, None)
         for group, by_level in (groups | {"family": families}).items():
             for name, cases in by_level.items():
@@ -214,7 +214,7 @@ def _mean(view: GridView, models: Sequence[str], metric: str, *, cases: Iterable
 def _pairs(view: GridView, models: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of every model with the untouched mixture and, if they are few, with each other."""
     tested = [model for model in models if not view.grid.task.is_baseline(model)]
-    against = [(model, FLOOR[0]) for model in tested if FLOOR[0] in models]
+    against = [(model, BASELINES[0]) for model in tested if BASELINES[0] in models]
     return against + (list(combinations(tested, 2)) if len(tested) <= _MOST_PAIRED else [])
 
 
@@ -322,7 +322,7 @@ def _families(view: GridView, results: _Numbers) -> Table:
                 continue
             oracle = any(view.grid.about[case].get("oracle") for case in cases)
             numbers = [results.of(model, metric, ("family", family)) for metric in _COLUMNS]
-            floor = [results.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
+            floor = [results.of(BASELINES[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
             mixtures = len({view.grid.cases[case] for case in cases})
             texts = [
                 _text(number, interval=number is not None and number.metric in (*_TELLING, SI_SDR))
@@ -390,10 +390,10 @@ def _lead(view: GridView, results: _Numbers) -> str:
     plain = [
         named(model)
         for model in tested
-        if (number := results.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
+        if (number := results.difference.get((f"{model} - {BASELINES[0]}", "overall"))) is not None
         and not ((number.value or 0.0) > 0 and any(number is star for star in stars))
     ]
-    sentences.append(f"The untouched mixture has overall {_text(results.of(FLOOR[0], 'overall'), interval=True)}.")
+    sentences.append(f"The untouched mixture has overall {_text(results.of(BASELINES[0], 'overall'), interval=True)}.")
     if plain:
         sentences.append(f"Not shown to be better than it: {', '.join(plain)}.")
     return " ".join(sentences)

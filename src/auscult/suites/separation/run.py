@@ -17,7 +17,7 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.separation import SeparationOptions
 from auscult.suites.separation.asking import separate
 from auscult.suites.separation.cases import Prepared, SeparationCase, cases_of, listing_of
-from auscult.suites.separation.results import FLOOR, TASK
+from auscult.suites.separation.results import BASELINES, TASK
 from auscult.suites.separation.scoring import OutputScorer
 from auscult.suites.separation.worst import worst_sections
 
@@ -30,7 +30,7 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
         options=options,
         task=TASK,
         models=models,
-        floor=named_separators(FLOOR),
+        baselines=named_separators(BASELINES),
         data=partial(listing_of, options, listener),
         unlisted=attrgetter("problems"),
         progress=listener,
