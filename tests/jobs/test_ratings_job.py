@@ -373,6 +373,16 @@ def test_entropy_of_overall_rises_from_batch_to_batch_with_simulated_raters(tmp_
     assert read_manifest(tmp_path / "b3")["command"] == "ratings batch"
 
 
+def test_half_a_score_goes_up_and_candidates_that_are_all_rated_are_said(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("id,overall\na,1.5\nb,2.5\nc,3.5\nd,4.5\n")
+    rated = tmp_path / "rated.jsonl"
+    rated.write_text("".join(f'{{"id": "{name}", "overall": 3}}\n' for name in "abcd"))
+    options = BatchOptions(number=3, source=tmp_path / "scores.csv", out=tmp_path / "batch")
+    assert draw_batch(options)[1][0].rows[0][2:7] == ("0", "1", "1", "1", "1")
+    with pytest.raises(NothingToDo, match="all 4 candidates are rated"):
+        draw_batch(dataclasses.replace(options, rated=rated, out=tmp_path / "again"))
+
+
 def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> None:
     rows = [{"id": str(index), "clap": index, "complexity": -index} for index in range(30)]
     values = composite(rows)

@@ -587,6 +587,9 @@ def draw_batch(options: BatchOptions) -> Done:
     rated = [] if options.rated is None else scored_rows(options.rated, PERFORMANCE, problems)
     candidates = _candidates(options, columns, problems)
     rated_ids = {row["id"] for row in rated}
+    if candidates and rated_ids.issuperset(row["id"] for row in candidates):
+        expected = "candidates that --rated does not hold"
+        raise NothingToDo(f"all {len(candidates)} candidates are rated", path=options.source, expected=expected)
     candidates = [*{row["id"]: row for row in candidates if row["id"] not in rated_ids}.values()]
     axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
     complete = [row for row in candidates if len(row) > 1 and (options.number == 1 or set(axes) <= set(row))]
@@ -704,7 +707,7 @@ def _complexities(item: SoundItem, separated: Path) -> dict[str, Any]:
 def _bins(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> NDArray[np.int64]:
     """(rows, axes) the bins of scores 1..5, from 0."""
     scores = np.reshape([row[axis] for row in rows for axis in axes], (-1, len(axes)))
-    return np.asarray(np.clip(np.rint(scores), 1, SCALE).astype(np.int64) - 1)
+    return np.asarray(np.clip(np.floor(scores + 0.5), 1, SCALE).astype(np.int64) - 1)
 
 
 def _counts(bins: NDArray[np.int64], count: int) -> Doubles:
