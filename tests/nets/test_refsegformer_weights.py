@@ -17,9 +17,10 @@ from torch import Tensor
 
 import tiny_hf
 from auscult.errors import UsageError
+from auscult.nets.hf_folder import folder_of
 from auscult.nets.refsegformer.network import BertText, RefSegformer, SwinStages
 from auscult.nets.refsegformer.settings import Design
-from auscult.nets.refsegformer.weights import DESIGN, IMAGENET, begin, folder_of, read_model, save
+from auscult.nets.refsegformer.weights import DESIGN, IMAGENET, begin, read_model, save
 
 pytestmark = pytest.mark.extra_clip
 torch.set_num_threads(1)

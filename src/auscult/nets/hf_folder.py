@@ -198,6 +198,22 @@ def _inner(table: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     return None
 
 
+def folder_of(name: str) -> Path:
+    """A folder, or the folder in which the hub's cache keeps a model of this name; nothing is downloaded."""
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except (ImportError, OSError, ValueError) as error:  # no such name, not in the cache, or no package
+        raise UsageError(
+            f"there is no folder {name!r}, and the hub's cache holds no model of this name",
+            expected="a folder of weights, or a model that was downloaded",
+            hint=f"hf download {name} --include config.json model.safetensors 'tokenizer*' vocab.txt",
+        ) from error
+
+
 def check_beside(path: Path, reader: str) -> None:
     """Look at what lies beside settings and weights: adapters, code, the files of the tokenizer ``reader``."""
     if (path / _ADAPTER).exists():

@@ -26,6 +26,7 @@ from auscult.nets.hf_folder import (
     channels,
     check_beside,
     check_folder,
+    folder_of,
     load,
     own_settings,
     quiet,
@@ -160,22 +161,6 @@ def _needed(name: str | None, which: str, family: Family) -> Path:
     if name is None:
         raise UsageError(f"no weights of {family.title} are named", expected=f"`{which}` in the settings: a folder")
     return folder_of(name)
-
-
-def folder_of(name: str) -> Path:
-    """A folder, or the folder in which the hub's cache keeps a model of this name; nothing is downloaded."""
-    if Path(name).is_dir():
-        return Path(name)
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, local_files_only=True))
-    except (ImportError, OSError, ValueError) as error:  # no such name, not in the cache, or no package
-        raise UsageError(
-            f"there is no folder {name!r}, and the hub's cache holds no model of this name",
-            expected="a folder of weights, or a model that was downloaded",
-            hint=f"hf download {name} --include config.json model.safetensors 'tokenizer*' vocab.txt",
-        ) from error
 
 
 def save(model: Model, folder: Path) -> list[Path]:

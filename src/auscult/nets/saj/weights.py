@@ -17,10 +17,9 @@ import torch
 from auscult.errors import InputError, OutputError, UsageError
 from auscult.media.paths import write_bytes
 from auscult.nets import hf_folder as hf
-from auscult.nets.hf_folder import CONFIG, WEIGHTS, quiet, read_table
+from auscult.nets.hf_folder import CONFIG, WEIGHTS, folder_of, quiet, read_table
 from auscult.nets.mq_auditor.prompt import build_tokenizer
 from auscult.nets.mq_auditor.weights import fill_encoder, sound_settings
-from auscult.nets.refsegformer.weights import folder_of
 from auscult.nets.saj.inputs import SajReader
 from auscult.nets.saj.network import TEXT, VISION, Saj
 from auscult.nets.saj.settings import SajDesign
