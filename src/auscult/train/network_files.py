@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from auscult.errors import InputError, OutputError
+from auscult.errors import InputError, OutputError, UsageError
 from auscult.nets.mobilenet import Conv
 from auscult.nets.onnx_session import open_interpreter
 
@@ -113,3 +113,22 @@ def write_onnx(
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
     return path
+
+
+def describe_onnx(path: Path, key: str, text: str) -> None:
+    """Write into an ONNX file, as its only metadata, what its reader needs to know."""
+    import onnx
+
+    model = onnx.load(str(path))
+    del model.metadata_props[:]
+    model.metadata_props.add(key=key, value=text)
+    try:
+        onnx.save(model, str(path))
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+
+
+def require_close(error: float, path: Path, *, close: float) -> None:
+    """A ``UsageError`` where an exported network's answers are farther than ``close`` from those of the network."""
+    if error > close:
+        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {close}", path=path)

@@ -14,12 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from auscult.errors import OutputError, UsageError
+from auscult.errors import OutputError
 from auscult.judge.masks.prompted.network import LENSES, load_member
 from auscult.judge.masks.prompted.view import Lens
 from auscult.nets.prompted import SHAPE, STRIP, PromptedNet
 from auscult.rng import generator
-from auscult.train.network_files import write_onnx
+from auscult.train.network_files import describe_onnx, require_close, write_onnx
 
 CLOSE: Final = 2e-4
 """Largest difference of any output between a network and its file of whole numbers."""
@@ -51,22 +51,13 @@ def export(net: PromptedNet, path: Path) -> float:
     write_onnx(shipped, example, path, inputs=_NAMES, outputs=_OUTPUTS, axes=axes)
     describe(path, Lens(side=net.design.side, margin=net.design.margin))
     error = difference(net, path)
-    if error > CLOSE:
-        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {CLOSE}", path=path)
+    require_close(error, path, close=CLOSE)
     return error
 
 
 def describe(path: Path, lens: Lens) -> None:
     """Write into a file how its network looks at a mask."""
-    import onnx
-
-    model = onnx.load(str(path))
-    del model.metadata_props[:]
-    model.metadata_props.add(key=LENSES, value=json.dumps(asdict(lens)))
-    try:
-        onnx.save(model, str(path))
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    describe_onnx(path, LENSES, json.dumps(asdict(lens)))
 
 
 def random_inputs(net: PromptedNet, *, count: int, seed: int = 0) -> dict[str, NDArray[np.float32]]:

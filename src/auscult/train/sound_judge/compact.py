@@ -37,7 +37,7 @@ from auscult.nets.sound_judge import CLASSES, WIDTH, Comparison, HeadInput, Hear
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
-from auscult.train.network_files import write_onnx
+from auscult.train.network_files import require_close, write_onnx
 from auscult.train.sound_judge.calibrate import calibrate
 from auscult.train.sound_judge.samples import Recipe
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
@@ -158,8 +158,7 @@ def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
     ):
         dynamic = {name: axes[name] for name in (*inputs, *outputs)}
         yield write_onnx(part, example, folder / file, inputs=inputs, outputs=outputs, axes=dynamic)
-    if (error := difference(net, folder)) > CLOSE:
-        raise UsageError(f"the exported network differs by {error:.2g}", expected=f"at most {CLOSE}", path=folder)
+    require_close(difference(net, folder), folder, close=CLOSE)
 
 
 def random_inputs(*, count: int, steps: int) -> tuple[Tensor, Tensor, Tensor]:
