@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from auscult.act.policy import Policy, decide, load_policy
 from auscult.act.sound_policy import SoundPolicy, decide_sound, load_sound_policy
 from auscult.cases.ids import shown
@@ -425,6 +427,9 @@ def _checked_ref(ref: MaskRef, item: str) -> MaskRef:
     path: Any = ref.path
     if isinstance(path, str):
         ref = replace(ref, path=Path(path))
+    ref = replace(ref, index=_plain(ref.index))
+    if isinstance(ref.segmentation, Mapping | list | tuple):  # an array would be a mask, not polygons
+        ref = replace(ref, segmentation=_plain(ref.segmentation))
     for name, kinds, expected in (
         ("path", Path, "the path of a mask"),
         ("index", int, "an int"),
@@ -439,6 +444,17 @@ def _checked_ref(ref: MaskRef, item: str) -> MaskRef:
                 hint="auscult.audit_masks(frame, masks) takes arrays",
             )
     return ref
+
+
+def _plain(value: Any) -> Any:
+    """A value of pycocotools or NumPy (bytes of an RLE, arrays, scalars) as the JSON value it stands for."""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def to_frame(verdicts: Iterable[Verdict | SoundVerdict | Failed]) -> pd.DataFrame:
