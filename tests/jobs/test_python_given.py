@@ -21,6 +21,7 @@ import auscult
 from auscult.arrays.error_map import error_map_of
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.given import given_frame, given_mask, given_masks
+from auscult.media.rle import encode
 from auscult.outcome import Failed
 from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
 from small_inputs import HEIGHT, LEFT, RIGHT, SIZE, WIDTH, picture, save_frame, save_mask, save_palette
@@ -102,7 +103,9 @@ ONE: dict[str, Any] = {
 
 @pytest.mark.parametrize("mask_input", ONE.values(), ids=ONE)
 def test_one_mask_may_be_given_so(mask_input: Any) -> None:
-    assert (given_mask(mask_input, SIZE) == LEFT).all()
+    mask = given_mask(mask_input, SIZE)
+    assert (mask == LEFT).all()
+    assert mask.view(np.uint8).max() == 1  # in a picture of mode 1 True is the byte 255, and judges count bytes
 
 
 def test_a_mask_and_a_frame_may_be_files(tmp_path: Path) -> None:
@@ -259,11 +262,26 @@ def test_a_mask_ref_holds_a_path_in_words_and_no_array(tmp_path: Path) -> None:
     item = Item(id="a", frame=frame, mask=MaskRef(path=str(mask)))  # type: ignore[arg-type]
     (verdict,) = auscult.audit([item])
     assert isinstance(verdict, auscult.Verdict)
-    for name, value in (("path", LEFT), ("segmentation", LEFT), ("size", np.array(LEFT.shape)), ("index", np.int64(1))):
+    for name, value in (("path", LEFT), ("segmentation", LEFT), ("size", np.array(LEFT.shape)), ("index", np.float64(1))):
         with pytest.raises(InputError, match=f"the {name} of the mask of the item 'a' is of type"):
             list(auscult.audit([replace(item, mask=MaskRef(**{name: value}))]))
     with pytest.raises(UsageError, match="judge is of type Area"):
         list(auscult.audit([item], judge=Area()))  # type: ignore[arg-type]
+
+
+def test_a_mask_ref_may_hold_what_pycocotools_and_numpy_give(tmp_path: Path) -> None:
+    frame, path = save_frame(tmp_path / "f.png"), save_palette(tmp_path / "m.png", {1: LEFT, 2: RIGHT})
+    counts = encode(RIGHT)["counts"]
+    given: tuple[dict[str, Any], ...] = (
+        {"path": path, "index": np.uint8(2)},
+        {"segmentation": {"size": list(SIZE), "counts": counts.encode()}},
+        {"segmentation": {"size": np.array(SIZE), "counts": counts}},
+        {"segmentation": [np.array([0, 0, WIDTH, 0, WIDTH, HEIGHT], np.float32)], "size": SIZE},
+    )
+    items = [Item(id=str(number), frame=frame, mask=MaskRef(**one)) for number, one in enumerate(given)]
+    verdicts = {verdict.id: verdict for verdict in auscult.audit(items) if isinstance(verdict, auscult.Verdict)}
+    assert len(verdicts) == len(given)
+    assert verdicts["0"].iou == verdicts["1"].iou == verdicts["2"].iou
 
 
 def test_verdicts_become_a_table(monkeypatch: pytest.MonkeyPatch) -> None:

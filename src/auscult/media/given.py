@@ -209,7 +209,7 @@ def _without_axes(array: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
 
 def _cut(array: NDArray[Any], threshold: float | None) -> Mask:
     if array.dtype == np.bool_:
-        return array
+        return np.not_equal(array.view(np.uint8), 0)  # Pillow's True is 255, which arithmetic on bytes would trip over
     if array.dtype.kind == "f":
         return _of_soft(array, threshold)
     if array.dtype.kind not in "iu":
