@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -336,6 +337,26 @@ def test_the_palette_is_the_one_of_real_davis_files(data: Path) -> None:
     with Image.open(data / "video" / "davis2016" / "dog" / "pred_osvos" / "00000.png") as picture:
         theirs = np.array(picture.getpalette()).reshape(-1, 3)
     assert np.array_equal(theirs[:22], davis_palette()[:22])
+
+
+@pytest.mark.parametrize("scale", [1, 257])
+def test_classes_with_void_are_no_soft_mask(tmp_path: Path, scale: int) -> None:
+    kind = np.uint8 if scale == 1 else np.uint16
+    rows, columns = np.ogrid[:60, :80]
+    classes = np.where((rows > 10) & (columns > 10), np.where(columns > 40, 3, 150), 0).astype(kind) * kind(scale)
+    person = np.where((rows > 20) & (columns > 9), 1, 0).astype(kind)
+    person[19:22] = 255 * scale
+    for name, array in (("classes", classes), ("person", person)):
+        ref = saved(array, tmp_path / f"{name}.png")
+        with pytest.raises(InputError, match="fill areas, as object indices do") as error:
+            read_mask(ref)
+        assert "--labels" in error.value.hint
+        assert ref.path is not None
+        assert object_indices(ref.path, labels=None) == object_indices(ref.path, labels=True)
+    soft = cv2.GaussianBlur((classes > 0) * np.float32(250 * scale), (0, 0), 3).round().astype(kind)
+    assert read_mask(saved(soft + kind(2 * scale), tmp_path / "soft.png")).reading == "soft>=0.5"  # 2 all around
+    cutout = np.dstack([np.full((60, 80, 3), 90, np.uint8), np.where(classes > 0, np.where(rows > 30, 255, 9), 0)])
+    assert read_mask(saved(cutout.astype(np.uint8), tmp_path / "cutout.png")).reading == "alpha>=0.5"
 
 
 def test_davis_masks_have_the_pixels_that_are_on_record(data: Path) -> None:

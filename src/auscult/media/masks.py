@@ -4,8 +4,8 @@ How a file is read:
 
 - a palette picture holds one object per index: 0 is none, 255 is void and belongs to no mask; void alone is refused;
 - another picture with at most two values is binary: above 0 is the mask; two values above 0 are refused;
-- more values make it soft: value / largest value of its type >= 0.5, which one must reach; or indices, where ``labels``
-  or an index asks so;
+- more values make it soft: value / largest value of its type >= 0.5, which one must reach, and low values must not fill
+  areas; or indices, where ``labels`` or an index asks so;
 - colour channels must be equal, or the picture is an annotation in colours, which is refused;
 - an alpha channel that is not opaque everywhere is the mask (a cut-out), read like a grey picture;
 - NPY: bool; whole numbers 0 and one other, or indices; floats in 0..1, soft;
@@ -49,7 +49,17 @@ from auscult.errors import InputError, TooLarge
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
 from auscult.media.paths import check_file, open_regular, read_bytes, regular_descriptor, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
-from auscult.media.readings import SOFT, VOID, LoadedMask, distinct, in_colour, of_indices, of_values, one_channel
+from auscult.media.readings import (
+    SOFT,
+    VOID,
+    LoadedMask,
+    distinct,
+    in_colour,
+    looks_indexed,
+    of_indices,
+    of_values,
+    one_channel,
+)
 from auscult.media.rle import decode, mask_of, rle_size
 from auscult.types import Mask, MaskRef
 
@@ -411,7 +421,7 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
     if array.ndim == 2:
         return of_values(array, ref, path)
     grey, from_alpha = one_channel(array, path)
-    loaded = of_values(grey, ref, path)
+    loaded = of_values(grey, ref, path, from_alpha=from_alpha)
     names = {"binary": "alpha", SOFT: "alpha>=0.5"} if from_alpha else {}
     return LoadedMask(loaded.mask, names.get(loaded.reading, loaded.reading))
 
@@ -471,7 +481,7 @@ def object_indices(
     """The object indices of a mask file, ascending, without 0 (none) and 255 (void, in 8-bit files); may be empty.
 
     None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False; or is None,
-    which reads a grey picture so where it has several values and none could be a soft mask's.
+    which reads a grey picture so where its values could be no soft mask's.
     """
     if labels is False and _is_plain_png(path, limits):
         return None
@@ -493,7 +503,11 @@ def object_indices(
         indices = tuple(index for index in range(1, VOID) if present[index])
     else:
         indices = distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
-    return _only_indices(indices, VOID if mode == "L" else 2**16 - 1) if labels is None and mode != "P" else indices
+    if labels is None and mode != "P":
+        largest = VOID if mode == "L" else 2**16 - 1
+        none_is_half = len(indices) > 1 and max(indices) <= largest // 2
+        return indices if indices and (none_is_half or looks_indexed(array)) else None
+    return indices
 
 
 def _is_plain_png(path: Path, limits: Limits) -> bool:
@@ -514,11 +528,6 @@ def _is_plain_png(path: Path, limits: Limits) -> bool:
 
 _LEAST_WHITE, _MOST_BLACK = 240, 15
 _WITHOUT_PALETTE = (0, 2, 4, 6)  # grey and colour, without and with alpha
-
-
-def _only_indices(indices: tuple[int, ...], largest: int) -> tuple[int, ...] | None:
-    """Values that ``read_mask`` would refuse as a soft mask, since none reaches the half; None for what it reads."""
-    return indices if len(indices) > 1 and max(indices) <= largest // 2 else None
 
 
 def write_mask(path: Path, mask: Mask) -> None:

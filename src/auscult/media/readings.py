@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +17,9 @@ from auscult.types import Mask, MaskRef
 VOID = 255
 MOST_LISTED = 10
 SOFT = "soft>=0.5"
+
+_MOST_INDICES = 128  # of one picture
+_SOFT_FROM = 16  # a soft mask has no areas of values below this part of the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,8 @@ class LoadedMask:
     reading: str
 
 
-def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
-    """Read a grey picture or an NPY array, (H, W), by its values."""
+def of_values(array: NDArray[Any], ref: MaskRef, path: Path, *, from_alpha: bool = False) -> LoadedMask:
+    """Read a grey picture, an alpha channel or an NPY array, (H, W), by its values."""
     wants_index = ref.labels or ref.index is not None
     if array.dtype == np.bool_:
         if ref.index is not None:
@@ -47,7 +51,7 @@ def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
         return LoadedMask(of_indices(array, ref, path), "index")
     if _at_most_two_values(array):
         return LoadedMask(_two_values(array, path), _binary(path))
-    return LoadedMask(_soft_whole(array, path), SOFT)
+    return LoadedMask(_soft_whole(array, path, from_alpha=from_alpha), SOFT)
 
 
 def of_indices(array: NDArray[Any], ref: MaskRef, path: Path) -> Mask:
@@ -136,7 +140,25 @@ def _two_values(array: NDArray[Any], path: Path) -> Mask:
     return np.ascontiguousarray(array > 0)
 
 
-def _soft_whole(array: NDArray[Any], path: Path) -> Mask:
+def looks_indexed(array: NDArray[Any]) -> bool:
+    """Whether grey values, (H, W) of 8 or 16 bits, are drawn as object indices or classes are, and no soft mask.
+
+    A soft mask passes through its values along an outline, and fills no area with values next to 0. Here the values
+    between 0 and the largest of the type are few, begin low, and most of them fill areas.
+    """
+    largest, array = _largest(array), np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    inner = array[1:-1, 1:-1]
+    filled = np.zeros(array.shape, dtype=np.uint8)  # where a pixel has the value of its four neighbours
+    filled[1:-1, 1:-1] = (inner == array[:-2, 1:-1]) & (inner == array[2:, 1:-1])
+    filled[1:-1, 1:-1] &= (inner == array[1:-1, :-2]) & (inner == array[1:-1, 2:])
+    counts, areas = (cv2.calcHist([array], [0], at, [largest], [0, largest]).reshape(-1)[1:] for at in (None, filled))
+    values = np.flatnonzero(counts)
+    if not 0 < values.size <= _MOST_INDICES or values[0] >= largest // _SOFT_FROM:
+        return False
+    return bool(2 * np.count_nonzero(2 * areas[values] >= counts[values]) >= values.size)
+
+
+def _soft_whole(array: NDArray[Any], path: Path, *, from_alpha: bool) -> Mask:
     if _binary(path) == "npy" or array.dtype.kind != "u" or array.dtype.itemsize > 2:
         raise InputError(
             f"the mask holds more than two different whole numbers ({array.dtype})",
@@ -151,6 +173,14 @@ def _soft_whole(array: NDArray[Any], path: Path) -> Mask:
             f"the grey values {_listed(np.unique(array).tolist())} look like object indices",
             expected=f"a soft mask, which reaches {largest // 2 + 1} of {largest}",
             hint=f"--labels reads them as objects; or scale a soft mask to 0..{largest}",
+            path=path,
+        )
+    if not from_alpha and looks_indexed(array):
+        raise InputError(
+            f"the grey values {_listed(np.unique(array).tolist())} fill areas, as object indices do",
+            expected="two values, or a soft mask, whose values lie along its outline",
+            hint=f"--labels reads them as objects{f', {VOID} as void' if _void(array) else ''}; a soft mask? cut it at "
+            "the half and write two values",
             path=path,
         )
     return np.ascontiguousarray(mask)
