@@ -179,7 +179,7 @@ class Audit(FrameVerb[Summary]):
                     hint=HINT,
                 )
 
-    def joined(self) -> int:
+    def items_per_task(self) -> int:
         """Four masks together cost a tenth less than one by one; few items are still shared out among all workers."""
         return max(1, min(_TOGETHER, len(self.listing.items) // max(1, self.options.n_workers)))
 
@@ -231,7 +231,7 @@ class Audit(FrameVerb[Summary]):
         newest = max(path.stat().st_mtime_ns for path in run.path.glob("*.jsonl"))
         return newest <= files[-1].stat().st_mtime_ns
 
-    def kept(self, results: Sequence[Result]) -> None:
+    def after_write(self, results: Sequence[Result]) -> None:
         """Note that something was judged in this run."""
         self.judged = self.judged or bool(results)
 

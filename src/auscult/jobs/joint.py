@@ -9,7 +9,7 @@ from functools import partial
 from statistics import fmean
 from typing import Final
 
-from auscult.jobs.runner import Last
+from auscult.jobs.runner import LastCached
 from auscult.report.tables import Table
 from auscult.types import JOINT_ANSWERS, Case, Item, Joint, Prediction, Verdict
 
@@ -26,7 +26,7 @@ class JointAuditor:
 
         self._check = JointCheck()
         self._read = partial(read_sound, limits=LIMITS)
-        self._mixture = Last(self._read)
+        self._mixture = LastCached(self._read)
 
     def joined(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
         """The verdict with the joint finding on mask and sound; an AuscultError if a sound cannot be used."""

@@ -25,7 +25,16 @@ from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.joint import JointAuditor
 from auscult.jobs.judges import JudgeAsking, load_judge, with_evidence
-from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
+from auscult.jobs.runner import (
+    INPUTS,
+    FrameGroup,
+    LastCached,
+    Result,
+    failed_row,
+    input_digest,
+    item_row,
+    settled_stamp,
+)
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
 from auscult.judge.masks.cascade import CascadeJudge
@@ -55,7 +64,7 @@ class Checker:
 
     def __init__(self, check: IdentityCheck) -> None:
         self._check = check
-        self._sound = Last(read_sound)
+        self._sound = LastCached(read_sound)
         self._unusable: UsageError | None = None
 
     def joined(self, verdict: Verdict, case: Case, *, prediction: Prediction) -> Verdict:

@@ -315,7 +315,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
     doing = "making scenes"
     stage = "make"
-    growing = frozenset({"count"})
+    may_change = frozenset({"count"})
     once = (ITEMS, JOINT)
     options: MakeOptions
 

@@ -73,7 +73,7 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
 
     doing = "making samples"
     stage = "make"
-    growing = frozenset({"count", "sentences", "fluency"})
+    may_change = frozenset({"count", "sentences", "fluency"})
     once = (SAMPLES,)
     rows = SAMPLES
     unit = "samples"

@@ -109,15 +109,12 @@ class PictureTask:
 class Setup:
     """The settings of every worker."""
 
+    options: NegativesOptions
     table: CategoryTable
     looked_for: frozenset[str]  # as the annotation names them
     others: tuple[tuple[str, str, str], ...]  # text, reference and category of sentences to borrow
     kinds: tuple[str, ...]
     per: int | None  # negatives per reference; None for one per sentence, in all splits
-    train_alike: bool  # whether references of the split `train` have as many
-    seed: int
-    absolute: bool
-    noun: str
     seen: bool  # whether the pictures are available
     voices: tuple[tuple[str, str], ...]
     rounds: int  # of candidates for ``--hard``; 0 without
@@ -127,7 +124,7 @@ class NegativeMaker:
     """Makes the negative sentences of pictures; made once in each worker process."""
 
     def __init__(self, setup: Setup) -> None:
-        self.setup = setup
+        self.setup, self.options = setup, setup.options
         self.known = Categories(setup.table)
         self.looked_for = self._meant(setup.looked_for)
         self.others = [
@@ -189,14 +186,14 @@ class NegativeMaker:
         rows = [_sentence_row(sentence) for sentence in ref.sentences]
         positives = [index for index, sentence in enumerate(ref.sentences) if sentence.exists]
         given_negatives = len(ref.sentences) - len(positives)
-        one_each = self.setup.per is None or (ref.split == TRAIN and not self.setup.train_alike)
+        one_each = self.setup.per is None or (ref.split == TRAIN and "per" not in self.options.given)
         wanted = len(positives) if one_each else max(0, (self.setup.per or 0) - given_negatives)
         negatives = _NegativesOfReference(self, ref, objects)
         if objects.unknown:
             negatives.reasons["", _UNKNOWN] += 1
         elif not positives:
             negatives.reasons["", "the reference has no positive sentence to begin with"] += 1
-        rng = generator(self.setup.seed, "negatives", ref.id)
+        rng = generator(self.options.seed, "negatives", ref.id)
         rounds = self.setup.rounds
         per_round = wanted * (WIDER if rounds else 1)
         for number in range(per_round * max(1, rounds) if positives and not objects.unknown else 0):
@@ -230,7 +227,7 @@ class _NegativesOfReference:
     def _of_kind(self, kind: str, number: int, index: int) -> bool:
         subject = self._subject(index)
         for trial in range(_TRIES):
-            outcome = perturb(kind, subject, seed=self.maker.setup.seed, key=f"{self.ref.id}/{number}/{trial}")
+            outcome = perturb(kind, subject, seed=self.maker.options.seed, key=f"{self.ref.id}/{number}/{trial}")
             if isinstance(outcome, Undefined):
                 self.reasons[kind, outcome.reason] += 1
                 self.dead.add((kind, index))
@@ -254,8 +251,8 @@ class _NegativesOfReference:
                 things=objects.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
                 looked_for=maker.looked_for_on(objects.picture),
                 others=maker.others,
-                absolute=maker.setup.absolute,
-                noun="first" if maker.setup.noun == "first" else "head",
+                absolute=not maker.options.no_absolute_position,
+                noun="first" if maker.options.noun == "first" else "head",
                 facts=objects.picture.facts,
                 form=sentence.form,
                 voices=maker.setup.voices,
@@ -349,7 +346,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
 
     doing = "making negatives"
     stage = "stress"
-    growing = frozenset({"hard", "rounds"})
+    may_change = frozenset({"hard", "rounds"})
     options: NegativesOptions
 
     def __init__(self, options: NegativesOptions) -> None:
@@ -395,15 +392,12 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         """Makes the function of a few pictures in a worker process."""
         options, listing = self.options, self.listing
         setup = Setup(
+            options=options,
             table=self.table,
             looked_for=listing.looked_for,
             others=_pool(listing, options.seed) if "sentence" in self.kinds else (),
             kinds=self.kinds,
             per=self.per,
-            train_alike="per" in options.given,
-            seed=options.seed,
-            absolute=not options.no_absolute_position,
-            noun=options.noun,
             seen=listing.seen,
             voices=tuple(sorted(listing.voices)),
             rounds=self._rounds,

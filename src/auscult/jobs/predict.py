@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.runner import Indivisible, Last, Progress, Workers
+from auscult.jobs.runner import Indivisible, LastCached, Progress, Workers
 from auscult.media.frames import read_frame
 from auscult.media.rle import decode, encode
 from auscult.media.sound import read_sound
@@ -37,9 +37,9 @@ class MediaReader:
     """Reads clips and sounds in one process; caches the last of each, or its error."""
 
     def __init__(self) -> None:
-        self.sound = Last(read_sound)
-        self.uncut_sound = Last(partial(read_sound, cut=False))
-        self._clip = Last(_read)
+        self.sound = LastCached(read_sound)
+        self.uncut_sound = LastCached(partial(read_sound, cut=False))
+        self._clip = LastCached(_read)
 
     def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
         """The frames of a clip in order, uint8 RGB (T, H, W, 3), all of one size; read-only."""

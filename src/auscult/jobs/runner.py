@@ -262,7 +262,7 @@ class Workers(Generic[T, R]):
             yield Task(task.key, task)
 
 
-class Last(Generic[K, R]):
+class LastCached(Generic[K, R]):
     """A function with a cache of its last result or AuscultError, since tasks that share a file come in sequence."""
 
     def __init__(self, function: Callable[[K], R]) -> None:
@@ -439,7 +439,7 @@ class Verb(ABC, Generic[V, S]):
 
     doing: ClassVar[str]  # name of its stage in the progress display
     stage: ClassVar[str]  # stage of its failures
-    growing: ClassVar[frozenset[str]] = frozenset()  # arguments that may differ when resumed, besides ``SAME_RESULT``
+    may_change: ClassVar[frozenset[str]] = frozenset()  # arguments, in a resumed run, besides ``SAME_RESULT``
     once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
     threads: int = 0  # instead of worker processes, for a function that waits
@@ -476,12 +476,12 @@ class Verb(ABC, Generic[V, S]):
     def begin(self, task: V, run: RunFolder) -> None:
         """Prepare the output folder before a task is queued."""
 
-    def kept(self, results: Sequence[Result]) -> None:
-        """Called with results after they were written."""
+    def after_write(self, results: Sequence[Result]) -> None:
+        """Go on with results that were written."""
 
     def run(self, progress: Progress | None = None) -> S:
         """Do all tasks without a result, and finish."""
-        options, ignore = self.options, SAME_RESULT | self.growing
+        options, ignore = self.options, SAME_RESULT | self.may_change
         with open_run(options.out, self.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
             run.remove(ERRORS)  # failed tasks are tried again
             writer = ResultWriter(run, progress or Silent(), once=self.once)
@@ -496,7 +496,7 @@ class Verb(ABC, Generic[V, S]):
                     threads=self.threads,
                     early=self.early,
                 )
-                writer.keep_all(workers, tasks, before=partial(self.begin, run=run), after=self.kept)
+                writer.keep_all(workers, tasks, before=partial(self.begin, run=run), after=self.after_write)
             return self.finish(writer)
 
     @classmethod
@@ -523,7 +523,7 @@ class NumberedVerb(Verb[V, S]):
 
     rows: ClassVar[str]  # the JSON-lines file with a row for each finished task
     unit: ClassVar[str]  # plural of what a task makes
-    growing = frozenset({"count"})
+    may_change = frozenset({"count"})
 
     @abstractmethod
     def wanted(self) -> Iterator[V]:
@@ -609,7 +609,7 @@ class FrameVerb(Verb[Any, S]):
         done = self._done(writer.run)
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
-        yield first_alone(frame_groups(items, done=done, joined=self.joined())), self.options.timeout_s
+        yield first_alone(frame_groups(items, done=done, joined=self.items_per_task())), self.options.timeout_s
 
     def _done(self, run: RunFolder) -> frozenset[str]:
         """Ids of the items with a result, whose files must be unchanged.
@@ -621,7 +621,7 @@ class FrameVerb(Verb[Any, S]):
         self.refuse_changed(compared)
         return frozenset(compared)
 
-    def joined(self) -> int:
+    def items_per_task(self) -> int:
         """Most items of several frames in one task; items of one frame always stay together."""
         return 1
 

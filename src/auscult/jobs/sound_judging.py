@@ -34,7 +34,7 @@ from auscult.cases.ids import counted, natural_key
 from auscult.cases.sounds import sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch
 from auscult.jobs.judges import load_sound_judge
-from auscult.jobs.runner import CHUNK, HINT, INPUTS, Last, Result, failed_row, require_unchanged
+from auscult.jobs.runner import CHUNK, HINT, INPUTS, LastCached, Result, failed_row, require_unchanged
 from auscult.media.frames import FRAME_SUFFIXES, read_frame
 from auscult.media.limits import Limits
 from auscult.media.sound import SoundReader
@@ -329,7 +329,7 @@ class SoundListener:
 
     def __init__(self, judge: SoundJudge) -> None:
         self._judge = judge
-        self._frames = Last(prompt_frames) if getattr(judge, "uses_frames", True) else None
+        self._frames = LastCached(prompt_frames) if getattr(judge, "uses_frames", True) else None
 
     def judged(self, pieces: Iterable[_Piece]) -> None:
         """Judge pieces as they come; verdicts and errors are noted in their outputs."""

@@ -284,7 +284,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
             if output.part.medium == "video":
                 run.claim(f"{output.file}.part")
 
-    def kept(self, results: Sequence[Result]) -> None:
+    def after_write(self, results: Sequence[Result]) -> None:
         """Remember the new lines of ``outputs.jsonl``."""
         for result in results:
             self._rows |= {str(row["id"]): row for row in result.rows.get(OUTPUTS, ())}

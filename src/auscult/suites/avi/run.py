@@ -37,7 +37,7 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
 """Arguments of the scoring of stored replies."""
-_GROWING: Final = frozenset({"without", "tasks", "count"}) | _SCORED | ENDPOINT
+_MAY_CHANGE: Final = frozenset({"without", "tasks", "count"}) | _SCORED | ENDPOINT
 """Arguments that may change between commands."""
 
 
@@ -54,7 +54,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         models=omni_models(options.models, how=how_asked),
         baselines=list(map(omni_spec, BASELINES)),
         conditions=conditions,
-        growing=_GROWING,
+        may_change=_MAY_CHANGE,
         decided={"count": count_of(options)},
         data=partial(listing_of, options, listener),
         progress=listener,

@@ -35,7 +35,7 @@ from auscult.suites.options import CHOSEN, SCENES, ModelOptions
 from auscult.suites.registered import SuiteRun
 from auscult.work.pool import KeptWorkers
 
-_GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
+_MAY_CHANGE: Final = CHOSEN | {"model", "memory_mb", "timeout"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class SuiteCommand(Generic[CaseKind]):
     models: Sequence[ModelSpec]  # with unique names after the folder is opened
     baselines: Sequence[ModelSpec]  # asked about clean input; without those among the models
     conditions: Sequence[Condition] = (NOTHING,)
-    growing: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
+    may_change: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
     decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than given
     data: Callable[[], Any]  # lists the data, which may have ``notes``
     unlisted: Callable[[Any], Sequence[ListError]] = attrgetter("errors")  # errors of the listing
@@ -73,7 +73,7 @@ class SuiteCommand(Generic[CaseKind]):
     def opened(self) -> Iterator[RunFolder]:
         """The folder of the run, with the data listed."""
         self.listing = None if self.options.data == SCENES else self.data()
-        names, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
+        names, ignore = {model.name for model in self.models}, IGNORED | _MAY_CHANGE | self.may_change
         self.baselines = [spec for spec in self.baselines if spec.name not in names]
         opened = open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore)
         with opened as run, self.kept:

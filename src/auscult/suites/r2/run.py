@@ -34,7 +34,7 @@ from auscult.suites.r2.scoring import R2Scorer
 from auscult.suites.r2.strips import beside_sections, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
 
-_GROWING: Final = frozenset({"severity", "perturb", "kind", "part", "inputs", "base_url", "profile"})
+_MAY_CHANGE: Final = frozenset({"severity", "perturb", "kind", "part", "inputs", "base_url", "profile"})
 """Arguments that may change between commands: additions are computed, earlier results stay."""
 
 
@@ -72,7 +72,7 @@ def _command(options: R2Options, progress: Progress) -> SuiteCommand[R2Case]:
         conditions=conditions_of(
             task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
         ),
-        growing=_GROWING,
+        may_change=_MAY_CHANGE,
         decided={"task": task.name, "masks": None if options.masks is None else str(options.masks)},
         data=partial(listing_of, options, task, progress),
         progress=progress,

@@ -33,7 +33,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
         task=TASK,
         models=named_models(options.models, task="ris", does=BY_SENTENCE),
         baselines=list(map(model_spec, FLOOR)),
-        growing=frozenset({"kind"}),
+        may_change=frozenset({"kind"}),
         data=partial(listing_of, options, listener),
         progress=listener,
     )
