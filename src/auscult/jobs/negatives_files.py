@@ -106,7 +106,7 @@ def _listed(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The sentences of a picture as lines of ``items.jsonl``."""
-    nothing = _nothing(picture)
+    nothing = encode(np.zeros(picture["size"], np.bool_))
     for ref in picture["references"]:
         for number, sentence in enumerate(ref["sentences"], start=1):
             mask = ref["mask"] if sentence["exists"] else nothing
@@ -117,21 +117,17 @@ def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "frame": picture["frame"],
                 "mask": mask,
                 "text": sentence["text"],
+                "exists": sentence["exists"],
+                "reference": ref["id"],
+                "category": ref["category"],
+                "split": ref["split"],
             }
-            row |= {"exists": sentence["exists"], "reference": ref["id"], "category": ref["category"]}
-            row |= {"split": ref["split"]}
             yield row if sentence["exists"] else {**row, "negative": sentence["negative"]}
 
 
 def sentence_id(ref: Mapping[str, Any], sentence: Mapping[str, Any], at: int) -> str:
     """The id of a reference's sentence; ``at`` is its number from 1 on, if it has no id of its own."""
     return f"{ref['id']}/{sentence.get('at', at)}"
-
-
-def _nothing(picture: Mapping[str, Any]) -> dict[str, Any]:
-    """The empty mask of a picture."""
-    height, width = picture["size"]
-    return encode(np.zeros((height, width), np.bool_))
 
 
 # --- REFER ---
@@ -186,8 +182,8 @@ def _annotations(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int
                 "id": numbers[entry["id"]],
                 "image_id": image,
                 "category_id": categories[entry["category"]],
+                "iscrowd": int(entry["crowd"]),
             }
-            row |= {"iscrowd": int(entry["crowd"])}
             if entry["segmentation"] is not None:
                 row["segmentation"] = entry["segmentation"]
             if entry["box"] is not None:

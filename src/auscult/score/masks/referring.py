@@ -41,6 +41,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
@@ -402,80 +403,71 @@ def _over_sentences(
     return ReferringScore(value=value, signature=signature, n=len(parts), ratio=(numerators, denominators))
 
 
-RIOU = ScoreSpec.of(
+_spec = partial(ScoreSpec.of, takes="sentences")
+
+RIOU = _spec(
     riou,
-    takes="sentences",
     summary="rIoU: IoU of each reference, with all that is painted for its negative sentences",
     goal="masks for sentences that name nothing, and bad ones for those that do",
     source="Wu et al., Towards Robust Referring Image Segmentation, Eq. 1",
 )
-MRR = ScoreSpec.of(
+MRR = _spec(
     mrr,
-    takes="sentences",
     summary="mRR: share of negative sentences with an empty mask, by reference",
     goal="masks for sentences that name nothing",
     source="Wu et al., Towards Robust Referring Image Segmentation, Eq. 2",
 )
-REFERRING_MIOU = ScoreSpec.of(
+REFERRING_MIOU = _spec(
     referring_miou,
-    takes="sentences",
     summary="mIoU of positive sentences, by reference or sentence",
     goal="bad masks of what is named, objects alike",
     source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 3",
 )
-REFERRING_OIOU = ScoreSpec.of(
+REFERRING_OIOU = _spec(
     referring_oiou,
-    takes="sentences",
     summary="oIoU of positive sentences",
     goal="bad masks of what is named, by size",
     source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 3",
 )
-PRECISION_AT = ScoreSpec.of(
+PRECISION_AT = _spec(
     precision_at,
-    takes="sentences",
     summary="P@X: share of positive sentences with an IoU above a threshold",
     goal="objects that are not found well enough",
     source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 5.1",
 )
-MASK_RATIO = ScoreSpec.of(
+MASK_RATIO = _spec(
     mask_ratio,
-    takes="sentences",
     higher_is_better=False,
     summary="share of the picture that is painted for negative sentences",
     goal="masks for sentences that name nothing, by their size",
     source="Wu et al., Towards Robust Referring Image Segmentation, Table 7",
 )
-R2VOS_R = ScoreSpec.of(
+R2VOS_R = _spec(
     r2vos_r,
-    takes="sentences",
     summary="R: 1 - painted for negative / painted for positive sentences",
     goal="masks for sentences that name nothing; blind to where masks are",
     source="R2VOS (Li et al. 2022), as in Wu et al., A.4",
 )
-GIOU = ScoreSpec.of(
+GIOU = _spec(
     giou,
-    takes="sentences",
     summary="gIoU: mean IoU, a negative sentence 1 for an empty mask, else 0",
     goal="bad masks and masks of nothing, sentences alike",
     source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
 )
-CIOU = ScoreSpec.of(
+CIOU = _spec(
     ciou,
-    takes="sentences",
     summary="cIoU: all intersections over all unions, of all sentences",
     goal="bad masks and masks of nothing, by size",
     source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
 )
-N_ACC = ScoreSpec.of(
+N_ACC = _spec(
     n_acc,
-    takes="sentences",
     summary="N-acc: share of negative sentences with an empty mask",
     goal="masks for sentences that name nothing",
     source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
 )
-T_ACC = ScoreSpec.of(
+T_ACC = _spec(
     t_acc,
-    takes="sentences",
     summary="T-acc: share of positive sentences with a mask that is not empty",
     goal="objects called absent that are there",
     source="GRES (Liu et al., CVPR 2023), Sec. 3.3",

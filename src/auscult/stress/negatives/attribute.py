@@ -21,7 +21,7 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,11 +134,6 @@ _CLOTHES: Final = (
 )
 
 
-class _Option(NamedTuple):
-    edits: tuple[Edit, ...]
-    proof: Proof
-
-
 class _Attribute(Rewritten):
     """A false attribute."""
 
@@ -164,8 +159,7 @@ class _Attribute(Rewritten):
             return Undefined(_why(subject, things))
         sorts = sorted({option.proof.claim for option in options})
         sort = drawn(rng, sorts)
-        edits, proof = drawn(rng, [option for option in options if option.proof.claim == sort])
-        return NegativeParams(edits=edits, proof=proof)
+        return drawn(rng, [option for option in options if option.proof.claim == sort])
 
 
 def _meant(subject: Subject, parsed: Parse) -> Sequence[Seen] | Undefined:
@@ -243,7 +237,7 @@ def false_size(things: Sequence[Seen]) -> Proof | None:
 # --- what is said instead ---
 
 
-def _replaced(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
+def _replaced(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[NegativeParams]:
     text, colours = subject.sentence, false_colours(things)
     person = any(thing.category == _PERSON for thing in things)
     for span, before in _colour_words(text, parsed):
@@ -252,14 +246,14 @@ def _replaced(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterat
         old = text[span.start : span.end].lower()
         for word, proof in colours.items():
             if word != old:
-                yield _Option(with_noun(text, span, word), proof)
+                yield NegativeParams(edits=with_noun(text, span, word), proof=proof)
     if subject.absolute and len(things) == 1 and not things[0].crowd:
         for attribute in parsed.attributes:
             old = text[attribute.span.start : attribute.span.end].lower()
             side = _OPPOSITE.get(old, "")
             proof_of = false_position(things, side) if side else None
             if proof_of is not None:
-                yield _Option(with_noun(text, attribute.span, side), proof_of)
+                yield NegativeParams(edits=with_noun(text, attribute.span, side), proof=proof_of)
 
 
 def _colour_words(text: str, parsed: Parse) -> Iterator[tuple[Span, bool]]:
@@ -277,27 +271,29 @@ def _colour_words(text: str, parsed: Parse) -> Iterator[tuple[Span, bool]]:
                 yield Span(word.start, word.end), False
 
 
-def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
+def _added(subject: Subject, parsed: Parse, things: Sequence[Seen]) -> Iterator[NegativeParams]:
     """False claims to add, of kinds that the sentence does not make."""
     text = subject.sentence
     head = subject.noun_at(parsed.head or Span(0, 0))
     kinds = {attribute.kind for attribute in parsed.attributes}
+
+    def behind(words: str) -> tuple[Edit, ...]:
+        return (Edit(head.end, head.end, words),)
+
     if "colour" not in kinds and not any(_colour_words(text, parsed)):
         person = any(thing.category == _PERSON for thing in things)
         for word, proof in false_colours(things).items():
-            if person:
-                yield _Option((Edit(head.end, head.end, f" in {word}"),), proof)
-            else:
-                yield _Option(with_noun(text, head, f"{word} {text[head.start : head.end]}"), proof)
+            named = with_noun(text, head, f"{word} {text[head.start : head.end]}")
+            yield NegativeParams(edits=behind(f" in {word}") if person else named, proof=proof)
     if subject.absolute and "position" not in kinds:
         for side in ("left", "right", "top", "bottom"):
             proof_of = false_position(things, side)
             if proof_of is not None:
-                yield _Option((Edit(head.end, head.end, _on(side, several=len(things) > 1)),), proof_of)
+                yield NegativeParams(edits=behind(_on(side, several=len(things) > 1)), proof=proof_of)
     if "size" not in kinds:
         fills = false_size(things)
         if fills is not None:
-            yield _Option((Edit(head.end, head.end, " filling the whole picture"),), fills)
+            yield NegativeParams(edits=behind(" filling the whole picture"), proof=fills)
 
 
 def _on(side: str, *, several: bool) -> str:
