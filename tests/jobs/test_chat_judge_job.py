@@ -147,7 +147,11 @@ def test_any_judge_can_be_probed(tmp_path) -> None:
     result = auscult("audit", source, "--judge", "cues", "--probe", "--out", out, "--workers", "1")
     assert result.code == 0, result.err
     assert len(rows(out / "probes.jsonl")) == 4 * SCENES
-    assert "does not tell the named object from another" in result.err  # it reads no words
+    alarm = "does not tell the named object from another"
+    assert alarm in result.err  # it reads no words
+    repaired = auscult("act", "repair", out, "--out", tmp_path / "repaired", "--workers", "1")
+    assert alarm in repaired.err
+    assert alarm in (tmp_path / "repaired" / "report.html").read_text()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from auscult.cli.command import Shown, command
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.options import AuditOptions
 from auscult.record.codec import read_file
-from auscult.record.schema import PRINTED, PROBED
+from auscult.record.schema import PRINTED
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
@@ -48,11 +48,8 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     paths = {name: folder / "tables" / f"{name}.json" for name in names}
     tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
     show.tables(tables if worst is None else [worst, *tables])
-    if (folder / PROBED).is_file():
-        from auscult.jobs.finish import alarms_of  # importing it takes a quarter of a second
-
-        for alarm in alarms_of(folder):
-            show.say(f"warning: {alarm}")
+    for warning in show.warnings_of(folder):
+        show.say(warning)
     for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)

@@ -105,7 +105,8 @@ def verb_command(
         with show.progress_bar(quiet=shown.quiet) as progress:
             summary, tables = job.run(progress)
         out = job.options.out
-        lines = [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
+        lines = show.warnings_of(out)
+        lines += [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
         lines += [next_step.format(out=out)] if next_step else []
         show.result(summary, tables, shown, record=out, notes=lines)
 

@@ -382,6 +382,17 @@ def result(
     exit_code(summary, max_failed=shown.max_failed, record=record)
 
 
+def warnings_of(record: Path) -> list[str]:
+    """Why the verdicts of a record are not to be used, one line each; mostly none."""
+    from auscult.record.schema import PROBED
+
+    if not (record / PROBED).is_file():
+        return []
+    from auscult.jobs.finish import alarms_of  # importing it takes a quarter of a second
+
+    return [f"warning: {alarm}" for alarm in alarms_of(record)]
+
+
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
     """Print why cases failed, and exit with 1 if more failed than allowed."""
     if summary.failed and record is not None:

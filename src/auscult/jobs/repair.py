@@ -64,7 +64,7 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument, section
 from auscult.record.reader import HEADER, Verdicts, column, read_run, read_verdicts
-from auscult.record.schema import Summary, error_to_json, metric_row, verdict_from_json, verdict_to_json
+from auscult.record.schema import PROBED, Summary, error_to_json, metric_row, verdict_from_json, verdict_to_json
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -458,6 +458,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         ):
             run.write_lines(name, chain((row for row in old if row.get("id") not in after), new))
         run.write_lines("verdicts.jsonl", rows.values())
+        if probes := list(before.lines(PROBED)):  # what they say of the judge holds for what it repaired
+            run.write_lines(PROBED, probes)
         if header := before.header():
             run.write_long_json(HEADER, header)
         return after
