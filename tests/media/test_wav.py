@@ -71,7 +71,7 @@ def test_as_libsndfile_reads(tmp_path: Path, subtype: str, wav_format: str) -> N
 
 def test_unusual_headers() -> None:
     body = np.array([0, 16384, -32768], "<i2").tobytes()
-    for size in (None, 0, 0xFFFFFFFF):  # the last two: written to a pipe
+    for size in (None, 0, 0xFFFFFFFF, 0x7FFFF000, 0x80000000):  # all but the first: written to a pipe
         sound = decode_wav(riff(1, 16, body, size=size), path=HERE)
         assert sound is not None
         assert sound.samples.tolist() == [[0.0, 0.5, -1.0]]

@@ -20,7 +20,8 @@ FULL_SCALE = 32_767.0
 """What 1.0 is written as: -1 and 1 have the same size, as in libsndfile and most players."""
 
 _MOST_BYTES = 2**32 - 1 - 36
-_UNKNOWN_SIZE = 0xFFFFFFFF
+_UNKNOWN_SIZES: Final = range(0x7FFFE000, 0x80000001)
+"""What SoX and arecord write to a pipe, in whole samples; others write the largest size, or 0."""
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _MOST: Final = 1e18  # its square is a float32
 
@@ -218,7 +219,11 @@ def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
                 raise _broken(path, "no whole format chunk stands before its data")
             remaining = length - offset
             # A program that wrote to a pipe could not go back to fill in the size.
-            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(_read_at(file, offset, 8), length - offset))
+            unknown = (
+                size == 0xFFFFFFFF
+                or size in _UNKNOWN_SIZES
+                or (size == 0 and not _chunk_at(_read_at(file, offset, 8), length - offset))
+            )
             declared = remaining if unknown else size
             file.seek(offset)
             return form, min(declared, remaining), declared
