@@ -117,6 +117,7 @@ def test_loudness_is_that_of_a_known_meter(rate_hz: int) -> None:
         colour * envelope,
         np.stack([colour * envelope, rng.standard_normal(count) * envelope[::-1]]),
         np.where(np.arange(count) < count // 3, colour, 0.0),
+        np.stack([colour * envelope * factor for factor in (0.1, 0.1, 0.2, 1.0, 1.0)]),
     ):
         samples = (0.1 * sound).astype(np.float32)
         meter_lufs = pyloudnorm.Meter(rate_hz).integrated_loudness(samples.T.astype(np.float64))
@@ -128,6 +129,12 @@ def test_loudness_of_a_sine_is_the_standards(rate_hz: int) -> None:
     """BS.1770-4: 997 Hz at full scale in one channel is -3.01 LUFS."""
     sine = np.sin(np.arange(2 * rate_hz) * (2 * np.pi * 997 / rate_hz)).astype(np.float32)
     assert integrated_lufs(sine, rate_hz=rate_hz) == pytest.approx(-3.01, abs=0.03)
+
+
+def test_low_frequencies_of_surround_have_no_loudness_and_its_rear_more() -> None:
+    sine = np.sin(np.arange(16_000) * (2 * np.pi * 997 / 16_000)).astype(np.float32)
+    in_channel = [integrated_lufs(row[:, None] * sine, rate_hz=16_000) for row in np.eye(6, dtype=np.float32)]
+    assert in_channel == pytest.approx([-3.01, -3.01, -3.01, -np.inf, -1.52, -1.52], abs=0.03)
 
 
 def test_silence_has_no_loudness() -> None:

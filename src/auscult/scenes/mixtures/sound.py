@@ -32,10 +32,12 @@ _BLOCK_S, _HOPS = 0.4, 4  # of a block
 _ABSOLUTE_LUFS = -70.0
 _RELATIVE_LU = -10.0
 _RINGING_S = 0.05
+_SURROUND: Final = {5: (1, 1, 1, 1.41, 1.41), 6: (1, 1, 1, 0, 1.41, 1.41)}
+"""Weights of the channels of 5.0 and 5.1, in the order of a WAV file; in other sounds each has 1."""
 
 
 def integrated_lufs(samples: Samples, *, rate_hz: int) -> float:
-    """Integrated loudness of float32 (samples,) or (channels, samples), left and right of equal weight, in LUFS.
+    """Integrated loudness of float32 (samples,) or (channels, samples) in LUFS; five channels are 5.0, and six 5.1.
 
     Blocks of 400 ms that overlap by three quarters count where they are over -70 LUFS and at most 10 LU below the mean
     of those; a sound that is shorter is one block. -inf where no block counts. Source: ITU-R BS.1770-4, Annex 1.
@@ -58,6 +60,8 @@ def _factors(size: int, rate_hz: int) -> NDArray[np.float32]:
 def gated_lufs(weighted: Samples, *, rate_hz: int) -> float:
     """Loudness of a sound that is K-weighted already, as ``integrated_lufs``."""
     sound = np.atleast_2d(weighted)
+    if len(sound) in _SURROUND:
+        sound = sound * np.sqrt(np.asarray(_SURROUND[len(sound)], np.float32))[:, None]
     count = sound.shape[1]
     hop = max(1, round(_BLOCK_S / _HOPS * rate_hz))
     if count < _HOPS * hop:
