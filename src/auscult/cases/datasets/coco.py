@@ -21,6 +21,7 @@ from typing import Any
 from auscult.cases import fields
 from auscult.cases.datasets.label_studio import is_tasks
 from auscult.cases.fields import BOM, load
+from auscult.cases.foreign import foreign_json
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
@@ -171,7 +172,7 @@ def _object(coco: CocoFile, row: Mapping[str, Any], size: tuple[int, int] | None
         category=coco.category(row) or "",
         mask=MaskRef(segmentation=shape, size=size) if isinstance(shape, dict | list) and shape else None,
         box=corners,
-        crowd=bool(row.get("iscrowd")),
+        crowd=_is_crowd(row),
     )
 
 
@@ -243,6 +244,9 @@ class CocoDataset:
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the annotations or results that have a segmentation and a picture."""
         refuse_options(options, "frames", "masks", layout="a COCO json; its pictures are named by --images")
+        other = foreign_json(source)
+        if other is not None:
+            raise NothingToDo(f"the file is of {other.tool}", expected="COCO json", hint=other.step, path=source)
         folder_of(options, source)  # which refuses a missing one before a large file is read
         data = load(source, max_bytes=MAX_FILE_BYTES)
         results = isinstance(data, list)
@@ -261,16 +265,17 @@ class CocoDataset:
             coco = CocoFile(data, source, options=options, needs=("images", "annotations"))
         problems = Problems()
         items: list[Item] = []
-        crowds = 0
+        crowds = brushed = 0
         for number, row in enumerate(data if results else data["annotations"], start=1):
-            if isinstance(row, dict) and row.get("iscrowd"):
+            if isinstance(row, dict) and _is_crowd(row):
                 crowds += 1
                 continue
+            brushed += isinstance(row, dict) and bool(row.get("iscrowd"))
             try:
                 items.append(_item(coco, row, number, results=results))
             except InputError as error:
                 problems.add(error, error.path or coco.path, key=_name(row, number))
-        notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
+        notes = _crowd_notes(crowds, brushed, others=len(items))
         return Listing(tuple(items), tuple(problems.found), self.name, notes, header=_header(coco, document, items))
 
     def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
@@ -363,6 +368,20 @@ def is_panoptic(path: Path) -> bool:
     except OSError:
         pass
     return False
+
+
+def _is_crowd(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a crowd region. CVAT writes iscrowd 1 of every mask that a brush drew; ``occluded`` is its."""
+    attributes = row.get("attributes")
+    return bool(row.get("iscrowd")) and not (isinstance(attributes, dict) and "occluded" in attributes)
+
+
+def _crowd_notes(crowds: int, brushed: int, *, others: int) -> tuple[str, ...]:
+    notes = [f"{counted(brushed, 'mask')} of CVAT with iscrowd 1 taken for objects"] if brushed else []
+    if crowds:
+        remedy = "" if others else "; if each is an object, write iscrowd 0"
+        notes.append(f"{counted(crowds, 'crowd region')} left out: a crowd is no single object{remedy}")
+    return tuple(notes)
 
 
 def _item(coco: CocoFile, row: object, number: int, *, results: bool) -> Item:
