@@ -199,3 +199,47 @@ def test_of_several_json_beside_pictures_the_one_with_masks_is_named(make: Any, 
         list_items(photos)
     assert "'annotations/instances_val2017.json'" in caught.value.expected
     assert "annotations/instances_val2017.json" in caught.value.hint
+
+
+@pytest.mark.usefixtures("photos")
+def test_masks_of_cvats_brush_are_no_crowds(make: Any) -> None:
+    """CVAT's COCO 1.0 has iscrowd 1 of every mask that is no polygon."""
+    brushed = annotation(id=12, iscrowd=1, segmentation=encode(np.eye(24, 32) > 0), attributes={"occluded": False})
+    listing = coco_listing(make, instances(brushed, annotation(id=13, iscrowd=1, attributes={})))
+    assert [item.id for item in listing.items] == ["a/12"]
+    brush, crowd = listing.notes
+    assert (brush, crowd[:14]) == ("1 mask of CVAT with iscrowd 1 taken for objects", "1 crowd region")
+    with pytest.raises(NothingToDo, match=r"1 crowd region left out.*; if each is an object, write iscrowd 0"):
+        coco_listing(make, instances(annotation(iscrowd=1)))
+
+
+@pytest.mark.usefixtures("photos")
+def test_pictures_beside_a_json_are_its_own(make: Any) -> None:
+    """Roboflow writes a json into each of train/, valid/ and test/, beside its pictures."""
+    make.json("photos/sub/_annotations.coco.json", instances(annotation()))
+    make.frame("photos/c.jpg")
+    with pytest.raises(NothingToDo, match="no layout") as caught:
+        list_items(make.root / "photos")
+    assert caught.value.hint.endswith("photos/sub --out out")
+
+
+MASK = {"size": [24, 32], "counts": "0"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "value", "step"),
+    [
+        ("Segment Anything", [{"segmentation": MASK, "predicted_iou": 0.9, "stability_score": 0.9}], "items.jsonl"),
+        ("SA-1B", {"image": {"image_id": 1}, "annotations": [{"stability_score": 0.9}]}, "items.jsonl"),
+        ("MMDetection", {"labels": [0], "scores": [0.9], "bboxes": [], "masks": [MASK]}, "items.jsonl"),
+        ("Supervisely", {"size": {}, "objects": [{"classTitle": "dog", "bitmap": {}}]}, "as COCO"),
+        ("JSON-MIN", [{"image": "a.jpg", "tag": [{"format": "rle", "rle": [0], "original_width": 32}]}], "as JSON"),
+    ],
+)
+def test_json_of_other_tools_is_told_the_way(make: Any, photos: Path, tool: str, value: Any, step: str) -> None:
+    file = make.json("photos/a.json", value)
+    for source, options in ((file, {}), (file, {"images": photos}), (photos, {})):
+        with pytest.raises(NothingToDo) as caught:
+            list_items(source, ListOptions(**options))
+        assert tool in f"{caught.value.message} {caught.value.expected}"
+        assert step in caught.value.hint

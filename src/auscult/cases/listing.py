@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from auscult import registry
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
+from auscult.cases.foreign import foreign_json
 from auscult.cases.ids import counted, shown
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
 from auscult.cases.sounds import MIXTURES, read_sounds
@@ -68,11 +69,7 @@ class _InputFiles:
 def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
     """Look at the first files of an INPUT; ``layout_of`` says which layout a path has by itself, or nothing."""
     if source.is_file():
-        return Nearest(
-            found=f"it is a file that ends in {suffix(source.name) or 'nothing'}",
-            layout="lines of JSON that end in .jsonl, a COCO or panoptic .json, a CVAT .xml, or a folder",
-            command=f"name the folder: {_audit(source.parent)}; or write items.jsonl, a line {_EXAMPLE} for each mask",
-        )
+        return _nearest_of_file(source)
     files = _survey(source)
     inner = _layout_inside(source, files, layout_of)
     if inner is not None:
@@ -80,8 +77,11 @@ def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
             found=files.words(), layout=f"{layout_of(inner)}: {_name(inner, source)} is one", command=_audit(inner)
         )
     documents = sorted(_files(source, files, ".json"), key=_is_no_instances)
+    other = next(filter(None, map(foreign_json, documents)), None)
+    if other is not None:
+        return Nearest(found=files.words(), layout=f"COCO json; this is of {other.tool}", command=other.step)
     json = next((path for path in documents if layout_of(path)), None)
-    pictures = _pictures(files)
+    pictures = _pictures(files) if json is None or json.parent not in files.folders else json.parent
     if json is not None and pictures is not None:
         layout = f"the json {_name(json, source)} with the pictures in {_name(pictures, source)}"
         return Nearest(found=files.words(), layout=layout, command=_audit(json, images=pictures))
@@ -91,6 +91,17 @@ def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
         layout = f"frames and masks in two folders, of which {counted(same, 'name')} agree"
         return Nearest(found=files.words(), layout=layout, command=_audit(source, frames=frames, masks=masks))
     return _without_match(source, files, pictures)
+
+
+def _nearest_of_file(source: Path) -> Nearest:
+    other = foreign_json(source)
+    if other is not None:
+        return Nearest(found=f"it is of {other.tool}", layout="COCO json, or items.jsonl", command=other.step)
+    return Nearest(
+        found=f"it is a file that ends in {suffix(source.name) or 'nothing'}",
+        layout="lines of JSON that end in .jsonl, a COCO or panoptic .json, a CVAT .xml, or a folder",
+        command=f"name the folder: {_audit(source.parent)}; or write items.jsonl, a line {_EXAMPLE} for each mask",
+    )
 
 
 def _without_match(source: Path, files: _InputFiles, pictures: Path | None) -> Nearest:
