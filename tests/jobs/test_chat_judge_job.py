@@ -149,6 +149,7 @@ def test_any_judge_can_be_probed(tmp_path) -> None:
     assert len(rows(out / "probes.jsonl")) == 4 * SCENES
     alarm = "does not tell the named object from another"
     assert alarm in result.err  # it reads no words
+    assert alarm in auscult("act", "filter", out, "--out", tmp_path / "filtered").err
     repaired = auscult("act", "repair", out, "--out", tmp_path / "repaired", "--workers", "1")
     assert alarm in repaired.err
     assert alarm in (tmp_path / "repaired" / "report.html").read_text()

@@ -123,4 +123,6 @@ def _print(shown: Shown, value: Any, *, lines: Iterable[str] = (), tables: Seque
 
 def _say_where(out: Path, record: Path, *, lead: str = "") -> None:
     show.say(f"{lead}written to {out}")
+    for warning in show.warnings_of(record):
+        show.say(warning)
     show.failures(record)
