@@ -19,6 +19,7 @@ from auscult.types import Case, Metadata, Prediction, Verdict
 if TYPE_CHECKING:
     from auscult.judge.masks.prompted.calibration import Calibration
     from auscult.judge.masks.prompted.network import Classifier, Evidence, Member
+    from auscult.judge.masks.prompted.verdict import JudgeParts
 
 
 class PromptedJudge:
@@ -69,17 +70,10 @@ class PromptedJudge:
 
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)
-        members, classifier, calibration = self._parts()
+        parts = self._parts()
         indices = [index for index, prediction in enumerate(predictions) if prediction.mask.any()]
-        verdicts = verdicts_of(
-            [cases[index] for index in indices],
-            [predictions[index].mask for index in indices],
-            members=members,
-            classifier=classifier,
-            calibration=calibration,
-            judge=self.name,
-            evidence=self._evidence,
-        )
+        chosen, masks = [cases[index] for index in indices], [predictions[index].mask for index in indices]
+        verdicts = verdicts_of(chosen, masks, parts)
         by_index = dict(zip(indices, verdicts, strict=True))
         return [by_index.get(index) or nothing_segmented(case.id, self.name) for index, case in enumerate(cases)]
 
@@ -120,11 +114,18 @@ class PromptedJudge:
         """Load its files now instead of at the first candidate."""
         self._parts()
 
-    def _parts(self) -> tuple[Sequence[Member], Classifier, Calibration]:
+    def _parts(self) -> JudgeParts:
         from auscult.judge.masks.prompted.calibration import load_calibration
+        from auscult.judge.masks.prompted.verdict import JudgeParts
 
         calibration = self._calibration or load_calibration()
-        return self._members or _members(calibration), self._classifier or _classifier(calibration), calibration
+        return JudgeParts(
+            name=self.name,
+            members=self._members or _members(calibration),
+            classifier=self._classifier or _classifier(calibration),
+            calibration=calibration,
+            evidence=self._evidence,
+        )
 
 
 def _members(calibration: Calibration, folder: Path | None = None) -> list[Member]:

@@ -84,33 +84,21 @@ def novelty_from(ious: Floats, features: Floats, *, bent: Doubles, calibration: 
     return np.where(disagree, 1.0, np.maximum(distance, width))
 
 
-def verdicts_of(
-    cases: Sequence[Case],
-    masks: Sequence[Mask],
-    *,
-    members: Sequence[Member],
-    classifier: Classifier,
-    calibration: Calibration,
-    judge: str,
-    evidence: Segmenter | None = None,
-) -> list[Verdict]:
-    """Make verdicts of candidates, bool (H, W), none empty, at most 4 through the networks at once.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgeParts:
+    """The files of a judge, opened."""
 
-    The answers of ``evidence``, another segmenter, count instead of the networks' own.
-    """
-    verdicts: list[Verdict] = []
-    for begin in range(0, len(cases), _MOST):
-        batch = slice(begin, begin + _MOST)
-        verdicts += _batch(
-            cases[batch],
-            masks[batch],
-            members=members,
-            classifier=classifier,
-            calibration=calibration,
-            judge=judge,
-            evidence=evidence,
-        )
-    return verdicts
+    name: str  # of the judge
+    members: Sequence[Member]
+    classifier: Classifier
+    calibration: Calibration
+    evidence: Segmenter | None  # another segmenter, whose answers count instead of the networks' own
+
+
+def verdicts_of(cases: Sequence[Case], masks: Sequence[Mask], parts: JudgeParts) -> list[Verdict]:
+    """Make verdicts of candidates, bool (H, W), none empty, at most 4 through the networks at once."""
+    batches = [slice(begin, begin + _MOST) for begin in range(0, len(cases), _MOST)]
+    return [verdict for batch in batches for verdict in _batch(cases[batch], masks[batch], parts)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,65 +111,40 @@ class _Seen:
     outline: Outline
 
 
-def _batch(
-    cases: Sequence[Case],
-    masks: Sequence[Mask],
-    *,
-    members: Sequence[Member],
-    classifier: Classifier,
-    calibration: Calibration,
-    judge: str,
-    evidence: Segmenter | None,
-) -> list[Verdict]:
-    lenses = tuple(member.lens for member in members)
+def _batch(cases: Sequence[Case], masks: Sequence[Mask], parts: JudgeParts) -> list[Verdict]:
+    lenses = tuple(member.lens for member in parts.members)
     verdicts: list[Verdict | None] = []
     seen: list[_Seen] = []
     for case, mask in zip(cases, masks, strict=True):
         outline = outline_of(case.frame, mask)
         views = looks(case.frame, mask, lenses, outline=outline)
         sight = sight_of(mask, four_channels(views[0]), views[0].box)
-        verdicts.append(unjudged(case.id, judge, NOTHING_SEEN[sight]) if sight in BLIND else None)
+        verdicts.append(unjudged(case.id, parts.name, NOTHING_SEEN[sight]) if sight in BLIND else None)
         if sight not in BLIND:
             seen.append(_Seen(case=case, mask=mask, views=views, outline=outline))
-    judged = iter(
-        _judged(seen, members=members, classifier=classifier, calibration=calibration, judge=judge, evidence=evidence)
-        if seen
-        else ()
-    )
+    judged = iter(_judged(seen, parts) if seen else ())
     return [verdict or next(judged) for verdict in verdicts]
 
 
-def _judged(
-    seen: Sequence[_Seen],
-    *,
-    members: Sequence[Member],
-    classifier: Classifier,
-    calibration: Calibration,
-    judge: str,
-    evidence: Segmenter | None,
-) -> list[Verdict]:
+def _judged(seen: Sequence[_Seen], parts: JudgeParts) -> list[Verdict]:
     """Verdicts of candidates that can be looked at."""
-    by_member = [[candidate.views[index] for candidate in seen] for index in range(len(members))]
-    outputs = run(
-        members,
-        [inputs(batch) for batch in by_member],
-        None
-        if evidence is None
-        else evidence.answers(
-            [candidate.case for candidate in seen], [candidate.mask for candidate in seen], by_member
-        ),
-    )
+    by_member = [[candidate.views[index] for candidate in seen] for index in range(len(parts.members))]
+    answers = None
+    if parts.evidence is not None:
+        cases, masks = [candidate.case for candidate in seen], [candidate.mask for candidate in seen]
+        answers = parts.evidence.answers(cases, masks, by_member)
+    outputs = run(parts.members, [inputs(batch) for batch in by_member], answers)
     shapes = np.stack([candidate.views[0].shape for candidate in seen])
     estimates = estimates_of(
         np.stack([output["ious"] for output in outputs], axis=1),
         np.stack([output["types"] for output in outputs], axis=1),
-        classifier(np.stack([candidate.outline.cues for candidate in seen]), shapes),
+        parts.classifier(np.stack([candidate.outline.cues for candidate in seen]), shapes),
         features=np.stack([output["features"] for output in outputs], axis=1),
         size=shapes[:, 0].astype(np.float64),
-        calibration=calibration,
+        calibration=parts.calibration,
     )
     return [
-        _verdict(candidate, answer=outputs[0]["answer"][index, 0], estimates=estimates, index=index, judge=judge)
+        _verdict(candidate, answer=outputs[0]["answer"][index, 0], estimates=estimates, index=index, judge=parts.name)
         for index, candidate in enumerate(seen)
     ]
 
