@@ -43,7 +43,11 @@ DRAWING = Drawing(
 )
 TABLES = {
     "general": Table(title="General", header=("model", "score"), rows=((EVIL, "0.5"),), note="a note"),
-    "answers": Table(title="Answers", header=("model", "asked"), rows=(("m", "3"),)),
+    "answers": Table(
+        title="Answers",
+        header=("model", "asked", "score", "other", "third"),
+        rows=(("m", "3", "25.4 [13.7, 41.5] (2 failed)", "+0.4 [0.1, 0.7] *", "a [b] c"),),
+    ),
 }
 PAGE = Page(
     title=f"Two models {EVIL}",
@@ -130,6 +134,12 @@ def test_strangers_words_bring_no_markup_along(shared_record: Path) -> None:
     assert "<script" not in html
     assert html.count("&lt;script&gt;") >= 6
     assert re.findall(r'href="([^"#]+)"', html) == ["judges/one/report.html", "javascript%3Aalert%281%29//%3F%23"]
+
+
+def test_intervals_stand_under_their_number_whatever_follows_them(shared_record: Path) -> None:
+    html = (shared_record / "report.html").read_text()
+    assert "<td>25.4 <small>[13.7, 41.5] (2 failed)</small></td>" in html
+    assert "<td>+0.4 <small>[0.1, 0.7] *</small></td><td>a [b] c</td>" in html
 
 
 def test_the_command_prints_tables_and_summary(out: Path) -> None:
