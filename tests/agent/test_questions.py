@@ -147,6 +147,10 @@ def test_an_answer_is_what_the_record_says(record_folder: Path, question: str, f
         ("is strong more robust than weak?", "Which model loses least?"),
         ("at what severity does weak lose half of its performance?", "Where does MODEL break?"),
         ("were there any samples that could not be processed?", "Which cases fail?"),
+        ("top three perturbations by loss", "Which perturbation hurts most?"),
+        ("how does fog compare with snow?", "Which perturbation hurts most?"),
+        ("what is J without perturbations?", "What is the clean score?"),
+        ("how much worse is it at 5 than at 1?", "How much is lost at each level?"),
     ],
 )
 def test_other_words_for_a_question_will_do(record_folder: Path, question: str, taken_as: str) -> None:
@@ -268,6 +272,15 @@ def test_what_was_not_used_is_said(record_folder: Path) -> None:
         ("Does F drop more than J?", "several metrics"),
         ("What seed was used?", "seed"),
         ("Do long clips lose more than short ones?", "short"),
+        ("How many frames does the longest clip have?", "long"),
+        ("How long did it take in total?", "total"),
+        ("How many cases lose more than half under fog?", "counts"),
+        ("How many cases score 0?", "with a number"),
+        ("Which severity hurts the least?", "levels"),
+        ("What is the lowest score at high?", "lowest"),
+        ("What is the average change over all perturbations?", "one number"),
+        ("Is there any perturbation that helps?", "helps"),
+        ("How many small objects are there?", "not understood"),
     ],
 )
 def test_another_question_is_not_answered_in_its_place(record_folder: Path, question: str, cause: str) -> None:
@@ -289,11 +302,24 @@ def test_what_was_not_tested_is_not_answered_by_what_was(record_folder: Path) ->
     assert [row[0] for row in answer.rows] == ["fog"]
     assert "Not tested in this record: glass_blur." in answer.notes
     assert "compression" in ask(record_folder, "How much is lost to compression?").sentence
+    assert ask(record_folder, "Is strong robust to spelling mistakes?").sentence.startswith("Not tested")
 
 
 def test_a_group_of_perturbations_means_those_that_were_tested(record_folder: Path) -> None:
     assert {row[0] for row in ask(record_folder, "which weather hurts most?").rows} == {"fog", "snow"}
     assert {row[0] for row in ask(record_folder, "Does noise hurt more than fog?").rows} == {"gaussian_noise", "fog"}
+    assert {row[0] for row in ask(record_folder, "Which of the two noises is worse?").rows} == {"gaussian_noise"}
+
+
+def test_a_perturbation_may_be_called_by_another_word_and_its_room(record_folder: Path) -> None:
+    assert {row[0] for row in ask(record_folder, "is haze worse than falling snow?").rows} == {"fog", "snow"}
+    assert {row[0] for row in ask(record_folder, "which visual perturbation hurts most?").rows} >= {"fog", "snow"}
+    assert ask(record_folder, "which sound perturbation hurts most?").rows == ()
+
+
+def test_a_mean_has_one_interval_whatever_stands_beside_it(record_folder: Path) -> None:
+    answers = [ask(record_folder, f"which {what} hurts least?").rows for what in ("perturbation", "weather")]
+    assert [next(row for row in rows if row[0] == "fog") for rows in answers] == [answers[0][-1]] * 2
 
 
 def test_failures_are_counted_and_in_no_mean(record_folder: Path) -> None:

@@ -12,9 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from auscult.agent.knowledge.situations import raw, terms
 from auscult.agent.replies import prompt
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
@@ -31,10 +33,12 @@ from auscult.work.chat.replies import after_thought
 _MOST_LETTERS: Final = 1000
 _MOST_REPLY: Final = 20_000
 _FEW_CLIPS: Final = 20
+_ALONE: Final = "room <> ''"  # perturbations alone, no mixes
 _EXCLUDES: Final = "it excludes something"
 
 _TABLES: Final = data.read("questions", folder="auscult.agent")
 _STEMS: Final = {name: {*map(stem, words.split())} for name, words in _TABLES["words"].items()}
+_GROUPED: Final = frozenset(term for line in raw()["groups"].values() for term in terms(line["terms"]))
 _Form: TypeAlias = Mapping[str, Any]
 
 
@@ -112,13 +116,14 @@ def _read(views: RecordViews, question: str) -> _Question:
     # models under test only: "at full strength" is not about baseline.full_frame
     first_words = Counter(_first_word(name) for (name,) in tested)
     known_names = {tuple(row) for row in names}
+    rooms = {str(kind): str(room) for kind, room in views.query("SELECT DISTINCT kind, room FROM conditions")[1]}
     spelled_ones = [entry for entry in _TABLES["spelled"] if entry[0] != "metric" or tuple(entry[:2]) in known_names]
     for key, name, *spelled in (*models, *spelled_ones, *names):
-        # also a model without room and version, or its first word; also with spaces or dashes for underscores
+        # also a model without room and version, or its first word; also other words for a perturbation
         variants = {name, *(name.split(".")[1:2] if key == "model" else ())}
         variants |= {_first_word(name)} if key == "model" and first_words[_first_word(name)] == 1 else set()
-        spelling = spelled[0] if spelled else "|".join(re.escape(variant).replace("_", "[ _-]") for variant in variants)
-        remaining, times = _without(spelling, remaining)
+        variants |= _other_words(f"{rooms.get(name, '')}.{name.rpartition('.')[2]}") if key == "kind" else set()
+        remaining, times = _without(spelled[0] if spelled else _spelling(variants), remaining)
         if times and name not in parsed.filters.get(key, ()):
             parsed.filters.setdefault(key, []).append(name)
             parsed.words |= {f"{key.upper()}{len(parsed.filters[key])}", name.lower()}
@@ -137,6 +142,11 @@ def _read(views: RecordViews, question: str) -> _Question:
             parsed.refusal = _EXCLUDES
         elif not meant and word not in _TABLES["ignored"].split():
             parsed.unknown.append(word)
+    named = [room for room, words in _TABLES["rooms"].items() if _has("|".join(words.split()), remaining)]
+    compares = _has("rooms?|modalit(?:y|ies)|than|versus|vs|or", question)
+    if len(named) == 1 and (parsed.entity == "perturbation" or not compares):  # "which sound perturbation"
+        parsed.filters["room"] = named
+        parsed.words.discard("room")
     parsed.refusal = parsed.refusal or _refusal(parsed, question)
     return parsed
 
@@ -159,7 +169,7 @@ def _read_absent(parsed: _Question, remaining: str, tested: set[str]) -> str:
     # "contrast" may be a verb, unless it was tested
     names = {name for name in names if not _meanings(name)}
     for name in sorted(names, key=lambda entry: (-len(entry), entry)):
-        remaining, times = _without(name.replace("_", "[ _-]"), remaining)
+        remaining, times = _without(_spelling({name, *_other_words(name)}), remaining)
         parsed.absent += [name] if times else []
     for spelling, members in _TABLES["groups"]:
         found = [name for name in sorted(tested) if name.rpartition(".")[2] in members.split()]
@@ -173,6 +183,24 @@ def _read_absent(parsed: _Question, remaining: str, tested: set[str]) -> str:
     named = len(parsed.filters.get("kind", ())) + len(parsed.absent)
     parsed.words |= {f"KIND{index + 1}" for index in range(named)}
     return remaining
+
+
+@cache
+def _other_words(kind: str) -> set[str]:
+    """Other words for a perturbation, by the knowledge base: *typos* for misspelling; none that mean two.
+
+    Without its room, none for a name that two rooms have.
+    """
+    lines = {name: terms(line["terms"]) for name, line in raw()["kinds"].items()}
+    meant = [name for name in lines if kind in (name, name.partition(".")[2])]
+    shared = Counter(term for line in lines.values() for term in line)
+    own = lines[meant[0]] if len(meant) == 1 else ()
+    return {term for term in own if shared[term] == 1 and not _meanings(term) and term not in _GROUPED}
+
+
+def _spelling(variants: set[str]) -> str:
+    """A pattern for one of these, the longest first, with spaces or dashes for underscores too."""
+    return "|".join(re.escape(one).replace("_", "[ _-]") for one in sorted(variants, key=lambda one: (-len(one), one)))
 
 
 def _without(phrase: str, text: str) -> tuple[str, int]:
@@ -214,6 +242,7 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
         form
         for form, share in zip(forms, met, strict=True)
         if share == 1
+        and ("metric" not in parsed.filters or "metric" in _TABLES["columns"][form["of"]])
         and not (other if form in for_asked else parsed.words).intersection(form.get("unless", "").split("|"))
     ]
     if not complete or parsed.refusal or len(parsed.unknown) >= len(parsed.words):
@@ -254,7 +283,8 @@ def _refused(parsed: _Question, question: str, *, met: Sequence[float]) -> Recor
 
 
 def _where(views: RecordViews, form: _Form, parsed: _Question) -> str:
-    parts = [form["where"]] if "where" in form else []
+    is_named = form.get("where") == _ALONE and "kind" in parsed.filters  # a mix may be asked for by its name
+    parts = [form["where"]] if "where" in form and not is_named else []
     parts += [f"{key} IN ({', '.join(map(_quoted, values))})" for key, values in parsed.filters.items()]
     if form["of"] in {"scores", "changes"} and "metric" not in parsed.filters:
         parts.append(f"metric = {_quoted(views.task.main)}")
@@ -291,12 +321,15 @@ def _ranked(views: RecordViews, form: _Form, parsed: _Question) -> RecordAnswer:
     for name, key, clip, value in views.query(inner, most_rows=1 << 20)[1]:
         values.setdefault(name, {})[key] = value
         clips[key] = clip
-    sampling: dict[str, Any] = {"clusters": clips, "rng": generator(views.seed, "ask")}
+
+    def sampling() -> dict[str, Any]:  # drawn anew for each row, so that a row has one interval whatever is beside it
+        return {"clusters": clips, "rng": generator(views.seed, "ask")}
+
     table = [(row, values[row[0]]) for row in views.query(sql)[1]]
     within, gap_range = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
-    means = (mean_ratio(scores, within=within, **sampling) for _, scores in table)
+    means = (mean_ratio(scores, within=within, **sampling()) for _, scores in table)
     rows = tuple((*row[:2], *_bounds(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
-    gap = _gap(table[0][1], table[1][1], {**sampling, "within": gap_range}) if len(rows) > 1 else None
+    gap = _gap(table[0][1], table[1][1], {**sampling(), "within": gap_range}) if len(rows) > 1 else None
     return RecordAnswer(
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
