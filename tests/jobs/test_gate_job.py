@@ -173,11 +173,18 @@ def test_another_judge_or_another_way_of_judging_is_refused(judged: Path, tmp_pa
     with pytest.raises(Mismatch, match=r"masks\.cues\.v2.*masks\.cues\.v1"):
         gate_record(_options(judged, tmp_path / "out", calibration=other))
     shutil.copytree(judged / "cal", tmp_path / "cal")
-    manifest = json.loads((tmp_path / "cal" / "manifest.json").read_text())
-    manifest["arguments"]["given"]["alone"] = True
-    (tmp_path / "cal" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(Mismatch, match="alone"):
-        gate_record(_options(judged, tmp_path / "out", calibration=tmp_path / "cal"))
+    original = json.loads((tmp_path / "cal" / "manifest.json").read_text())
+    arguments, inputs = original["arguments"], original["inputs"]
+    for change, message in (
+        ({"arguments": {**arguments, "given": {**arguments["given"], "alone": True}}}, "alone was on there and is off"),
+        ({"arguments": {**arguments, "given": {**arguments["given"], "evidence": "hf:sam"}}}, "evidence was hf:sam"),
+        ({"arguments": {**arguments, "given": {**arguments["given"], "judge_fitted": "ab"}}}, "judge fitted was ab"),
+        ({"inputs": {**inputs, "calibration": {"labels": {"digest": "ab"}}}}, "calibration was ab there and is off"),
+        ({"command": "act repair"}, "repair was on there and is off here"),
+    ):
+        (tmp_path / "cal" / "manifest.json").write_text(json.dumps(original | change))
+        with pytest.raises(Mismatch, match=message):
+            gate_record(_options(judged, tmp_path / "out", calibration=tmp_path / "cal"))
     assert not (tmp_path / "out").exists()
 
 

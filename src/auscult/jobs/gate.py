@@ -32,7 +32,7 @@ from auscult.jobs.options import GateOptions
 from auscult.jobs.sound_input import FOLDERS, SoundRecord, json_lines
 from auscult.record.codec import Share, from_json, to_json
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.manifest import argument
+from auscult.record.manifest import argument, section
 from auscult.record.reader import Run, Verdicts, read_run
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
@@ -471,7 +471,7 @@ def _short(value: object) -> str:
     """A setting as short text; several file hashes become one."""
     if isinstance(value, Mapping):
         return f"{digest_json(value)[:8]} ({len(value)} files)"
-    return str(value or "off")
+    return "on" if value is True else str(value or "off")
 
 
 def _names(judges: frozenset[str] | set[str]) -> str:
@@ -563,15 +563,22 @@ def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> Ga
         ) from error
 
 
-def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that the estimates of an audit depend on besides its judge.
+_SETTINGS: Final = ("identity", "identity_weights", "evidence", "judge_fitted", "judge_revision")
 
-    These are the identity check, the hashes of its weights, and whether the judge saw other masks of the frame.
+
+def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the estimates of a record depend on besides its judge's name.
+
+    These are the identity check and the hashes of its weights, another segmenter as evidence, the judge's own weights
+    where they were fitted, whether it saw other masks of the frame, the labels by which ``act calibrate`` estimated
+    anew, and whether ``act repair`` chose the masks by the estimates.
     """
+    calibration = section(section(manifest, "inputs"), "calibration")
     return {
-        "identity": argument(manifest, "identity"),
-        "identity_weights": argument(manifest, "identity_weights"),
+        **{name: argument(manifest, name) for name in _SETTINGS},
         "alone": bool(argument(manifest, "alone")),
+        "calibration": section(calibration, "labels").get("digest"),
+        "repair": manifest.get("command") == "act repair",
     }
 
 
