@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import cv2
 import numpy as np
@@ -19,11 +19,6 @@ DESIGN: Final = "design.json"
 MOBILE_WIDTHS: Final = (24, 32, 96, 160)
 _MOST: Final = 512
 _WIDEST: Final = 4096
-Fusion: TypeAlias = Literal["vltf", "pwan"]
-MemoryReads: TypeAlias = Literal["vision_text", "text"]
-Decoder: TypeAlias = Literal["fpn", "deformable", "none"]
-ExistenceQuery: TypeAlias = Literal["vision", "tokens", "none"]
-Existence: TypeAlias = Literal["joint", "detached"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,29 +37,30 @@ class Design:
     text_width: int = 768  # numbers of a token
     head_width: int = 32  # channels of one head in each cross-attention
     # ``vltf`` (Sec. 4.2), or ``pwan``: LAVT's pixel-word attention with its language pathway (Table 8).
-    fusion: Fusion = "vltf"
+    fusion: Literal["vltf", "pwan"] = "vltf"
     # stages with a fusion behind them; the paper's one, two and three VLTFs are (4,), (3, 4), (2, 3, 4)
     fused: tuple[int, ...] = (2, 3, 4)
     memory: int = 20  # memory tokens of a VLTF
     blank: int = 10  # blank tokens of a VLTF
     # what memory tokens attend to: the text that has seen the picture (paper), or the text (release)
-    memory_reads: MemoryReads = "vision_text"
+    memory_reads: Literal["vision_text", "text"] = "vision_text"
     # whether a fusion's positions know where they are, as two channels beside V_i. Not in the paper; a convolution
     # knows hardly more than its borders.
     places: bool = False
     # ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask (Table 6); or ``none``: no
     # masks, a classifier of existence alone, as the two-stage baseline has.
-    decoder: Decoder = "fpn"
+    decoder: Literal["fpn", "deformable", "none"] = "fpn"
     decoder_width: int = 256  # channels of the deformable decoder, a multiple of 32
     # whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the release does so, and
     # only so the paper's size is met
     decoder_tokens: bool = True
     # ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
     decoder_input: Literal["fused", "sum"] = "fused"
-    existence: ExistenceQuery = "vision"  # the query of Eq. 6: ``vision``, ``tokens``, or ``none`` for no head.
+    # the query of Eq. 6: ``vision``, ``tokens``, or ``none`` for no head
+    existence: Literal["vision", "tokens", "none"] = "vision"
     existence_stage: int = LAST  # the VLTF whose tokens it sees: 4 (paper) or 2 (release)
     # ``joint``; or ``detached``: the head's loss teaches the head alone (release)
-    existence_gradient: Existence = "joint"
+    existence_gradient: Literal["joint", "detached"] = "joint"
 
     def __post_init__(self) -> None:
         """Check what the parts need of one another."""

@@ -183,11 +183,9 @@ def _sentences(view: GridView, model: str) -> list[_Sentence]:
 
 def _emptied(sentence: _Sentence) -> _Sentence:
     """The sentence with an oracle of existence: without a mask if it is negative."""
-    return (
-        sentence
-        if sentence.exists or sentence.areas is None
-        else replace(sentence, areas=replace(sentence.areas, predicted_px=0))
-    )
+    if sentence.exists or sentence.areas is None:
+        return sentence
+    return replace(sentence, areas=replace(sentence.areas, predicted_px=0))
 
 
 def _pictures(view: GridView) -> dict[Hashable, Hashable]:

@@ -10,7 +10,7 @@ from auscult.outcome import Failed, Scored, Signature
 from auscult.record.schema import score_to_json
 from auscult.score.masks import SentenceAreas
 from auscult.suites.core.runner import ToScore
-from auscult.suites.rris.cases import RrisCase, RrisPrepared
+from auscult.suites.rris.cases import RrisPrepared
 
 IOU: Final = "IoU"
 PAINTED: Final = "painted"
@@ -36,7 +36,10 @@ class Scorer:
                 f"the stored prediction has {len(row['counts'])} masks of {row['size']}",
                 expected=f"one of {list(case.size)}",
             )
-        areas = self._areas({"size": row["size"], "counts": row["counts"][0]}, case)
+        prediction = {"size": row["size"], "counts": row["counts"][0]}
+        areas = SentenceAreas.of(
+            prediction, self._runs, reference=case.reference, id=case.id, picture=case.clip, kind=case.kind
+        )
         settings: dict[str, Any] = {"task": "rris", "size": "the picture's"}
         if row["threshold"] is not None:
             settings["threshold"] = row["threshold"]
@@ -52,8 +55,3 @@ class Scorer:
             {**score_to_json(case.id, IOU, iou), **context, **pixels},
             {**score_to_json(case.id, PAINTED, share), **context},
         ]
-
-    def _areas(self, prediction: dict[str, Any], case: RrisCase) -> SentenceAreas:
-        return SentenceAreas.of(
-            prediction, self._runs, reference=case.reference, id=case.id, picture=case.clip, kind=case.kind
-        )
