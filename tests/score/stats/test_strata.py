@@ -48,8 +48,8 @@ def test_every_data_set_counts_alike_however_many_samples_it_has(sets):
     assert result.values[0] == pytest.approx(np.mean([np.mean(values) for values in sets.values()]))
     doubled = {name: stratum([*values, *values] if name == "a" else values) for name, values in sets.items()}
     assert over_strata(doubled, mean, replicates=5).values[0] == pytest.approx(result.values[0])
-    assert result.lone == tuple(name for name, values in sets.items() if len(values) == 1)
-    assert (result.draws is None) == bool(result.lone)
+    assert result.single_cluster == tuple(name for name, values in sets.items() if len(values) == 1)
+    assert (result.draws is None) == bool(result.single_cluster)
     assert result.counts.n == sum(map(len, sets.values()))
 
 
@@ -111,7 +111,7 @@ def test_places_over_data_sets_are_those_of_the_means(seed):
     assert [row.value for row in ranking.rows] == pytest.approx(sorted(means.values(), reverse=True))
     assert sum(row.first for row in ranking.rows) == pytest.approx(1)
     assert all(row.place_low <= row.place <= row.place_high for row in ranking.rows)
-    assert (ranking.counts.n, ranking.clusters, ranking.lone) == (15, 15, ())
+    assert (ranking.counts.n, ranking.clusters, ranking.single_cluster) == (15, 15, ())
     assert "each alike" in str(ranking.signature)
     reversed_ranking = rank_by_score_over(dict(reversed(ranked(seed).items())))
     assert [(row.model, row.place_low, row.place_high, row.first) for row in reversed_ranking.rows] == [
@@ -139,7 +139,7 @@ def test_a_better_model_on_a_small_data_set_weighs_as_much_as_on_a_large_one():
 
 def test_a_single_cluster_leaves_places_without_interval():
     ranking = rank_by_score_over(ranked(1, clips=(1, 9)))
-    assert ranking.lone == ("a",)
+    assert ranking.single_cluster == ("a",)
     assert {(row.place_low, row.place_high, row.first, row.low) for row in ranking.rows} == {(None, None, None, None)}
     assert "interval" not in str(ranking.signature)
 

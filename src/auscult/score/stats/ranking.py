@@ -72,7 +72,7 @@ class Over:
     draws: Doubles | None  # likewise in each draw, (replicates, m); None where a data set has one cluster
     clusters: int  # clusters drawn from, of all data sets
     fewest: int  # those of the data set that has fewest
-    lone: tuple[str, ...]  # the data sets that have one cluster
+    single_cluster: tuple[str, ...]  # the data sets that have one cluster
     counts: Counts  # the samples of all data sets
 
 
@@ -87,7 +87,7 @@ def over_strata(
     if empty or not strata:
         message = f"{empty[0]!r} has no sample" if empty else "there is no data set"
         raise InputError(message, expected="one data set or more, each with a sample")
-    values, draws, lone, clusters = [], [], [], []
+    values, draws, single_cluster, clusters = [], [], [], []
     for name, stratum in strata.items():
         members = memberships(stratum.samples, stratum.clusters)
         total, stratum_draws = resampled(
@@ -97,15 +97,15 @@ def over_strata(
         # the sums are exact, so that the order of the samples does not matter
         values.append(statistic(np.array([[math.fsum(column) for column in stratum.columns.T]]))[0])
         if stratum_draws is None:
-            lone.append(name)
+            single_cluster.append(name)
         else:
             draws.append(stratum_draws)
     return Over(
         values=np.mean(values, axis=0),
-        draws=None if lone else np.mean(draws, axis=0),
+        draws=None if single_cluster else np.mean(draws, axis=0),
         clusters=sum(clusters),
         fewest=min(clusters),
-        lone=tuple(lone),
+        single_cluster=tuple(single_cluster),
         counts=added([stratum.counts for stratum in strata.values()]),
     )
 
@@ -202,7 +202,7 @@ class Ranking:
         clusters: Clusters drawn from.
         replicates: Draws in which every model has a value; 0 where there is one cluster only.
         signature: How it was made.
-        lone: Of several data sets those that have one cluster only, wherefore there is no interval.
+        single_cluster: Of several data sets those that have one cluster only, wherefore there is no interval.
     """
 
     rows: tuple[Ranked, ...]
@@ -210,7 +210,7 @@ class Ranking:
     clusters: int
     replicates: int
     signature: Signature
-    lone: tuple[str, ...] = ()
+    single_cluster: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +357,7 @@ def _ranking(
         clusters=over.clusters,
         replicates=0 if draws is None else len(draws),
         signature=signature,
-        lone=over.lone if len(strata) > 1 else (),
+        single_cluster=over.single_cluster if len(strata) > 1 else (),
     )
 
 

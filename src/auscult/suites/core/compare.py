@@ -141,8 +141,8 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
     """Notes on what is missing from the numbers over all data sets."""
     if len(sets) < 2:
         return
-    if overall.apart:
-        names = ", ".join(overall.apart)
+    if overall.not_everywhere:
+        names = ", ".join(overall.not_everywhere)
         yield f"Not asked on every data set, so in no number over all of them: {names}."
     for model in overall.without:
         yield f"{model} has no score under some conditions on some data set: it is left out of a ranking over all."
@@ -151,11 +151,13 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
     for ranked in overall.ranks:
         if isinstance(ranked.ranking, Undefined):
             yield f"No ranking over all data sets by {ranked.title}: {ranked.ranking.reason}."
-    if overall.lone:
-        names = ", ".join(overall.lone)
+    if overall.single_cluster:
+        names = ", ".join(overall.single_cluster)
         yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
     for ranked in overall.ranks:
-        if others := [name for name in getattr(ranked.ranking, "lone", ()) if name not in overall.lone]:
+        if others := [
+            name for name in getattr(ranked.ranking, "single_cluster", ()) if name not in overall.single_cluster
+        ]:
             names = ", ".join(others)
             yield f"Places by {ranked.title} have no interval: of {names} one clip alone is scored for all models."
 
@@ -246,7 +248,11 @@ _EACH: Final = "Every number is a mean over the data sets, each of which counts 
 def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
     """The ranking and the differences over all data sets, if any, by file name."""
     tables: dict[str, Table] = {}
-    alone = f" No interval: {', '.join(found.lone)} has a single clip or photograph." if found.lone else ""
+    alone = (
+        f" No interval: {', '.join(found.single_cluster)} has a single clip or photograph."
+        if found.single_cluster
+        else ""
+    )
     ranking = ranking_table(list(found.ranks), scale=task.scale(task.main))
     differences = difference_table(Index(found.numbers, task))
     if ranking is not None:

@@ -63,8 +63,8 @@ from auscult.types import Doubles
 ModelNames: TypeAlias = Mapping[tuple[str, str], str]
 """A record's label and a model in it, to the model's name in the comparison."""
 
-_UNSIGNED = frozenset({"version", "threshold"})
-_ADDING: Final = ("pixels", "classes", "sums", "answers")
+_MAY_DIFFER = frozenset({"version", "threshold"})
+_CASE_FIELDS: Final = ("pixels", "classes", "sums", "answers")
 """Fields of a grid with further data of each case."""
 
 
@@ -87,7 +87,7 @@ class DataSet:
 class _Group:
     records: list[SuiteRecord]
     common: dict[str, str]
-    signed: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, Any] = field(default_factory=dict)
 
 
 def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tuple[Condition, ...]]:
@@ -97,7 +97,7 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
     names = _set_names(groups)
     conditions: dict[tuple[str, str, str], Condition] = {}
     merged = [_merged(group, named, conditions) for group in groups]
-    shared, dropped = _shared([grid for grid, _ in merged])
+    shared, dropped = _common_conditions([grid for grid, _ in merged])
     sets = tuple(
         DataSet(
             name=name,
@@ -114,23 +114,23 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
     """Groups of records: each joins the first group with which it shares cases."""
     groups: list[_Group] = []
     for record in records:
-        signed = _signed(record.grid)
+        signatures = _compared_signatures(record.grid)
         for group in groups:
             shared = {name: digest for name, digest in group.common.items() if record.digests.get(name) == digest}
-            if shared and all(group.signed.get(metric, fields) == fields for metric, fields in signed.items()):
+            if shared and all(group.signatures.get(metric, fields) == fields for metric, fields in signatures.items()):
                 group.records.append(record)
                 group.common = shared
-                group.signed = signed | group.signed
+                group.signatures = signatures | group.signatures
                 break
         else:
-            groups.append(_Group([record], dict(record.digests), signed))
+            groups.append(_Group([record], dict(record.digests), signatures))
     return groups
 
 
-def _signed(grid: Grid) -> dict[str, Any]:
+def _compared_signatures(grid: Grid) -> dict[str, Any]:
     """The signature of scores, without what may differ between comparable models."""
     return {
-        metric: {name: value for name, value in fields.items() if name not in _UNSIGNED}
+        metric: {name: value for name, value in fields.items() if name not in _MAY_DIFFER}
         for metric, fields in grid.signatures.items()
     }
 
@@ -181,25 +181,25 @@ def _merged(group: _Group, model_names: ModelNames, by_key: dict[tuple[str, str,
     """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
-    adding: dict[str, dict[tuple[str, str], dict[str, Any]]] = {name: {} for name in _ADDING}
+    by_field: dict[str, dict[tuple[str, str], dict[str, Any]]] = {name: {} for name in _CASE_FIELDS}
     signatures: dict[str, list[Mapping[str, Any]]] = {}
     by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     failed: set[tuple[str, str]] = set()
     waiting: dict[tuple[str, str], set[str]] = {}
     differing = 0
     for record in group.records:
-        spelled = _spelled(record.grid.conditions, by_key)
+        names = _common_names(record.grid.conditions, by_key)
         conditions |= {condition.key: by_key[condition.key] for condition in record.grid.conditions}
         for (model, condition, metric), cell in record.grid.cells.items():
-            key = (model_names[record.label, model], spelled[condition], metric)
+            key = (model_names[record.label, model], names[condition], metric)
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
-        for name, by_pair in adding.items():
+        for name, by_pair in by_field.items():
             for (model, condition), rows in getattr(record.grid, name).items():
-                values = by_pair.setdefault((model_names[record.label, model], spelled[condition]), {})
+                values = by_pair.setdefault((model_names[record.label, model], names[condition]), {})
                 values.update({case: row for case, row in rows.items() if case in group.common and case not in values})
-        failed |= {(model_names[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
+        failed |= {(model_names[record.label, model], names[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
-            model_key = (model_names[record.label, model], spelled[condition])
+            model_key = (model_names[record.label, model], names[condition])
             unmade = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
             waiting[model_key] = waiting[model_key] & unmade if model_key in waiting else set(unmade)
         for (model, metric), signature in record.grid.by_model.items():
@@ -216,7 +216,7 @@ def _merged(group: _Group, model_names: ModelNames, by_key: dict[tuple[str, str,
         models=tuple(sorted(models, key=first.task.is_baseline)),
         conditions=tuple(conditions.values()),
         cells=cells,
-        **adding,
+        **by_field,
         signatures={metric: joined_signature(parts) for metric, parts in signatures.items()},
         by_model={key: joined_signature(parts) for key, parts in by_model.items()},
         failed=frozenset(failed),
@@ -243,7 +243,7 @@ def _waiting(
     return unmade
 
 
-def _spelled(conditions: Iterable[Condition], by_key: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
+def _common_names(conditions: Iterable[Condition], by_key: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
     """A record's names of conditions to the common ones; two versions of a kind are two conditions."""
     names: dict[str, str] = {}
     for condition in conditions:
@@ -271,7 +271,7 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
     return differing
 
 
-def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
+def _common_conditions(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
     """Keys of the conditions that all models of the group have, and the other conditions."""
     by_key = {condition.key: condition for grid in grids for condition in grid.conditions}
     by_group: dict[tuple[str, str], list[set[str]]] = {}
@@ -428,9 +428,9 @@ class Overall:
     numbers: tuple[Number, ...] = ()  # level, apc, difference and apc_difference, of the main metric
     ranks: tuple[Ranks, ...] = ()
     # models, except baselines, that are not in every data set and so have none of these numbers
-    apart: tuple[str, ...] = ()
+    not_everywhere: tuple[str, ...] = ()
     without: tuple[str, ...] = ()  # models left out of a ranking: without a score in some data set
-    lone: tuple[str, ...] = ()  # data sets with a single clip, and so without intervals
+    single_cluster: tuple[str, ...] = ()  # data sets with a single clip, and so without intervals
 
 
 def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
@@ -444,9 +444,9 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
     return Overall(
         numbers=tuple(_numbers_over(views, models, metric)),
         ranks=tuple(rankings_of(views, metric)),
-        apart=tuple(model for model in all_models if model not in models and not task.is_baseline(model)),
+        not_everywhere=tuple(model for model in all_models if model not in models and not task.is_baseline(model)),
         without=tuple(dict.fromkeys(model for ranking in ranked for model in ranking.without)),
-        lone=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
+        single_cluster=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
     )
 
 
