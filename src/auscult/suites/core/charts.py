@@ -61,11 +61,11 @@ def _line(index: Index, model: str, group: ConditionGroup) -> StrengthLine:
         for number in index.of("level")
         if (number.model, number.metric, number.condition_group, number.split) == (model, index.task.main, group, "")
     ]
-    still = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
-    moving = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
+    static = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
+    dynamic = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
     breaks = None if breaking is None else _break(breaking)
-    points = ([(0.0, estimate(clean))] if clean is not None else []) + still
-    return StrengthLine(name=model, at=tuple(points), dynamic=moving, breaks_at=breaks)
+    points = ([(0.0, estimate(clean))] if clean is not None else []) + static
+    return StrengthLine(name=model, at=tuple(points), dynamic=dynamic, breaks_at=breaks)
 
 
 def _break(number: Number) -> ChartEstimate | None:
@@ -120,9 +120,9 @@ def _dynamics(index: Index) -> Iterator[Figure]:
     gaps = index.gaps()
     alone = len({gap.model for gap, _, _ in gaps}) == 1  # then its name is in the caption alone
     pairs = []
-    for gap, static, moving in gaps:
+    for gap, static, dynamic in gaps:
         name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.condition_group)
-        pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
+        pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(dynamic), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {index.metric}, percentage points", digits=1)
         yield Figure(

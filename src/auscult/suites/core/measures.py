@@ -164,15 +164,15 @@ def _gap(
     unscored = {case: value for case, value in means.items() if isinstance(value, Failed | Undefined)}
     clean, *levels, last = ({case: column[case] for case in cases} | unscored for column in columns)
     level: ValueMap = {case: mean_value([column[case] for column in levels]) for case in cases}
-    still = Scores(
+    static_scores = Scores(
         clean=clean, levels={condition.level: column for condition, column in zip(static, levels, strict=True)}
     )
-    moving = Scores(clean=clean, levels={DYNAMIC: last})
+    dynamic_scores = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
     return {
         "dynamic_gap": change_difference(*pair, **view.interval_options(CORRELATION)),
-        "gap_static": change_interval(still, **view.interval_options(CORRELATION)),
-        "gap_dynamic": change_interval(moving, **view.interval_options(CORRELATION)),
+        "gap_static": change_interval(static_scores, **view.interval_options(CORRELATION)),
+        "gap_dynamic": change_interval(dynamic_scores, **view.interval_options(CORRELATION)),
     }
 
 

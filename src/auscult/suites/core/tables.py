@@ -37,7 +37,7 @@ ROOM_WORDS: Final[Mapping[str, str]] = {"vision": "pictures"}
 """What the kinds of a room perturb, if it is not the room's name."""
 _PERCENT: Final = "Scores are percent; changes are percentage points, below 0 is a loss."
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
-_MOVING: Final = ("dynamic", "dynamic - clean")
+_DYNAMIC_COLUMNS: Final = ("dynamic", "dynamic - clean")
 
 
 class Index:
@@ -165,9 +165,9 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
         number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)
     ]
     levels = sorted({number.level for number in selected if number.level != DYNAMIC}, key=strength_of)
-    moves = any(number.level == DYNAMIC for number in selected)
+    has_dynamic = any(number.level == DYNAMIC for number in selected)
     over = averaged(levels)
-    rows, changes, apart = [], list[Number | None](), False
+    rows, changes, unshared = [], list[Number | None](), False
     for model in index.stressed() or index.models()[:1]:
         only = levels_only(index.levels(model, group, part), over)
         for metric in index.metrics():
@@ -175,27 +175,27 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             if clean is None:
                 continue
             get = partial(index.get, model=model, group=(group, part), metric=metric, split=split)
-            change, moving, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
+            change, dynamic, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
             columns = {} if change is None else change.columns
-            apart = apart or (change is not None and not columns)
-            still = [get("level", level=level) for level in levels]
+            unshared = unshared or (change is not None and not columns)
+            static = [get("level", level=level) for level in levels]
             changes += [change, gap]
             rows.append(
                 (
                     model,
                     index.task.metric_name(metric),
                     _column(clean, columns, "clean"),
-                    *(_column(number, columns, level) for number, level in zip(still, levels, strict=True)),
+                    *(_column(number, columns, level) for number, level in zip(static, levels, strict=True)),
                     number_text(change, points=True, interval=True) + (only if change is not None else ""),
-                    *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
+                    *((number_text(dynamic), number_text(gap, points=True, interval=True)) if has_dynamic else ()),
                     counts_text(change or clean),
                 )
             )
     return Table(
         title=f"Perturbed: {index.task.group_name(group, part)}" + (f"; {split} cases" if split else ""),
-        header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
+        header=("model", "metric", "clean", *levels, "APC", *(_DYNAMIC_COLUMNS if has_dynamic else ()), "cases"),
         rows=tuple(rows),
-        note=f"{_general_note(levels, over, dynamic=moves, unshared=apart)} {percent_note(changes)}",
+        note=f"{_general_note(levels, over, dynamic=has_dynamic, unshared=unshared)} {percent_note(changes)}",
     )
 
 
@@ -416,11 +416,11 @@ def dynamic_table(index: Index) -> Table | None:
             gap.model,
             index.task.group_name(*gap.condition_group),
             number_text(static, points=True, interval=True),
-            number_text(moving, points=True, interval=True),
+            number_text(dynamic, points=True, interval=True),
             difference_text(gap, stars),
             cases_text([gap]),
         )
-        for gap, static, moving in gaps
+        for gap, static, dynamic in gaps
     ]
     return Table(
         title=f"Static against dynamic, {index.metric}",

@@ -129,9 +129,9 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
     for level in dict.fromkeys(levels):
         if level == DYNAMIC:
             # a single frame cannot be dynamic
-            moving = not task.still and not masks and part != "first"
-            moving = moving and (group in {"mix", "picture"} or room_of(group) == "vision")
-            words += [DYNAMIC] if moving else []
+            can_be_dynamic = not task.still and not masks and part != "first"
+            can_be_dynamic = can_be_dynamic and (group in {"mix", "picture"} or room_of(group) == "vision")
+            words += [DYNAMIC] if can_be_dynamic else []
             continue
         word = level_word(level)
         if word != "0" and (not masks or word in DIFFICULTY):
