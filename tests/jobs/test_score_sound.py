@@ -140,6 +140,20 @@ def test_the_best_order_is_found(folders, sounds):
     assert float(row_of["dog"]["sir"]) > 10
 
 
+def test_in_the_best_order_a_delay_is_against_the_stem_that_was_found(folders, sounds):
+    options = replace(
+        folders, protocol="bss4", permute=True, truth=folders.truth / "mix0", prediction=folders.prediction / "mix0"
+    )
+    late_dog = np.concatenate([np.zeros(368), sounds[1][0, :-368]])
+    for name, output in (("rain", late_dog), ("dog", sounds[1][1])):
+        write(options.prediction / f"{name}.wav", output)
+    plain, aligned = (rows(score_sounds(replace(options, align=align)))["dog"] for align in (False, True))
+    assert plain["remarks"] == "output rain; 46.0 ms late, not aligned (--align)"
+    assert aligned["remarks"] == "output rain; 46.0 ms late, aligned"
+    assert float(plain["sdr"]) < 0
+    assert float(aligned["sdr"]) > 9
+
+
 def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_path):
     options = replace(folders, prediction=tmp_path / "outputs" / "mix0", truth=tmp_path / "stems" / "mix0")
     assert list(rows(score_sounds(replace(options, protocol="bss3", workers=1)))) == ["dog", "rain", "mean"]

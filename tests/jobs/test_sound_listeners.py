@@ -1,6 +1,7 @@
 """Scores that a network gives of outputs: what it hears in them beside what it hears in the stems."""
 
 import math
+import shutil
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -61,17 +62,25 @@ def scores_of(folders, protocol, model="pitch@folder"):
 
 
 def test_accuracy_on_outputs_stands_beside_that_on_stems(folders):
-    summary, _, _ = scores_of(folders, "accuracy")
+    summary, tables, _ = scores_of(folders, "accuracy")
+    assert tables[1].rows == (("accuracy of stems", "1.000", "12", ""),)
     assert summary.metrics["accuracy"]["value"] == pytest.approx(11 / 12, abs=1e-6)
     assert summary.metrics["accuracy of stems"]["value"] == 1
     assert "network:pitch" in summary.metrics["accuracy"]["signature"]
 
 
 def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):
-    summary, _, _ = scores_of(folders, "frechet")
+    summary, tables, _ = scores_of(folders, "frechet")
     assert summary.metrics["frechet"]["value"] > 0
+    (row,) = tables[1].rows
+    assert row[:3] == ("frechet", f"{summary.metrics['frechet']['value']:.3f}", "12")
+    assert "of endless sounds" in row[3]
     assert (summary.ok, summary.undefined) == (12, 0)
     assert {"bias", "extrapolated"} <= summary.metrics["frechet"].keys()
+    for number in range(1, 6):
+        shutil.rmtree(folders / "stems" / f"mix{number}")
+    _, tables, _ = scores_of(folders, "frechet")
+    assert tables[1].rows == (("frechet", "", "2", "fewer than four sounds"),)
 
 
 def test_words_come_from_file_names_and_the_residual_from_the_mixture(folders):

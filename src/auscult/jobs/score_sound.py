@@ -33,7 +33,7 @@ from auscult.record.schema import Summary, error_to_json, metric_row, score_to_j
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.sound import SCORES, Signal, bss_images, bss_sources, find_delay, score_sound
-from auscult.score.sound.embeddings import accuracy, frechet_distance, word_error, words_fit
+from auscult.score.sound.embeddings import Frechet, accuracy, frechet_distance, word_error, words_fit
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.types import Samples
 from auscult.work.pool import Task, default_workers, run_tasks
@@ -122,28 +122,31 @@ def _words(file: Path) -> str:
     return re.sub(r"[\W_\d]+", " ", file.stem).strip()
 
 
-def set_scores(protocol: str, parts: Sequence[tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
-    """Metrics of all outputs together, for a summary."""
+def set_scores(protocol: str, parts: Sequence[tuple[Any, ...]]) -> dict[str, Scored[float] | Undefined]:
+    """Scores of all outputs together, by name."""
     if not parts or protocol not in LISTENERS:
         return {}
     network = parts[0][-1]
     if protocol == "frechet":
-        distance = frechet_distance(*(np.stack([part[number] for part in parts]) for number in (0, 1)), network=network)
-        more = {"extrapolated": distance.extrapolated, "bias": distance.bias} if isinstance(distance, Scored) else {}
-        outcomes: dict[str, Any] = {"frechet": (distance, more)}
-    elif protocol == "accuracy":
-        parts = [part for part in parts if part[0] is not None]
-        outcomes = {"accuracy of stems": (accuracy([part[1] for part in parts], network=network), {})}
-    else:
-        outputs, stems, true = ([part[number] for part in parts] for number in (0, 1, 2))
-        outcomes = {
-            "word_error of all": (word_error(outputs, true, network=network), {}),
-            "word_error of stems": (word_error(stems, true, network=network), {}),
-        }
+        vectors = (np.stack([part[number] for part in parts]) for number in (0, 1))
+        return {"frechet": frechet_distance(*vectors, network=network)}
+    if protocol == "accuracy":
+        return {"accuracy of stems": accuracy([part[1] for part in parts], network=network)}
+    outputs, stems, true = ([part[number] for part in parts] for number in (0, 1, 2))
     return {
-        name: metric_row(outcome, n=len(parts), **extra)
-        for name, (outcome, extra) in outcomes.items() if isinstance(outcome, Scored)
-    }  # fmt: skip
+        "word_error of all": word_error(outputs, true, network=network),
+        "word_error of stems": word_error(stems, true, network=network),
+    }
+
+
+def _set_table(outcomes: Mapping[str, Scored[float] | Undefined], *, n: int) -> Table:
+    rows = []
+    for name, outcome in outcomes.items():
+        remark = outcome.reason if isinstance(outcome, Undefined) else ""
+        if isinstance(outcome, Frechet):
+            remark = f"{outcome.extrapolated:.3f} of endless sounds; bias of these few {outcome.bias:.3f}"
+        rows.append((name, _cell(outcome), str(n), remark))
+    return Table(title="All outputs together", header=("score", "value", "outputs", "remarks"), rows=tuple(rows))
 
 
 PROTOCOLS: Final = (*SCORES, *LISTENERS)
@@ -205,7 +208,8 @@ def score_sounds(
     summary, tables = _summary(rows, options, unmatched)
     errors = [error_to_json(row.id, failure.error) for row in rows for failure in _failures(row)]
     scores = (score_to_json(row.id, name, outcome) for row in rows for name, outcome in row.outcomes.items())
-    write_scores(options, scores, errors, summary=summary, tables={"scores": tables[0]}, inputs={"outputs": len(rows)})
+    named_tables = dict(zip(("scores", "together"), tables, strict=False))
+    write_scores(options, scores, errors, summary=summary, tables=named_tables, inputs={"outputs": len(rows)})
     return summary, tables, errors
 
 
@@ -323,15 +327,17 @@ class _Scorer:
             fitted: dict[int, tuple[Signal, str] | Failed] = {}
             for number in mixture.wanted:
                 try:
-                    fitted[number] = self._fitted(_output(mixture, number), stems[number], opened)
+                    heard = stems if self._options.permute else [stems[number]]
+                    fitted[number] = self._fitted(_output(mixture, number), heard, opened)
                 except InputError as error:
                     fitted[number] = _failed(error, mixture.outputs[number])
             if self._options.permute:
                 return self._permuted(mixture, stems, fitted)
             return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
 
-    def _fitted(self, path: Path, stem: SoundReader, stack: ExitStack) -> tuple[Signal, str]:
-        """An output fitted to its stem, and remarks."""
+    def _fitted(self, path: Path, stems: Sequence[SoundReader], stack: ExitStack) -> tuple[Signal, str]:
+        """An output fitted to its stem, or to the one of several that is most like it, and remarks."""
+        stem = stems[0]
         reader = stack.enter_context(SoundReader(path, cut=False))
         signal: Signal = reader
         notes = []
@@ -347,8 +353,10 @@ class _Scorer:
             signal = np.pad(kept, ((0, 0), (0, stem.shape[1] - kept.shape[1])))
         if signal.shape[0] != stem.shape[0]:
             raise _unlike(reader, stem, path, hint="mix both to one number of channels")
-        delay = find_delay(signal, stem, rate_hz=stem.rate_hz)
-        if not isinstance(delay, Undefined) and delay.named:
+        found = [find_delay(signal, one, rate_hz=stem.rate_hz) for one in stems]
+        delays = [delay for delay in found if not isinstance(delay, Undefined)]
+        delay = max(delays, key=lambda delay: abs(delay.correlation), default=None)
+        if delay is not None and delay.named:
             word = "late" if delay.delay_s > 0 else "early"
             done = "aligned" if self._options.align else "not aligned (--align)"
             notes.append(f"{1000 * abs(delay.delay_s):.1f} ms {word}, {done}")
@@ -384,11 +392,12 @@ class _Scorer:
             result = bss_sources(signals, stems, order="best")
         else:
             result = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
-        names = [path.stem for path in mixture.stems]
-        return [
-            _row(mixture, number, self._signed(ratios), note="" if chosen == number else f"output {names[chosen]}")
-            for number, (chosen, ratios) in enumerate(zip(result.order, result.ratios, strict=True))
-        ]
+        rows = []
+        for number, (chosen, ratios) in enumerate(zip(result.order, result.ratios, strict=True)):
+            moved = [] if chosen == number else [f"output {mixture.stems[chosen].stem}"]
+            note = "; ".join(filter(None, [*moved, outputs[chosen][1]]))
+            rows.append(_row(mixture, number, self._signed(ratios), note=note))
+        return rows
 
     def _signed(self, outcomes: Mapping[str, Any]) -> dict[str, Outcome[float]]:
         settings = (("resample", self._options.resample), ("align", self._options.align))
@@ -436,7 +445,12 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unmatched: _Unmatc
             interval = replace(estimate, signature=mean.signature) if isinstance(estimate, Scored) else mean
             metrics[name] = metric_row(interval, n=len(scored))
         means.append(f"{metrics[name]['value']:.3f}" if scored else "")
-    metrics |= set_scores(options.protocol, [row.parts for row in rows if row.parts])
+    parts = [row.parts for row in rows if row.parts and row.parts[0] is not None]
+    together = set_scores(options.protocol, parts)
+    for name, outcome in together.items():
+        if isinstance(outcome, Scored):
+            more = {"extrapolated": outcome.extrapolated, "bias": outcome.bias} if isinstance(outcome, Frechet) else {}
+            metrics[name] = metric_row(outcome, n=len(parts), **more)
     failed = sum(any(_failures(row)) for row in rows)
     ok = sum(bool(row.parts) or any(isinstance(outcome, Scored) for outcome in row.outcomes.values()) for row in rows)
     undefined = len(rows) - ok - failed
@@ -449,7 +463,8 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unmatched: _Unmatc
             note += f"; {counted(len(paths), kind)} without {other}, such as {shown(paths[0].name)}, not scored"
     title = f"{options.protocol}, {ok} scored, {summary.undefined} undefined, {failed} failed"
     header = ("output", *names, "remarks")
-    return summary, [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
+    tables = [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
+    return summary, tables + ([_set_table(together, n=len(parts))] if together else [])
 
 
 def _cell(outcome: Outcome[float] | None) -> str:
