@@ -21,7 +21,7 @@ in the reply                                is read as
                                             semicolon, full stop, the line's end or the next tag
 two IoUs, types or actions                  no value where they differ; placeholders beside a value do not matter
 tags in tags, or in JSON                    each tag by itself; one with tags in place of its value has none
-``<think> ... </think>``                    drafts: what follows the last ``</think>`` counts
+``<think> ... </think>``                    drafts: what follows the last ``</think>`` counts; nothing where it is cut
 JSON among prose                            every object with such keys; a key that stands twice has both values
 prose, a refusal, another language          no verdict
 ``<target>``, ``<distractor>``              short phrases, or none; they decide nothing

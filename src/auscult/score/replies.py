@@ -17,11 +17,12 @@ caption      any text                                                        the
 ===========  ==============================================================  ==============================
 
 Tolerant also reads Python's way of writing, code fences, prose around an answer, and entries of which some are
-unreadable. It never chooses between two answers: of several options named, or a class with two counts, none is taken,
-unless the reply says which is its answer. Words are found as ``answers.normal`` compares them, so look-alike letters
-stay strangers. A number beyond the bounds is read as the bound. Of several lists or objects in the form that was asked
-for, the first after "answer:" is taken, else the last, since drafts come first; "#red#, #blue#" is one list. Where no
-option is named, a number in words is the option of that number.
+unreadable. Drafts, ``<think> ... </think>``, count for nothing, nor do those that the end of the reply cuts. It never
+chooses between two answers: of several options named, or a class with two counts, none is taken, unless the reply says
+which is its answer. Words are found as ``answers.normal`` compares them, so look-alike letters stay strangers. A number
+beyond the bounds is read as the bound. Of several lists or objects in the form that was asked for, the first after
+"answer:" is taken, else the last, since drafts come first; "#red#, #blue#" is one list. Where no option is named, a
+number in words is the option of that number.
 
 Rules of the release for ``variant``: ``first``, of several options or numbers the first is taken; ``short``, a reply
 of 300 characters or more with counts is left out whatever it says.
@@ -46,6 +47,7 @@ from auscult.outcome import Undefined
 from auscult.score.answers import folded, normal, rules_of
 from auscult.score.boxes import FourNumbers
 from auscult.score.tasks import AnswerForm
+from auscult.work.chat.replies import after_thought
 
 ReplyPath: TypeAlias = Literal["strict", "tolerant", "formatter"]
 Formatter: TypeAlias = Callable[[str], str]
@@ -135,7 +137,7 @@ def _read(reply: str, form: AnswerForm, prompt: _Prompt) -> Read | Undefined:
     answer = _STRICT[form](_PREFIX.sub("", reply.strip()), prompt)
     if answer is not None:
         return Read(answer, "strict")
-    answer = _TOLERANT[form](reply.rpartition("</think>")[2].partition("<think>")[0], prompt)
+    answer = _TOLERANT[form](after_thought(reply), prompt)
     return Undefined("no answer in the reply") if answer is None else Read(answer, "tolerant")
 
 
@@ -457,6 +459,9 @@ def _tolerant_indices(text: str, prompt: _Prompt) -> tuple[int, ...] | None:
 
 
 def _indices(value: Any, _: _Prompt) -> tuple[int, ...] | None:
+    if isinstance(value, _Pairs):  # a list alone is no JSON object, which an endpoint may insist on
+        lists = [item for _, item in value if isinstance(item, list)]
+        value = lists[0] if len(lists) == 1 else None
     if not isinstance(value, list):
         return None
     numbers = [number for number in map(_whole_number, value) if number is not None]
@@ -576,7 +581,7 @@ _FENCE: Final = re.compile(r"```\w{0,20}")
 
 
 def _strict_caption(body: str, _: _Prompt) -> str | None:
-    return None if _LEAD.match(body) or "```" in body or "<think>" in body else " ".join(body.split()) or None
+    return None if _LEAD.match(body) or "```" in body or after_thought(body) != body else " ".join(body.split()) or None
 
 
 def _tolerant_caption(text: str, _: _Prompt) -> str | None:

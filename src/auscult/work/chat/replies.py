@@ -20,7 +20,8 @@ _TELLING: Final = ("error", "message", "detail", "msg")
 _FILTERED: Final = "content_filter"
 _DONE: Final = "[DONE]"
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
-_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
+_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+_OPEN_THOUGHT: Final = re.compile(r"<\s{0,9}think(?:ing)?\s{0,9}>|\[THINK\]|◁think▷", re.IGNORECASE)
 
 
 class Malformed(Exception):
@@ -51,8 +52,11 @@ class ChatReply:
 
 
 def after_thought(text: str) -> str:
-    """What stands behind the drafts that some models write first, ``<think> ... </think>``."""
-    return _THOUGHT.split(text)[-1]
+    """What stands behind the drafts that some models write first, ``<think> ... </think>``.
+
+    Of a draft that has no end, since the reply was cut, nothing stands.
+    """
+    return _OPEN_THOUGHT.split(_THOUGHT.split(text)[-1], maxsplit=1)[0]
 
 
 def read_whole(body: bytes) -> ChatReply:
