@@ -22,7 +22,8 @@ from auscult.score.masks import SentenceAreas, mrr, referring_miou, riou
 from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.records import score_record
 from auscult.suites.registered import SuiteRun, options_of
-from auscult.suites.rris import SUITE
+from auscult.suites.rris import SUITE, pictures
+from auscult.suites.rris import cases as rris_cases
 from auscult.suites.rris import run as rris_run
 
 SIZE = (24, 32)
@@ -171,6 +172,24 @@ def test_tables_baselines_oracle_and_pages(two_runs: Path) -> None:
     assert dict(worst[0].facts)["should be"] == "nothing"
     assert (two_runs / "out" / worst[0].file).is_file()
     assert "mine.red: rIoU" in page.lead
+
+
+def test_below_each_invented_mask_stands_how_much_of_the_picture_it_covers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a name above it the share was cut off."""
+    write_frame(tmp_path / "a.png", np.zeros((*SIZE, 3), np.uint8))
+    case = rris_cases.RrisCase(
+        id="1", clip="a", split="", text="the cat", frame=tmp_path / "a.png", size=SIZE, target=None, reference="1",
+        kind="target", category="", digest="d" * 16, truth="t",
+    )  # fmt: skip
+    painted = {"size": [*SIZE], "counts": [encode(block(2))["counts"]], "threshold": None}
+    order = pictures._Order(case=case, models=("one", "two"), rows=(painted, None), values=(0.15625, None))
+    drawn: list[Any] = []
+    monkeypatch.setattr(pictures, "strip", lambda rows, **_: (drawn.extend(rows), np.zeros((4, 4, 3), np.uint8))[1])
+    pictures._WorstDrawer()(order)
+    below = [(cell.over, cell.why) for cell in drawn[0].cells]
+    assert below == [("one", "15.6 % of the picture"), ("two", "failed")]
 
 
 class Looking:

@@ -187,10 +187,7 @@ def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, options: P
     return {case.id: unknown for case, unknown in zip(cases, words, strict=False) if unknown}
 
 
-_KEY: Final = (
-    "Tinted is a model's mask, the white line is the true outline, where there is one. Percent over what is not there "
-    "are of the picture."
-)
+_KEY: Final = "Tinted is a model's mask, the white line is the true outline, where there is one."
 
 
 def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: bool) -> list[RrisCase]:
@@ -260,8 +257,8 @@ class _WorstDrawer:
                 prediction=None if row is None else stored_answer(row, 0) != 0,
                 truth=truth,
                 score=None if truth is None else value,
-                why="failed" if row is None else "",
-                over=model if truth is not None else f"{model}: {_percent(value)}",
+                why="failed" if row is None else f"{_percent(value)} of the picture" if truth is None else "",
+                over=model,
             )
             for model, row, value in zip(order.models, order.rows, order.values, strict=True)
         ]
