@@ -82,9 +82,10 @@ def nearest(source: Path, layout_of: Callable[[Path], str]) -> Nearest:
         return Nearest(found=files.words(), layout=f"COCO json; this is of {other.tool}", command=other.step)
     json = next((path for path in documents if layout_of(path)), None)
     pictures = _pictures(files) if json is None or json.parent not in files.folders else json.parent
-    if json is not None and pictures is not None:
-        layout = f"the json {_name(json, source)} with the pictures in {_name(pictures, source)}"
-        return Nearest(found=files.words(), layout=layout, command=_audit(json, images=pictures))
+    if json is not None:
+        where = "its pictures" if pictures is None else f"the pictures in {_name(pictures, source)}"
+        command = _audit(json, images=pictures or Path("FOLDER"))
+        return Nearest(found=files.words(), layout=f"the json {_name(json, source)} with {where}", command=command)
     pair = _pair(files)
     if pair is not None:
         frames, masks, same = pair

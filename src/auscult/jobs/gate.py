@@ -462,7 +462,7 @@ def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) 
     raise Mismatch(
         f"the calibration set was judged otherwise: {'; '.join(differing)}",
         expected="the same options of `auscult audit` for both",
-        hint="audit the calibration masks again as the record was made",
+        hint="make the calibration set as the record was made",
         path=options.calibration,
     )
 
