@@ -240,6 +240,6 @@ def test_an_empty_file_holds_nothing(make: Any) -> None:
 
 def test_ten_thousand_lines_take_seconds_at_most(make: Any, item: Any) -> None:
     source = make.lines(*(item(id=f"v/{number}", frame=f"frames/{number}.jpg") for number in range(10_000)))
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     assert len(list_items(source).items) == 10_000
-    assert time.perf_counter() - start_s < 8
+    assert time.process_time() - start_s < 8
