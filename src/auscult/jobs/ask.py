@@ -74,6 +74,7 @@ class ReplyWorker:
         return {
             **named_row(queued, self._spec),
             "reply": reply.text,
+            **({"served": reply.served} if reply.served else {}),
             **({"usage": dict(reply.usage)} if reply.usage else {}),
             "seconds": round(reply.seconds, 6),
             "preparing_s": round(preparing_s, 6),

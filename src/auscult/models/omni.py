@@ -60,16 +60,17 @@ class Unreachable(InputError):
 
 
 class CountedText(str):
-    """A reply that says what it cost."""
+    """A reply that says what it cost, and who gave it."""
 
-    __slots__ = ("usage",)
+    __slots__ = ("served", "usage")
     # name to number, such as ``tokens_in``, ``tokens_out``, ``requests`` and ``cost``; summed over a run
     usage: Mapping[str, float]
+    served: str  # the model that answered, where its endpoint names another one than was asked
 
-    def __new__(cls, text: str, usage: Mapping[str, float]) -> CountedText:  # noqa: PYI034 - slots and str
+    def __new__(cls, text: str, usage: Mapping[str, float], *, served: str = "") -> CountedText:  # noqa: PYI034 - slots and str
         """A reply with its usage."""
         reply = super().__new__(cls, text)
-        reply.usage = MappingProxyType(dict(usage))
+        reply.usage, reply.served = MappingProxyType(dict(usage)), served
         return reply
 
 
@@ -95,6 +96,7 @@ class OmniReply:
     text: str
     seconds: float  # wall time of the model alone
     usage: Mapping[str, float] = field(default_factory=dict)
+    served: str = ""  # as of ``CountedText``
 
 
 class OmniPredictor(Protocol):

@@ -15,7 +15,7 @@ from auscult.errors import InputError
 from auscult.models.chat.loading import Cascade, Describer, cascade_of
 from auscult.models.chat.model import Asking, ChatFormatter, ReplyCache
 from auscult.models.chat.profile import PriceOf
-from auscult.models.omni import Unreachable
+from auscult.models.omni import CountedText, Unreachable
 from auscult.score.replies import Read, read_reply
 from auscult.work.chat import Spending
 from chat_media import model, picture, sound
@@ -42,7 +42,7 @@ def test_an_answer_says_what_it_cost(tmp_path: Path) -> None:
         chat_model_ = model(server.url, price=PRICE)
         answer = chat_model_.answer("what?", images=[picture(tmp_path / "a.png")], sounds=[], video=None)
         chat_model_.close()
-    assert answer == "a dog"
+    assert (answer, answer.served) == ("a dog", "served-1")
     assert dict(answer.usage) == {
         "requests": 1, "tries": 2, "tokens_in": 12, "tokens_out": 3, "cost": pytest.approx(12e-4 + 3e-3),
     }  # fmt: skip
@@ -199,7 +199,7 @@ def test_a_cascade_has_the_revision_of_its_parts() -> None:
 def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
     cache = ReplyCache(file)
-    assert cache.reply("a", lambda: "one", sent="what?") == "one"
+    assert cache.reply("a", lambda: CountedText("one", {}, served="m-1"), sent="what?") == "one"
 
     def fails() -> str:
         raise InputError("no")
@@ -216,7 +216,7 @@ def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -
     assert reopened.reply("c", lambda: "three") == "three"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(row["key"], row["reply"]) for row in rows] == [("a", "one"), ("c", "three")]
-    assert rows[0]["sent"] == "what?"
+    assert (rows[0]["sent"], rows[0]["served"]) == ("what?", "m-1")
 
 
 def test_a_reply_that_cannot_be_kept_blocks_nobody(tmp_path: Path) -> None:

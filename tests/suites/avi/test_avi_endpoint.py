@@ -100,6 +100,7 @@ def test_each_question_is_sent_once_and_failures_are_sent_again(tree: Path, tmp_
         suite_run = run(tree, out, first.url, profile=profile)
         assert (len(first.bodies), len(rows(out)), suite_run.summary.failed) == (N, N - 2, 2)
         assert all("answer_no" not in json.dumps(body) for body in first.bodies)
+        assert {row["served"] for row in rows(out)} == {"served-1"}
     with serving(answering) as second:
         suite_run = run(tree, out, second.url, profile=profile)
         assert (suite_run.summary.failed, len(second.bodies), len(rows(out))) == (0, 2, N)

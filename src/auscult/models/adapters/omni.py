@@ -175,5 +175,5 @@ def _reply(output: object, seconds: float) -> OmniReply:
             expected="text, str",
             hint="return what the model said; an object as json.dumps(answer)",
         )
-    usage = getattr(output, "usage", {})
-    return OmniReply(text=str(output)[:MOST_CHARACTERS], seconds=seconds, usage=dict(usage))
+    usage, served = getattr(output, "usage", {}), str(getattr(output, "served", ""))
+    return OmniReply(text=str(output)[:MOST_CHARACTERS], seconds=seconds, usage=dict(usage), served=served)

@@ -107,7 +107,7 @@ class Cascade:
             words.append(f"{part.label}: {' '.join(text.split()) or _NOTHING}")
         reply = self._asked(self._answerer, _composed(words, question), media=self._left(media))
         usage.update(reply.usage)
-        return CountedText(reply, dict(usage))
+        return CountedText(reply, dict(usage), served=reply.served)
 
     def estimate(
         self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None

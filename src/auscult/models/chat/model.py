@@ -83,7 +83,10 @@ class ReplyCache:
         try:
             text = ask()
             usage = dict(text.usage) if isinstance(text, CountedText) else {}
-            self._append({"key": key, **about, "reply": str(text), **({"usage": usage} if usage else {})})
+            known = {"served": getattr(text, "served", ""), "usage": usage}
+            self._append(
+                {"key": key, **about, "reply": str(text), **{name: value for name, value in known.items() if value}}
+            )
         except BaseException as error:
             with self._lock:
                 del self._known[key]
@@ -172,7 +175,7 @@ class ChatModel:
             reply = self._client.ask(call)
         except (EndpointError, BudgetSpent) as error:
             raise Unreachable(error.message, expected=error.expected, hint=error.hint) from error
-        return CountedText(reply.text, _usage(reply))
+        return CountedText(reply.text, _usage(reply), served=reply.model if reply.model != self.profile.model else "")
 
     def call(self, question: str, media: Media[File]) -> ChatCall:
         """The request of a question, as it is sent."""

@@ -183,6 +183,7 @@ class ChatClient:
         return replace(
             reply,
             text=self.without_key(reply.text),
+            model=self.without_key(reply.model),
             seconds=time.monotonic() - start,
             tries=tries,
             cost=cost,
