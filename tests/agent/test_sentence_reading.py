@@ -244,7 +244,9 @@ class TestWhatIsNotUnderstood:
         ("text", "count"),
         [
             ("only the first five clips", 5),
+            ("fog, only the first clip", 1),
             ("fog, at most 8 videos", 8),
+            ("the first picture of a street", None),
             ("use 3 photographs of dogs", 3),
             ("the first 10 sounds only", 10),
             ("three videos of a street", None),

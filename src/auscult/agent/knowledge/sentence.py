@@ -311,6 +311,8 @@ def _samples_asked(words: Sequence[str]) -> tuple[int | None, set[int]]:
     """How many samples are to be taken at most, as in *only the first five clips*; and the indices of *clips*."""
     for at in range(len(words) - 1):
         number = number_in(words[at]) if span("samples", words, at + 1) else None
+        if words[at] == "first" and span("samples", words, at + 1) and not words[at + 1].endswith("s"):
+            number = 1.0  # "only the first clip"
         if number is None or number < 1 or number != int(number):
             continue
         limits = [
