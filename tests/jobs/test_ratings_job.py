@@ -398,7 +398,7 @@ def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) ->
     rows = [("speech", index, index + 1, [1, 3, 2, 4][index], "word", "") for index in range(4)]
     overall = rng.normal(3, 1, 60)
     rows += [
-        ("music", 4 + value_index // 3, score, -score + 0.1 * rng.normal(), "word", value_index)
+        ("music", 4 + value_index // 3, score, -score + 0.1 * rng.normal(), "word", value_index or "NA")
         for value_index, score in enumerate(overall)
     ]
     table = tmp_path / "scores.csv"
@@ -410,9 +410,26 @@ def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) ->
     assert {name for _, name in cells} == {"counting", "loudness"}  # no words, and not the numbers of clusters
     assert [cell_text.partition(" ")[0] for cell_text in cells["speech", "counting"]] == ["0.800", "0.800", "0.667"]
     assert all(cell_text.startswith("-0.9") and "[" in cell_text for cell_text in cells["music", "counting"][:2])
-    assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 60)
+    assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 59)
     with pytest.raises(UsageError, match="name is no column of numbers"):
         correlate(dataclasses.replace(options, out=tmp_path / "other", against="name"))
+
+
+def test_rows_without_a_cluster_stand_alone_and_false_is_a_group(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(40, 2)).round(3).tolist()
+    rows = [
+        {"overall": x, "recall": x + y, "song": None, "seen": index % 2 == 0} for index, (x, y) in enumerate(scores)
+    ]
+    table = tmp_path / "scores.jsonl"
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in [{**rows[0], "song": "a"}, *rows[1:]]))
+    options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="song", by="seen")
+    by_song, (correlations,) = correlate(options)
+    by_row, _ = correlate(dataclasses.replace(options, cluster=None, out=tmp_path / "rows"))
+    assert by_song.metrics == by_row.metrics
+    assert [row[0] for row in correlations.rows] == ["all", "True", "False"]
+    with pytest.raises(UsageError, match="no row has a sung"):
+        correlate(dataclasses.replace(options, cluster="sung", out=tmp_path / "none"))
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])

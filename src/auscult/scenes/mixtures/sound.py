@@ -330,7 +330,7 @@ def metadata_row(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "mixture_file_name": item["mixture"],
         "target_file_name": truth["stem"],
-        **{key: item.get(key) for key in ("id", "text", "domain", "setting", "split", "seen")},
+        **{key: item.get(key) for key in ("id", "text", "domain", "setting", "split", "seen", "cluster")},
         "spans": [{"sign": sign, "start_s": start, "end_s": end} for sign, start, end in item.get("spans_s", ())],
         **{name: truth[name] for name in PERFORMANCE},
         **{f"difficulty_{name}": truth["difficulty"][name] for name in DIFFICULTY_AXES},
