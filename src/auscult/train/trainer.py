@@ -24,7 +24,7 @@ from auscult.errors import InputError, OutputError, UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.media.paths import write_bytes
-from auscult.record.codec import to_json
+from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 
 STATE: Final = "state.pt"
@@ -239,6 +239,25 @@ def refuse_other_settings(theirs: Mapping[str, Any], ours: Mapping[str, Any], *,
             hint="give the options it was begun with, or another folder with --out",
             path=path,
         )
+
+
+def write_plan(
+    trainer: Trainer, options: TrainOptions, path: Path, *, but: tuple[str, ...] = (), **counts: int
+) -> Path:
+    """Write a training's settings, its network's size without what begins with one of ``but``, and ``counts``."""
+    net = trainer.accelerator.unwrap_model(trainer.net)
+    counted = [parameter for name, parameter in net.named_parameters() if not name.startswith(but)]
+    value = {
+        "model": options.model,
+        "seed": options.seed,
+        "parameters": sum(parameter.numel() for parameter in counted),
+        "learned": sum(parameter.numel() for parameter in counted if parameter.requires_grad),
+        **counts,
+        "steps": trainer.steps,
+        "plan": to_json(asdict(trainer.plan)),  # type: ignore[call-overload]
+    }
+    write_bytes(path, dump(value, indent=1) + b"\n")
+    return path
 
 
 def ends_at(options: TrainOptions) -> float:

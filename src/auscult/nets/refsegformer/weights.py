@@ -53,7 +53,7 @@ class WordReader(Vocabulary):
 
 
 class BertReader:
-    """BERT's tokenizer; marks of begin and end count among the ``tokens``."""
+    """A tokenizer of ``transformers``, such as BERT's; marks of begin and end count among the ``tokens``."""
 
     def __init__(self, tokenizer: Any, *, tokens: int) -> None:
         self.tokenizer, self.tokens = tokenizer, tokens

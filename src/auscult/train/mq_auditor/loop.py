@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -39,11 +39,11 @@ from auscult.nets.mq_auditor.inputs import AuditorBatch, Reader
 from auscult.nets.mq_auditor.network import AuxiliaryHeads, Decoding, MqAuditor
 from auscult.nets.mq_auditor.prompt import AuditorConfig, build_tokenizer
 from auscult.nets.mq_auditor.weights import assemble, load, save
-from auscult.record.codec import dump, from_json, to_json
+from auscult.record.codec import dump, from_json
 from auscult.rng import generator
 from auscult.train import trainer
 from auscult.train.recipes import read_yaml
-from auscult.train.trainer import STATE, ends_at, trained
+from auscult.train.trainer import STATE, ends_at, trained, write_plan
 from auscult.types import ACTIONS, DEFECTS, Case, Defect, Item, Mask
 
 COMMITTED: Final = ("paper", "release", "projectors", "small")
@@ -400,19 +400,8 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         training.load(options.out / STATE)
     main = training.accelerator.is_main_process
     if main:
-        kept = [parameter for name, parameter in net.named_parameters() if not name.startswith(_NOT_SAVED)]
-        value = {
-            "model": options.model,
-            "seed": options.seed,
-            "parameters": sum(parameter.numel() for parameter in kept),
-            "learned": sum(parameter.numel() for parameter in kept if parameter.requires_grad),
-            "videos": len(feed.videos),
-            "could_not_be_listed": len(listing.errors),
-            "steps": steps,
-            "plan": to_json(asdict(plan)),
-        }
-        write_bytes(options.out / "plan.json", dump(value, indent=1) + b"\n")
-        yield options.out / "plan.json"
+        counts = {"videos": len(feed.videos), "could_not_be_listed": len(listing.errors)}
+        yield write_plan(training, options, options.out / "plan.json", but=(_NOT_SAVED,), **counts)
     if not trained(training, options, progress, until=ends_at(options)):
         return
     weights = training.accelerator.get_state_dict(training.net)  # gathered, where processes share them

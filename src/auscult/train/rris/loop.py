@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -30,18 +30,16 @@ from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.media.paths import write_bytes
 from auscult.nets.refsegformer.answering import ANSWER, READER, STEM, PictureReading
 from auscult.nets.refsegformer.network import RefSegformer, Segmentation, VisionStages
 from auscult.nets.refsegformer.settings import LAST, PADDING, Design, squeezed
 from auscult.nets.refsegformer.weights import Model, WordReader, read_model
-from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.train import trainer
 from auscult.train.network_files import describe_onnx, require_close, write_onnx
 from auscult.train.rris.references import TRIES, Feed, Reference, read_references, truth
 from auscult.train.rris.trainable import GAMMA, LAMBDA, SegmenterPlan, Trainable, build, read_plan
-from auscult.train.trainer import STATE, ends_at, trained
+from auscult.train.trainer import STATE, ends_at, trained, write_plan
 from auscult.types import MaskRef
 
 
@@ -385,7 +383,15 @@ def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     if state.exists():
         trainer.load(state)
     if main:
-        yield _described(trainer, references, errors=len(listing.errors), options=options)
+        yield write_plan(
+            trainer,
+            options,
+            options.out / "plan.json",
+            references=len(references),
+            without_true=sum(not reference.true for reference in references),
+            without_false=sum(not reference.false for reference in references),
+            could_not_be_listed=len(listing.errors),
+        )
     until = ends_at(options)
     if not state.exists() and not _named(trainable, references, options, until=until, progress=progress):
         return
@@ -410,20 +416,3 @@ def _named(
     if (options.out / NAMING).exists():
         trainer.load(options.out / NAMING)
     return trained(trainer, options, progress, until=until, state=NAMING, losses=NAMING_LOSSES, stage="naming things")
-
-
-def _described(trainer: Trainer, references: Sequence[Reference], *, errors: int, options: TrainOptions) -> Path:
-    net = trainer.accelerator.unwrap_model(trainer.net)
-    value = {
-        "model": options.model,
-        "seed": options.seed,
-        "parameters": sum(parameter.numel() for parameter in net.parameters()),
-        "references": len(references),
-        "without_true": sum(not reference.true for reference in references),
-        "without_false": sum(not reference.false for reference in references),
-        "could_not_be_listed": errors,
-        "steps": trainer.steps,
-        "plan": to_json(asdict(trainer.plan)),
-    }
-    write_bytes(options.out / "plan.json", dump(value, indent=1) + b"\n")
-    return options.out / "plan.json"

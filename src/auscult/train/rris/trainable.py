@@ -23,7 +23,7 @@ from auscult.nets.hf_segmenters import load_clipseg
 from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.network import Reader, Segmentation, Segmenter
 from auscult.nets.refsegformer.settings import Design, words_of
-from auscult.nets.refsegformer.weights import Model, begin, read_model, save
+from auscult.nets.refsegformer.weights import BertReader, Model, begin, read_model, save
 from auscult.record.codec import from_json
 from auscult.train.network_files import copy_kernels, read_kernels
 from auscult.train.recipes import read_yaml
@@ -208,10 +208,6 @@ def _clipseg(folder: Path, plan: SegmenterPlan) -> Trainable:
     model, tokenizer = loaded.net.model.cpu(), loaded.net.tokens
     limit = min(plan.design.tokens, model.config.text_config.max_position_embeddings)
 
-    def read(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
-        tokens = tokenizer(list(texts), truncation=True, padding="max_length", max_length=limit, return_tensors="pt")
-        return tokens["input_ids"], tokens["attention_mask"].bool()
-
     def write(out: Path) -> list[Path]:
         try:
             with quiet():
@@ -222,4 +218,4 @@ def _clipseg(folder: Path, plan: SegmenterPlan) -> Trainable:
         return [out]
 
     net = ClipSegSegmenter(model, mean=loaded.prepared.mean, std=loaded.prepared.std)
-    return Trainable(net, read, plan, write)
+    return Trainable(net, BertReader(tokenizer, tokens=limit), plan, write)

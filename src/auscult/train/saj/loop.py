@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -20,7 +20,7 @@ from auscult.media.paths import write_bytes
 from auscult.nets.saj.inputs import SajReader
 from auscult.nets.saj.network import ALIGNMENT, Saj
 from auscult.nets.saj.weights import begin, load, save
-from auscult.record.codec import dump, to_json
+from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import committed_classes
 from auscult.train import trainer
@@ -36,7 +36,7 @@ from auscult.train.saj.samples import (
     read_items,
     read_plans,
 )
-from auscult.train.trainer import STATE, ends_at, trained
+from auscult.train.trainer import STATE, ends_at, trained, write_plan
 from auscult.types import PERFORMANCE, SoundItem
 
 MODEL: Final = "model"
@@ -125,7 +125,7 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         if (out / STATE).exists():
             training.load(out / STATE)
         if training.accelerator.is_main_process:
-            yield _described(training, items, options=options, path=out / "plan.json")
+            yield write_plan(training, options, out / "plan.json", items=len(items))
         if not trained(training, replace(options, out=out), progress, until=until, stage=plan.stage):
             return
         net = training.accelerator.unwrap_model(training.net)
@@ -169,20 +169,6 @@ def scale(net: Saj, source: Source, *, seed: int) -> None:
     for index, axis in enumerate(net.design.axes):
         if values := [truth[axis] for truth in truths if axis in truth]:
             net.mean[index], net.std[index] = float(np.mean(values)), max(float(np.std(values)), 0.1)
-
-
-def _described(training: SajTrainer, items: Sequence[SoundItem], *, options: TrainOptions, path: Path) -> Path:
-    net = training.accelerator.unwrap_model(training.net)
-    value = {
-        "model": options.model,
-        "seed": options.seed,
-        "parameters": sum(parameter.numel() for parameter in net.parameters()),
-        "learned": sum(parameter.numel() for parameter in net.parameters() if parameter.requires_grad),
-        "items": len(items),
-        "plan": to_json(asdict(training.plan)),
-    }
-    write_bytes(path, dump(value, indent=1) + b"\n")
-    return path
 
 
 def calibrated(net: Saj, reader: SajReader, examples: Iterator[Example], *, split: str, path: Path) -> Iterator[Path]:
