@@ -225,6 +225,7 @@ def test_pictures_beside_a_json_are_its_own(make: Any) -> None:
 
 def test_a_json_without_pictures_is_told_what_it_needs(make: Any) -> None:
     """`act filter` writes a coco.json and no picture."""
+    make.root.mkdir()
     file = make.json("coco.json", instances(annotation()))
     with pytest.raises(NothingToDo, match="no layout") as caught:
         list_items(file.parent)
