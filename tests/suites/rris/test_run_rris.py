@@ -18,7 +18,7 @@ from auscult.media.masks import write_mask
 from auscult.media.rle import encode
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.report.suite import read_page
-from auscult.score.masks import SentenceAreas, mrr, referring_miou, riou
+from auscult.score.masks import SentenceAreas, mrr, r2vos_r, referring_miou, riou
 from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.records import score_record
 from auscult.suites.registered import SuiteRun, options_of
@@ -150,6 +150,9 @@ def test_numbers_are_those_of_the_scores_with_intervals_over_pictures(two_runs: 
     (wrong,) = cells(two_runs, model="mine.careful", metric="mRR", group="category", measure="level", split="")
     assert wrong["value"] == 1.0
     assert {row["split"] for row in cells(two_runs)} == {"", "seen", "unseen"}
+    (painted,) = cells(two_runs, measure="level", model="mine.careful", metric="R", group="clean", split="")
+    assert painted["value"] == pytest.approx(r2vos_r(expected(paints["mine.careful"])).value)
+    assert painted["low"] < painted["value"] < painted["high"] <= 1, "taken from 1, so that its ends change places"
 
 
 def test_tables_baselines_oracle_and_pages(two_runs: Path) -> None:

@@ -33,7 +33,7 @@ from auscult.score.masks import (
     t_acc,
 )
 from auscult.score.masks.referring import ORIGIN, PRECISIONS
-from auscult.score.stats.change import Counts, Value, mean_of_ratios, mean_ratio
+from auscult.score.stats.change import Counts, Ratio, Value, mean_of_ratios, mean_ratio
 from auscult.score.stats.few_clusters import CORRELATION, SHARE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
@@ -286,8 +286,10 @@ def _level(
         failed = sum(value is NO_ANSWER for value in columns.values.values())
         left = Counts(n=0, failed=failed, undefined=len(columns.values) - failed, missing=0)
         outcome = Undefined(score.reason, asdict(left))
-    elif metric != "R":  # R has no lower bound
-        outcome = mean_of_ratios([(columns.values, columns.over)], **view.interval_options(SHARE, clusters=pictures))
+    else:
+        within = None if metric == "R" else SHARE
+        ratio = mean_of_ratios([(columns.values, columns.over)], **view.interval_options(within, clusters=pictures))
+        outcome = _taken_from_1(ratio) if metric == "R" and isinstance(ratio, Ratio) else ratio
     return view.number(
         "level",
         (kind or CLEAN, "all"),
@@ -297,6 +299,12 @@ def _level(
         outcome=outcome,
         signature=_signature(view, model.removesuffix(ORACLE), score),
     )
+
+
+def _taken_from_1(ratio: Ratio) -> Ratio:
+    """R of what is painted for negatives over what is painted for positives; it has no lower bound."""
+    low, high = (None if end is None else 1 - end for end in (ratio.high, ratio.low))
+    return replace(ratio, value=1 - ratio.value, low=low, high=high)
 
 
 def _signature(view: GridView, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
