@@ -169,7 +169,7 @@ def _of_models(record: SuiteRecord) -> dict[str, Iterable[Row]]:
 def _results(record: SuiteRecord) -> Iterator[Row]:
     grid, view = record.grid, GridView(grid=record.grid, seed=record.seed)
     for model, condition in ((model, one.name) for model in grid.models for one in grid.conditions):
-        for metric in view.metrics if grid.known(model, condition) else ():
+        for metric in view.metrics if grid.has_results(model, condition) else ():
             for case, value in view.values(model, condition, metric).items():
                 number = value if isinstance(value, float | int) else None
                 outcome = type(value).__name__.lower() if number is None else "scored"

@@ -181,7 +181,7 @@ class AviResults:
             (model, condition.name)
             for model in grid.models
             for condition in grid.conditions
-            if grid.known(model, condition.name)
+            if grid.has_results(model, condition.name)
         ]
         scores = {key: _scores_of(view, key, task) for key in keys}
         rows = {

@@ -114,16 +114,14 @@ class Grid:
 
         False if a case with a clean result has no request yet: averages of levels would lack it.
         """
-        return self.known(model, condition) and not self._behind(model, condition)
+        clean = self.conditions[0].name
+        waiting, waiting_clean = (self.waiting.get((model, name), frozenset()) for name in (condition, clean))
+        return self.has_results(model, condition) and waiting <= waiting_clean
 
-    def known(self, model: str, condition: str) -> bool:
+    def has_results(self, model: str, condition: str) -> bool:
         """Whether a model has any score or failure under a condition, even if requests are missing."""
         scored = any((model, condition, metric) in self.cells for metric in self.task.metrics)
         return scored or (model, condition) in self.failed
-
-    def _behind(self, model: str, condition: str) -> bool:
-        waiting = self.waiting.get((model, condition))
-        return waiting is not None and not waiting <= self.waiting.get((model, self.conditions[0].name), frozenset())
 
     def groups(self) -> tuple[tuple[str, str], ...]:
         """The groups of conditions as (group, part), without ``clean``, in order."""
@@ -215,7 +213,7 @@ def request_counts(grid: Grid) -> tuple[int, int, int]:
     requested = failed = undefined = 0
     for model in grid.models:
         for condition in grid.conditions:
-            if not grid.known(model, condition.name):
+            if not grid.has_results(model, condition.name):
                 continue
             metrics = (*grid.task.metrics, *grid.task.beside)
             cells = [grid.cell(model, condition.name, metric) for metric in metrics]

@@ -79,7 +79,7 @@ class CaseList(Generic[CaseKind]):
     absent: int = 0  # count of null expressions, which the task leaves out
 
 
-def is_met(case: SuiteCase, condition: Condition) -> bool:
+def changes_case(case: SuiteCase, condition: Condition) -> bool:
     """Whether a condition changes a case: ``unmet`` in its ``about`` names those that do not, separated by commas."""
     about: Mapping[str, object] = getattr(case, "about", {})
     return condition.name not in str(about.get("unmet", "")).split(",")
@@ -104,7 +104,7 @@ class RequestLog:
             for model, revision in self.models.items()
             for case in cases
             for condition in self.conditions
-            if is_met(case, condition)
+            if changes_case(case, condition)
         }
 
     def was_requested(self, request: ResultKey) -> bool:

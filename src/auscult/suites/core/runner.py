@@ -35,9 +35,9 @@ from auscult.suites.core.requests import (
     CaseKind,
     RequestLog,
     SuiteCase,
+    changes_case,
     command_rows,
     conditions_for,
-    is_met,
     key_of,
     load_log,
     log_of,
@@ -309,7 +309,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
         pairs = ((case, condition) for case in self.cases for condition in conditions)
         for case, condition in pairs:
-            if is_met(case, condition):
+            if changes_case(case, condition):
                 yield job.QueuedRequest(
                     key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
                     id=case.id,

@@ -467,7 +467,7 @@ def waiting_notes(grid: Grid) -> list[str]:
         out = [
             condition
             for condition in grid.conditions
-            if grid.known(model, condition.name) and not grid.is_complete(model, condition.name)
+            if grid.has_results(model, condition.name) and not grid.is_complete(model, condition.name)
         ]
         names = few([f"{condition.label} {condition.level}" for condition in out])
         kept_out = f" Until then its answers under {names} are in no table." if out else ""

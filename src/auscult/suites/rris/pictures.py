@@ -76,7 +76,7 @@ def worst_sections(
     ``specs`` are the models of this command; for one that knows its unknown words, sentences with such are drawn.
     """
     grid = done.grid
-    known = (model for model in grid.models if grid.known(model, CLEAN))
+    known = (model for model in grid.models if grid.has_results(model, CLEAN))
     models = sorted(known, key=grid.task.is_baseline)[:MOST_FRAMES]
     if not models or grid.task.is_baseline(models[0]):
         return []
