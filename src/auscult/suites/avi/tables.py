@@ -60,8 +60,6 @@ def results_with_tables(view: GridView, found: AviResults) -> SuiteResults:
         numbers=found.numbers,
         tables={name: table for name, table in tables.items() if table is not None and table.rows},
         charts=tuple(charts),
-        ranks=(),
-        uninformative=(),
         unscored=tuple(model for model in clean_models(found) if not _has_score(found, model)),
         lead=_lead(view, found, level),
         parts=_PARTS,

@@ -55,9 +55,9 @@ class SuiteResults:
     view: GridView
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
-    charts: tuple[Figure, ...]
-    ranks: tuple[Ranks, ...]
-    uninformative: tuple[str, ...]  # models that do not beat every baseline
+    charts: tuple[Figure, ...] = ()
+    ranks: tuple[Ranks, ...] = ()
+    uninformative: tuple[str, ...] = ()  # models that do not beat every baseline
     unscored: tuple[str, ...] = ()  # models without a clean score
     lead: str = ""  # the results in one paragraph; empty for the usual one
     parts: Sequence[PagePart] = ()  # the sections of the page; empty for the usual ones

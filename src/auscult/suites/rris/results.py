@@ -106,18 +106,16 @@ class RrisTask(Task):
     def results(self, view: GridView) -> SuiteResults:
         """Numbers and tables from areas, not from means over sentences."""
         splits = [split for split in SPLITS if split in view.grid.splits.values()]
-        numbers, tables = [*_numbers(view)], dict[str, Table]()
-        tables["general"] = _general(view, numbers)
+        numbers = [*_numbers(view)]
+        tables = {"general": _general(view, numbers)}
         for split in splits if len(splits) > 1 else ():
             part_view = replace(view, split=split)
             split_numbers = [*_numbers(part_view)]
             tables[f"general__{split}"] = _general(part_view, split_numbers)
             numbers += split_numbers
-        tables |= {
-            "general_kinds": _kinds(view, numbers),
-            "more": _more(view, numbers),
-            "differences": _differences(view, numbers),
-        }
+        tables["general_kinds"] = _kinds(view, numbers)
+        tables["more"] = _more(view, numbers)
+        tables["differences"] = _differences(view, numbers)
         level = {
             (number.model, number.metric): number for number in numbers if (number.group, number.split) == (CLEAN, "")
         }
@@ -125,9 +123,6 @@ class RrisTask(Task):
             view=view,
             numbers=tuple(numbers),
             tables={name: table for name, table in tables.items() if table.rows},
-            charts=(),
-            ranks=(),
-            uninformative=(),
             unscored=tuple(model for model in _asked(view) if level[model, "mIoU"].value is None),
             lead=_lead(view, level),
             parts=_PARTS,

@@ -104,8 +104,6 @@ def _results(view: GridView) -> SuiteResults:
         numbers=(*numbers.level.values(), *numbers.difference.values()),
         tables={name: table for name, table in tables.items() if table.rows},
         charts=tuple(_charts(numbers)),
-        ranks=(),
-        uninformative=(),
         unscored=tuple(model for model in numbers.models if _value(numbers.of(model, "overall")) is None),
         lead=_lead(view, numbers),
         parts=_PARTS,
