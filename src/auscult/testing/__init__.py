@@ -36,6 +36,7 @@ def require_described(name: str, stressor: object) -> None:
     for key in ("summary", "goal", "source", "truth"):
         text = getattr(meta, key)
         require(text and "\n" not in text, f"meta.{key} is one line of text")
+    require(getattr(meta, "higher_is_better", None) is None, "a stressor has no direction")
 
 
 def require_frozen(params: Any) -> None:

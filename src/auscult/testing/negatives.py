@@ -83,7 +83,6 @@ def describes_itself(name: str, example: Subject) -> None:
     stressor = registry.load("stressor", name)
     require(isinstance(stressor, NegativeStressor), "has name, meta, choose, render")
     require_described(name, stressor)
-    require(stressor.meta.higher_is_better is None, "a stressor has no direction")
 
 
 def is_decided_by_seed_and_key(name: str, example: Subject) -> None:

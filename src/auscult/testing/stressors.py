@@ -54,7 +54,6 @@ def describes_itself(name: str, example: MaskTarget) -> None:
     require(stressor.defect in DEFECTS, f"its defect is {stressor.defect!r}, none of {DEFECTS}")
     require(set(stressor.difficulties) <= set(WINDOWS), f"its difficulties are some of {tuple(WINDOWS)}")
     require(bool(stressor.difficulties) == (stressor.defect in WINDOWED), "difficulties where the IoU has a window")
-    require(stressor.meta.higher_is_better is None, "a stressor has no direction")
 
 
 def leaves_its_input_alone(name: str, example: MaskTarget) -> None:
