@@ -13,12 +13,12 @@ SMALL = ("--size", "96x170", "--seconds", "4", "--rate", "8000", "--objects", "2
 
 
 def test_scenes_are_made_counted_and_continued(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+    out = tmp_path / "out 1"
     result = auscult("make", "scenes", "--out", out, "--count", 1, "--seed", 3, *SMALL, "--expressions", 4)
     assert result.code == 0
     assert "families" not in result.out
     assert "expressions" in result.out
-    assert f"auscult run mqa --data {out}" in result.err
+    assert f"auscult run mqa --data '{out}' --out '{out}'-mqa" in result.err
     assert (out / "media" / "s3-00000" / "frames" / "3.jpg").is_file()
     result = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 3, *SMALL, "--expressions", 4, "--json")
     assert result.code == 0

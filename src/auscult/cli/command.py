@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from importlib import import_module
@@ -92,7 +93,8 @@ def verb_command(
 ) -> Callable[..., None]:
     """Make a command of a verb of ``jobs``, ``module:Class``, which is imported when the command runs.
 
-    ``next_step``, with ``{out}`` for the output folder, and the manifest's ``notes`` are shown with the result.
+    ``next_step``, with ``{out}`` for the output folder as a shell takes it, and the manifest's ``notes`` are shown with
+    the result.
     """
 
     def run(given: Any, shown: Shown) -> None:
@@ -107,7 +109,7 @@ def verb_command(
         out = job.options.out
         lines = show.warnings_of(out)
         lines += [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
-        lines += [next_step.format(out=out)] if next_step else []
+        lines += [next_step.format(out=shlex.quote(str(out)))] if next_step else []
         show.result(summary, tables, shown, record=out, notes=lines)
 
     run.__doc__ = help
