@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import auscult
+from auscult.agent.debate import Choice, Debate, Offer, Offered, Proposal, Turn
 from auscult.agent.options import AgentOptions
-from auscult.agent.plan import Plan, PlanLimits, PlanSample, plan_text, read_plan
+from auscult.agent.plan import Plan, PlanData, PlanLimits, PlanSample, plan_text, read_plan
 from auscult.agent.running import LimitReached, run_plan, run_plan_file
-from auscult.agent.study import run_study
+from auscult.agent.study import plan_of, run_study
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
@@ -268,6 +269,21 @@ class TestBadInput:
         plan = auscult.plan("only heavy fog, snow", data="scenes", count=1, task="vos", models="flow", workers=0)
         levels = {entry.name: entry.severities for entry in plan.perturbations}
         assert levels == {"vision.fog.v1": ("high",), "vision.snow.v1": ("low", "medium", "high")}
+
+    @pytest.mark.parametrize(("sentence", "severities"), [("severity 2", ("low", "high")), ("severity 4+", ("5",))])
+    def test_a_first_mask_has_two_severities_whatever_is_asked(
+        self, tmp_path: Path, sentence: str, severities: tuple[str, ...]
+    ) -> None:
+        names = ("dog", "masks.erode.v1", "J&F")
+        chosen = [(Choice(type=name, reason="", selected=True),) for name in names]
+        proposal = Proposal(samples=chosen[0], perturbations=chosen[1], metrics=chosen[2])
+        turns = (Turn(round=0, role="operator", name="a model", proposal=proposal),)
+        found = Debate(proposal=proposal, turns=turns, agreed=True)
+        samples, perturbations, metrics = ((Offered(name=name, summary=""),) for name in names)
+        offer = Offer(suite="r2", task="vos", samples=samples, perturbations=perturbations, metrics=metrics)
+        base = Plan(task="vos", models=("flow",), data=PlanData(scenes=1))
+        plan = plan_of(options(tmp_path, sentence=sentence), offer, found, base=base)
+        assert [entry.severities for entry in plan.perturbations] == [severities]
 
     def test_python_takes_single_names_and_needs_a_folder_where_samples_are_made(self) -> None:
         plan = auscult.plan(SENTENCE, data="scenes", count=1, task="vos", models="flow", levels="high", workers=0)
