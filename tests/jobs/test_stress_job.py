@@ -17,6 +17,7 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, NothingToDo, RecordError, UsageError
 from auscult.jobs.options import StressOptions
 from auscult.jobs.stress import stress_masks
+from auscult.media.masks import read_mask
 from small_inputs import ellipse, item, rows, save_frame, save_mask, save_palette, tree, write_lines
 
 SIZE = (96, 128)
@@ -237,6 +238,22 @@ def test_a_stressed_input_can_be_stressed_again(stressed: Path, tmp_path: Path) 
     summary, _ = stress_masks(options)
     assert summary.ok == len(rows(stressed / "items.jsonl"))
     assert summary.failed == 0
+
+
+def test_each_difficulty_of_a_freehand_kind_is_a_mask_of_its_own(source: Path, tmp_path: Path) -> None:
+    kinds = ("freehand_cutout", "erode")
+    stress_masks(StressOptions(source=source, out=tmp_path / "out", kinds=kinds, workers=0))
+    names = {row["id"].rsplit("/", 1)[1] for row in rows(tmp_path / "out" / "items.jsonl")}
+    assert names == {f"{kind}_{difficulty}" for kind in kinds for difficulty in ("hard", "medium")}
+    for made in list_items(tmp_path / "out").items:
+        mask, truth = read_mask(made.mask).mask, made.truth
+        assert truth is not None
+        assert truth.mask is not None
+        true = read_mask(truth.mask).mask
+        assert truth.iou == (mask & true).sum() / (mask | true).sum()
+    some = StressOptions(source=source, out=tmp_path / "hard", kinds=kinds, difficulties=("hard",), workers=0)
+    stress_masks(some)
+    assert {row["truth"]["difficulty"] for row in rows(tmp_path / "hard" / "items.jsonl")} == {"hard"}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ class Stresser:
         files = {truth_name: encode_mask(mask)}
         outcomes = variants(MaskTarget(mask=mask, others=others), seed=self.seed, key=item.id, kinds=self.kinds)
         for kind, difficulty, index, outcome in outcomes:
-            if kind in GRADED and difficulty not in self.difficulties:
+            if making.is_graded(kind) and difficulty not in self.difficulties:
                 continue
             if isinstance(outcome, Scored):
                 name = variant_name(kind, difficulty=difficulty, index=index)
@@ -91,7 +91,6 @@ class Stresser:
         return Result(id=item.id, files=files, copies={frame_name: item.frame}, rows={ITEMS: items, TARGETS: [target]})
 
 
-GRADED = frozenset({"cutout", "dilate", "erode"})
 ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
 
 
@@ -109,7 +108,7 @@ def _open(item: Item, *, size: tuple[int, int]) -> LoadedMask:
 
 def variant_name(kind: str, *, difficulty: str | None, index: int) -> str:
     """The last part of a stressed item's id: ``erode_hard``, ``merge_2``, ``perfect``."""
-    if kind in GRADED:
+    if making.is_graded(kind):
         return f"{kind}_{difficulty}"
     return kind if kind == "perfect" else f"{kind}_{index + 1}"
 

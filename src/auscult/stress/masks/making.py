@@ -187,6 +187,11 @@ def find(name: str) -> registry.Entry:
     return entry
 
 
+def is_graded(name: str) -> bool:
+    """Whether a mask stressor makes a mask of each difficulty that is asked for."""
+    return bool(_stressor(name).difficulties)
+
+
 def _elsewhere(name: str) -> str:
     """The full name of what another room has under this name; empty where none or several have."""
     try:
