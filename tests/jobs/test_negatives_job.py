@@ -129,6 +129,19 @@ def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(neg
     assert references["1/9"].sentences[1].kind == "given"
 
 
+def test_of_its_own_items_nothing_is_proven_absent_of_its_refer_files_as_before(
+    negative_set: Path, tmp_path: Path
+) -> None:
+    """A picture's items are its references: the people of a picture may be among its other objects."""
+    out = run(negative_set, tmp_path / "again", kinds=("category",), per="20", listing=ListOptions())
+    texts = [{item["text"] for item in rows(folder / "items.jsonl")} for folder in (negative_set, out)]
+    assert texts[0] == texts[1]
+    assert list_references(negative_set).looked_for == frozenset()
+    assert "refer/" in " ".join(list_references(negative_set).notes)
+    whole = list_references(negative_set / "refer", ListOptions(images=negative_set / "frames"))
+    assert "person" in whole.looked_for
+
+
 def test_the_train_split_gets_one_a_sentence_unless_told(source: Path, negative_set: Path, tmp_path: Path) -> None:
     def count(out: Path) -> int:
         return sum(not row["exists"] for row in rows(out / "items.jsonl") if row["split"] == "train")

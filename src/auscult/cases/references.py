@@ -199,13 +199,17 @@ def _of_instances(source: Path, options: ListOptions, split: str) -> ReferenceLi
     sentences = [sentence for picture in pictures for ref in picture.references for sentence in ref.sentences]
     nulls = sum(not sentence.exists and sentence.negative is None for sentence in sentences)
     notes = [*listing.notes, *([f"{counted(nulls, 'null expression')} read as negative"] if nulls else ())]
-    if listing.categories:
+    # what `stress negatives` writes as items are the references of a picture, not all of its objects
+    partial = any("proof" in (sentence.negative or {}) for sentence in sentences)
+    if partial:
+        notes.append("items of `auscult stress negatives` are not all objects of their pictures; those of refer/ are")
+    elif listing.categories:
         notes.append("an item's category is taken to be annotated wherever it occurs in the input")
     return ReferenceListing(
         pictures=lambda: iter(pictures),
         count=sum(len(picture.references) for picture in pictures),
         layout=listing.layout,
-        looked_for=listing.categories,
+        looked_for=frozenset() if partial else listing.categories,
         errors=listing.errors,
         notes=tuple(notes),
         files=(source,) if source.is_file() else (),
