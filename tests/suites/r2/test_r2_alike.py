@@ -181,7 +181,7 @@ class TestWaiting:
         assert row[:4] == ("m", "J", "100.0", "50.0")
         assert row[-1] == "6"
         (note,) = waiting_notes(results.view.grid)
-        assert note.startswith("m: 4 requests of an earlier command about c, d, e and 1 more were never asked")
+        assert note.startswith("m: 4 requests about c, d, e and 1 more were never asked")
         assert note.endswith(
             "repeat it: --perturb mix --severity high. Until then its answers under mix high are in no table."
         )

@@ -75,7 +75,7 @@ def test_a_changed_picture_and_one_of_two_models(tmp_path: Path) -> None:
         name: "2" if "nothing" in name else "0" for name in column(suite_run, "failed")
     }
     (note,) = suite_run.remarks
-    assert note.startswith("mine.nothing: 2 requests of an earlier command about one#1 were never asked")
+    assert note.startswith("mine.nothing: 2 requests about one#1 were never asked")
     cases = {row[0]: row[-1] for row in suite_run.tables["general_mix"].rows}
     assert cases == {"mine.colour": "2", "mine.nothing": "1"}
     assert suite_run.summary.n == suite_run.summary.ok + suite_run.summary.failed + suite_run.summary.undefined

@@ -172,7 +172,7 @@ def test_again_and_another_model_and_mended(tmp_path: Path) -> None:
         "of the mended frame colour was never asked"
     )
     (remark,) = suite_run.remarks
-    assert remark.startswith("mine.colour: 2 requests of an earlier command about bad#1 were never asked")
+    assert remark.startswith("mine.colour: 2 requests about bad#1 were never asked")
     assert remark.endswith("repeat it: --perturb mix --severity low.")
     suite_run = run_r2(data, out, "vos", f"{file}:colour")
     assert (suite_run.summary.failed, suite_run.remarks) == (0, ())

@@ -472,8 +472,8 @@ def waiting_notes(grid: Grid) -> list[str]:
         names = few([f"{condition.label} {condition.level}" for condition in out])
         kept_out = f" Until then its answers under {names} are in no table." if out else ""
         notes.append(
-            f"{model}: {counted(number, 'request')} of an earlier command about {cases} "
-            f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
+            f"{model}: {counted(number, 'request')} about {cases} {'was' if number == 1 else 'were'} never asked, "
+            "since a command was stopped or left the model, or the data have changed since; "
             f"they are no failures and in no number; repeat {_again(waiting)}.{kept_out}"
         )
     return notes
