@@ -262,7 +262,12 @@ def test_a_mask_ref_holds_a_path_in_words_and_no_array(tmp_path: Path) -> None:
     item = Item(id="a", frame=frame, mask=MaskRef(path=str(mask)))  # type: ignore[arg-type]
     (verdict,) = auscult.audit([item])
     assert isinstance(verdict, auscult.Verdict)
-    for name, value in (("path", LEFT), ("segmentation", LEFT), ("size", np.array(LEFT.shape)), ("index", np.float64(1))):
+    for name, value in (
+        ("path", LEFT),
+        ("segmentation", LEFT),
+        ("size", np.array(LEFT.shape)),
+        ("index", np.float64(1)),
+    ):
         with pytest.raises(InputError, match=f"the {name} of the mask of the item 'a' is of type"):
             list(auscult.audit([replace(item, mask=MaskRef(**{name: value}))]))
     with pytest.raises(UsageError, match="judge is of type Area"):
