@@ -18,7 +18,7 @@ VOID = 255
 MOST_LISTED = 10
 SOFT = "soft>=0.5"
 
-_MOST_INDICES = 128  # of one picture
+_FEW_INDICES, _MOST_INDICES = 8, 128  # of one picture
 _SOFT_FROM = 16  # a soft mask has no areas of values below this part of the largest
 
 
@@ -144,7 +144,8 @@ def looks_indexed(array: NDArray[Any]) -> bool:
     """Whether grey values, (H, W) of 8 or 16 bits, are drawn as object indices or classes are, and no soft mask.
 
     A soft mask passes through its values along an outline, and fills no area with values next to 0. Here the values
-    between 0 and the largest of the type are few, begin low, and most of them fill areas.
+    between 0 and the largest of the type are few, begin low, and most of them fill areas. A soft mask in blocks, enlarged
+    from a small one, does so too, but has many values, and as many above the half as below.
     """
     largest, array = _largest(array), np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     inner = array[1:-1, 1:-1]
@@ -154,6 +155,8 @@ def looks_indexed(array: NDArray[Any]) -> bool:
     counts, areas = (cv2.calcHist([array], [0], at, [largest], [0, largest]).reshape(-1)[1:] for at in (None, filled))
     values = np.flatnonzero(counts)
     if not 0 < values.size <= _MOST_INDICES or values[0] >= largest // _SOFT_FROM:
+        return False
+    if values.size > _FEW_INDICES and 4 * np.count_nonzero(values >= largest // 2) > values.size:
         return False
     return bool(2 * np.count_nonzero(2 * areas[values] >= counts[values]) >= values.size)
 
