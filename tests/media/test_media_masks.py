@@ -355,7 +355,7 @@ def test_classes_with_void_are_no_soft_mask(tmp_path: Path, scale: int) -> None:
         assert object_indices(ref.path, labels=None) == object_indices(ref.path, labels=True)
     soft = cv2.GaussianBlur((classes > 0) * np.float32(250 * scale), (0, 0), 3).round().astype(kind)
     assert read_mask(saved(soft + kind(2 * scale), tmp_path / "soft.png")).reading == "soft>=0.5"  # 2 all around
-    blocks = cv2.resize(cv2.resize(soft, (14, 14), interpolation=cv2.INTER_AREA), (80, 60), interpolation=0)
+    blocks = cv2.resize(cv2.resize(soft, (14, 14), interpolation=cv2.INTER_AREA), (280, 210), interpolation=0)
     assert read_mask(saved(blocks, tmp_path / "blocks.png")).reading == "soft>=0.5"
     cutout = np.dstack([np.full((60, 80, 3), 90, np.uint8), np.where(classes > 0, np.where(rows > 30, 255, 9), 0)])
     assert read_mask(saved(cutout.astype(np.uint8), tmp_path / "cutout.png")).reading == "alpha>=0.5"

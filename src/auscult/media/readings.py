@@ -144,8 +144,8 @@ def looks_indexed(array: NDArray[Any]) -> bool:
     """Whether grey values, (H, W) of 8 or 16 bits, are drawn as object indices or classes are, and no soft mask.
 
     A soft mask passes through its values along an outline, and fills no area with values next to 0. Here the values
-    between 0 and the largest of the type are few, begin low, and most of them fill areas. A soft mask in blocks, enlarged
-    from a small one, does so too, but has many values, and as many above the half as below.
+    between 0 and the largest of the type are few, begin low, and most of them fill areas. A soft mask in blocks, which
+    was enlarged from a small one, does so too, but has many values, and as many above the half as below.
     """
     largest, array = _largest(array), np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     inner = array[1:-1, 1:-1]
