@@ -93,7 +93,7 @@ class _Denials:
             elif length := span("neither", words, index) or _of_model(words, index):
                 past = index + length
             elif length := span("excepts", words, index):
-                state, past = not state, index + length
+                state, past, start = not state, index + length, index + length - 1
             elif length := _denial(words, index):
                 past, start = index + length, index
                 state = not _is_undone(words, index) and words[index : past + 1] != ["no", ","]
@@ -112,6 +112,8 @@ class _Denials:
         words, entries, first = self._words, list[range](), at + 1
         for end in range(at + 1, len(words) + 1):
             over = end == len(words) or span("ends", words, end) > 0
+            if over and words[end : end + 1] in (["must"], ["just"], ["and"]):  # "exclude fog, snow must be there"
+                break
             if over or words[end] == ",":
                 if not self._inside.intersection(range(first, end)):
                     break
@@ -123,7 +125,7 @@ class _Denials:
             return 0
         is_list = len(entries) > 1 or any(words[index] == "and" for index in entries[-1])
         is_clear = span("excludes", words, start) or words[start] == ":" or words[at] == "("
-        reaches = is_clear or (is_list and not any(words[index] in _PLACED for index in range(start, at)))
+        reaches = is_clear or (is_list and not any(words[index] in _PLACED for index in range(start + 1, at)))
         return entries[-1].stop if reaches else 0
 
     def _referred(self, outside: Iterable[int]) -> set[int]:

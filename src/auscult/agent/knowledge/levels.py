@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple
 
-from auscult.agent.knowledge.situations import number_in, span
+from auscult.agent.knowledge.situations import number_in, span, words_of
 
 _WORDS: Final[Mapping[str, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
 _BOUNDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "at least": float.__ge__, "over": float.__gt__, "at most": float.__le__, "under": float.__lt__,
 }  # fmt: skip
+_DENIED: Final[Mapping[str, str]] = {"at least": "under", "over": "at most", "at most": "over", "under": "at least"}
 _AFTER: Final[Mapping[str, str]] = {"or more": "at least", "or less": "at most"}
-_LINKS: Final = frozenset({"and", ",", "or", "of", "at", "is", "be", "between", "to", "from", ":"})
+_LINKS: Final = frozenset(
+    {"and", ",", "or", "of", "at", "is", "be", "between", "to", "from", ":", "must", "should", "not"}
+)
 _CHAIN: Final = frozenset({"and", "or", "to", ","})
 _MOST_AHEAD: Final = 12  # words after *severity* among which its numbers are
 _MOST_WORDS: Final = 4  # of a bound
@@ -53,22 +57,26 @@ def _value(level: str) -> float:
     return _WORDS.get(level) or float(level)
 
 
-def read_levels(words: Sequence[str], named: Mapping[int, set[str]], inside: set[int]) -> Levels:
-    """Read severities; ``named`` are the perturbations that terms name, by the indices of their words.
+def read_levels(words: Sequence[str], named: Callable[[int], set[str]], inside: AbstractSet[int]) -> Levels:
+    """Read severities; ``named`` gives the perturbations that the term with the word of an index names.
 
     Words ``inside`` terms are no severities. A level holds for all perturbations where *severity* or the like is
     near, and for one alone where it stands right before it or, with a bound, right after it.
     """
+    if not any(words_of(name) & {*words} for name in ("strength", *_WORDS)):
+        return Levels((), {}, frozenset(), ())
     general, own, bounding, unusable = _Wanted(), defaultdict[str, _Wanted](_Wanted), set[int](), list[str]()
     for index in range(len(words)):
         if span("strength", words, index):
-            unusable += _read_numbers(words, index, general, bounding=bounding)
+            unusable += _read_numbers(words, index, general, bounding=bounding, inside=inside)
     mentions = [(index, level) for index in range(len(words)) for level in _WORDS if span(level, words, index)]
     mentions = [(index, level) for index, level in mentions if index not in inside | bounding]
     accepted, read = _accepted(words, [index for index, _ in mentions]), set[str]()
     for index, level in mentions:
         sign, start, end = _bound(words, index)
-        kinds = named.get(end, set()) or (named.get(start - 1, set()) if sign else set())
+        if sign and _is_denied(words, start, inside=inside):
+            sign = _DENIED[sign]
+        kinds = named(end) or (named(start - 1) if sign else set())
         for wanted in [general] if index in accepted else [own[kind] for kind in kinds]:
             read.add(level)
             if sign:
@@ -93,7 +101,9 @@ def _accepted(words: Sequence[str], mentions: Sequence[int]) -> set[int]:
     return near
 
 
-def _read_numbers(words: Sequence[str], at: int, wanted: _Wanted, *, bounding: set[int]) -> Iterator[str]:
+def _read_numbers(
+    words: Sequence[str], at: int, wanted: _Wanted, *, bounding: set[int], inside: AbstractSet[int]
+) -> Iterator[str]:
     """Read the numbers after *severity*: a list, a span, bounds; yields those that are no severities."""
     (sign, start), last, through, opened = _sign_before(words, at), 0.0, False, False
     index = at + 1
@@ -107,11 +117,15 @@ def _read_numbers(words: Sequence[str], at: int, wanted: _Wanted, *, bounding: s
             if word not in _LINKS:
                 return
             through, opened = word == "to" or (word == "and" and opened), opened or word == "between"
+        elif words[index - 1] == "not" and not sign:
+            return
         elif not 0 < number <= 5:
             yield word
             return
         else:
             level, after = f"{number:g}", _sign_after(words, index + 1)
+            if sign and _is_denied(words, start, inside=inside):
+                sign = _DENIED[sign]
             if sign or after:
                 wanted.bounds.add((sign or after, level))
                 bounding |= set(range(start, index))
@@ -151,11 +165,11 @@ def _bound(words: Sequence[str], at: int) -> tuple[str, int, int]:
     return (following, at, after) if following else (sign, first, at + 1)
 
 
-def _is_denied(words: Sequence[str], at: int, *, inside: set[int]) -> bool:
+def _is_denied(words: Sequence[str], at: int, *, inside: AbstractSet[int]) -> bool:
     """Whether *no*, *not at* or the like stands before."""
     for before in range(at - 1, max(-1, at - 4), -1):
-        if before in inside or span("ends", words, before):
+        if before in inside or words[before] == "," or (span("ends", words, before) and words[before] != "must"):
             return False
-        if span("denies", words, before) or span("excludes", words, before):
+        if span("denies", words, before) or span("excludes", words, before) or words[before] == "nothing":
             return True
     return False

@@ -41,10 +41,11 @@ _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
 _TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # an escape sequence of a terminal
 _CONTRACTED: Final = re.compile(r"\b(?:(?:do|does|did|is|are|was|ca|wo|should|would|must)n'?t|cannot)\b|n't\b")
 _SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
-_SIGNS: Final = (
-    (r">=|≥", " at least "), (r"<=|≤", " at most "), (r">", " over "), (r"<", " under "), (r"&", " and "),
-    (r"(?<=\d)\+", " or more "), (r"(?<=\d)\s?[-–—]\s?(?=\d)", " to "), (r"\b(min|max)\.", r"\1"),
-)  # fmt: skip
+_SIGN: Final = re.compile(r">=|≥|<=|≤|>|<|&|(?<=\d)\+|(?<=\d)\s?[-–—]\s?(?=\d)|\b(?:min|max)\.")
+_SIGNS: Final[Mapping[str, str]] = {
+    ">=": "at least", "≥": "at least", "<=": "at most", "≤": "at most", ">": "over", "<": "under", "&": "and",
+    "+": "or more", "-": "to", "–": "to", "—": "to", "min.": "min", "max.": "max",
+}  # fmt: skip
 _HYPHENED: Final = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
@@ -87,12 +88,11 @@ def read_sentence(text: str) -> Reading:
     """Read an instruction or a caption, in time linear in its length; ``remarks`` says what was not understood."""
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
     plain, index = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain))), _index()
-    for sign, words_ in _SIGNS:
-        plain = re.sub(sign, words_, plain)
+    plain = _SIGN.sub(lambda found: f" {_SIGNS[found[0].strip()]} ", plain)
     plain = _HYPHENED.sub(lambda found: index.joined(found[0]), plain)
     words = _TOKEN.findall(plain)[:MOST_WORDS]
     words = [part for word in words for part in index.spelt_out(word[:_MOST_LETTERS])]
-    misspelt = {word: right for word in set(words) if (right := index.corrected(word))}
+    misspelt = {word: right for word in set(words) if (right := _corrected(word))}
     words = [misspelt.get(word, word) for word in words]
     spelt = [word for word in words if word[0].isalpha()]
     recognised = sum(word in lexicon().known or stemmed(word) in index.keys for word in spelt)
@@ -103,6 +103,11 @@ def read_sentence(text: str) -> Reading:
     read_as = (f"{word} is read as {misspelt[word]}." for word in sorted(misspelt)[:_MOST_UNMATCHED])
     reading = replace(reading, remarks=(*reading.remarks, *read_as))
     return reading if reading.matched else replace(reading, remarks=(*reading.remarks, _NOTHING))
+
+
+@lru_cache(maxsize=65_536)
+def _corrected(word: str) -> str:
+    return _index().corrected(word)
 
 
 class _Match(NamedTuple):
@@ -224,8 +229,9 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     objects, unobjects = names["objects", False], names["objects", True]
     both = [*names["kinds", False] & names["kinds", True], *names["situations", False] & names["situations", True]]
     inside = {index: match for match in matches for index in range(match.start, match.end)}
-    named = {index: _named(match) for index, match in inside.items()}
-    levels, own, read, unusable = read_levels(words, named, set(inside))
+    levels, own, read, unusable = read_levels(
+        words, lambda index: _named(inside[index]) if index in inside else set(), inside.keys()
+    )
     if any(match.of({"all levels"}) for match in matches):
         levels = ("low", "medium", "high")
     remarks = [f"Severities are more than 0 and 5 at most: {number} is not used." for number in unusable]
@@ -309,7 +315,8 @@ def _named(match: _Match) -> set[str]:
 
 def _samples_asked(words: Sequence[str]) -> tuple[int | None, set[int]]:
     """How many samples are to be taken at most, as in *only the first five clips*; and the indices of *clips*."""
-    for at in range(len(words) - 1):
+    places = range(0 if words_of("samples").isdisjoint(words) else len(words) - 1)
+    for at in places:
         number = number_in(words[at]) if span("samples", words, at + 1) else None
         if words[at] == "first" and span("samples", words, at + 1) and not words[at + 1].endswith("s"):
             number = 1.0  # "only the first clip"
@@ -333,9 +340,10 @@ def _unmatched(
     lists = read & raw()["words"].keys()
     left = {word for index, word in enumerate(words) if index not in inside and len(word) > 1 and word[0].isalpha()}
     left -= lexicon().function_words | _NOT_SEEN | {"left"}
+    known = WORKS | left_out()
     unknown = (
         word
         for word in sorted(left)
-        if stemmed(word) not in WORKS | left_out() and not any(word in words_of(name) for name in lists)
+        if stemmed(word) not in known and not any(word in words_of(name) for name in lists)
     )
     return tuple(unknown)[:_MOST_UNMATCHED]

@@ -7,7 +7,7 @@ Perturbations are named by room and short name, ``vision.fog``; the variants of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -88,7 +88,7 @@ def stemmed(word: str) -> str:
     return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
 
 
-def words_of(name: str) -> Collection[str]:
+def words_of(name: str) -> KeysView[str]:
     """The first words of the entries of a list."""
     return _lists(name).keys()
 
@@ -99,6 +99,7 @@ def span(name: str, words: Sequence[str], at: int) -> int:
     return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
 
 
+@lru_cache(maxsize=65_536)
 def number_in(word: str) -> float | None:
     """The number that a word is, in digits or spelt out."""
     if word[0].isdecimal():
