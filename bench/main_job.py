@@ -92,7 +92,7 @@ def run() -> Table:
 
 def measure(arguments: Sequence[str], *, watch: Path | None = None, workers: bool = True) -> Measured:
     """Run an `auscult` command, with two workers where it has any, and measure it; raises where it fails."""
-    command = [sys.executable, "-m", "auscult.cli", *arguments]
+    command = [sys.executable, "-m", "auscult", *arguments]
     command += ["--workers", str(WORKERS), "--quiet"] if workers else []
     begun = time.perf_counter()
     first = None

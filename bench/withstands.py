@@ -50,7 +50,7 @@ def main(names: Sequence[str]) -> None:
 
 def start(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]:
     """Start a command in a process group of its own, that its workers do not outlive when it is killed."""
-    command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", str(WORKERS), "--quiet"]
+    command = [sys.executable, "-m", "auscult", *arguments, "--workers", str(WORKERS), "--quiet"]
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, start_new_session=True, **{**streams, **more})
 
@@ -336,7 +336,7 @@ def sdist(folder: Path) -> str:
     (Path(packages) / "theirs.pth").write_text("\n".join(name for name in sys.path if "site-packages" in name), "utf-8")
     make_input(folder / "input", frames=2)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [str(python), "-m", "auscult.cli", "audit", str(folder / "input"), "--out", str(folder / "out")]
+    command = [str(python), "-m", "auscult", "audit", str(folder / "input"), "--out", str(folder / "out")]
     subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
     where = subprocess.check_output(
         [str(python), "-c", "import auscult; print(auscult.__file__)"], text=True, env=environment, cwd=folder

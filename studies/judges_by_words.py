@@ -174,7 +174,7 @@ def _refcocos(data: Path, folder: Path) -> Iterator[dict[str, Any]]:
 def _scenes(out: Path) -> Path:
     folder = out / "inputs" / "scenes"
     if not (folder / "wrong.jsonl").is_file():
-        auscult = [sys.executable, "-m", "auscult.cli"]
+        auscult = [sys.executable, "-m", "auscult"]
         make = ["make", "scenes", "--count", "30", "--seed", "9303", "--split", "test_s", "--size", "240x427", "--out", str(out / "made-scenes")]
         build = ["stress", "masks", str(out / "made-scenes"), "--suite", "mqa", "--protocol", "image", "--out", str(folder)]
         for words in (make, build):

@@ -39,7 +39,7 @@ Row = dict[str, Any]
 def run(row: str, seed: int, given: argparse.Namespace) -> None:
     """Train and measure one row with one seed."""
     out = given.out / f"{row}-{seed}"
-    auscult = [sys.executable, "-m", "auscult.cli"]
+    auscult = [sys.executable, "-m", "auscult"]
     train = ["train", "mq-auditor", "--config", f"{given.config}+{row}", "--data", given.train, "--out", out / "train",
              "--seed", seed, "--samples", given.samples, "--threads", 1, "--workers", 1]  # fmt: skip
     model = out / "train" / "model"

@@ -97,7 +97,7 @@ def _refs() -> list[dict[str, Any]]:
 
 
 def _auscult(*words: object) -> None:
-    subprocess.run([sys.executable, "-m", "auscult.cli", *map(str, words), "--quiet"], check=True)
+    subprocess.run([sys.executable, "-m", "auscult", *map(str, words), "--quiet"], check=True)
 
 
 def _tables(folder: Path) -> str:

@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def _auscult(*words: object) -> None:
-    subprocess.run([sys.executable, "-m", "auscult.cli", *map(str, words), "--workers", "1", "--quiet"], check=True)
+    subprocess.run([sys.executable, "-m", "auscult", *map(str, words), "--workers", "1", "--quiet"], check=True)
 
 
 def _tables(folder: Path, part: str) -> str:

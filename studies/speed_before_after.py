@@ -98,7 +98,7 @@ def _command(python: Path, checkout: Path, words: Sequence[str], *, root: Path) 
     out = root / "out"
     shutil.rmtree(out, ignore_errors=True)
     more = [] if words == ["--help"] else ["--out", str(out), "--workers", "2", "--quiet"]
-    command = [str(python), "-m", "auscult.cli", *(names.get(word, word) for word in words), *more]
+    command = [str(python), "-m", "auscult", *(names.get(word, word) for word in words), *more]
     process = subprocess.Popen(command, env=_environment(checkout), stdout=subprocess.DEVNULL, cwd=root)
     _, status, used = os.wait4(process.pid, 0)
     if status:

@@ -57,7 +57,7 @@ def main() -> None:
             else:
                 _write_masks(data, frames=10 if SUBJECT == "clips" else 1)
                 words, rows = ["audit", str(data / "items.jsonl"), "--judge", "chat:bench"], "verdicts.jsonl"
-            command = [sys.executable, "-m", "auscult.cli", *words, "--out", str(out), "--base-url", url, "--quiet"]
+            command = [sys.executable, "-m", "auscult", *words, "--out", str(out), "--base-url", url, "--quiet"]
             command += ["--max-connections", str(CONNECTIONS)]
             before, start_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

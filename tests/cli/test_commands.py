@@ -553,7 +553,7 @@ def test_train_of_an_unknown_recipe_names_those_there_are(tmp_path: Path) -> Non
 
 def test_the_module_is_the_command_too() -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "auscult.cli", "list", "judge"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "auscult", "list", "judge"], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.returncode == 0
     assert "masks.cues.v1" in result.stdout
@@ -562,7 +562,7 @@ def test_the_module_is_the_command_too() -> None:
 
 def test_a_reader_that_goes_away_is_no_crash() -> None:
     result = subprocess.run(  # noqa: S602 - a pipe is what is tested
-        f"{sys.executable} -m auscult.cli list stressor | true",
+        f"{sys.executable} -m auscult list stressor | true",
         shell=True,
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ def _command(source: Path, out: Path, *options: str) -> list[str]:
 
 def _start(command: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "auscult.cli", *command],
+        [sys.executable, "-m", "auscult", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

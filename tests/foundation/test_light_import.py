@@ -69,7 +69,7 @@ def test_the_iou_of_arrays_works_without_cv2() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "limit_s"),
-    [(["-c", "import auscult"], 0.3), (["-m", "auscult.cli", "--help"], 0.5)],
+    [(["-c", "import auscult"], 0.3), (["-m", "auscult", "--help"], 0.5)],
     ids=["import auscult", "auscult --help"],
 )
 def test_starts_fast(arguments: list[str], limit_s: float) -> None:

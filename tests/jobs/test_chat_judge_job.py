@@ -242,7 +242,7 @@ def test_interrupted_and_resumed_nothing_is_paid_twice(tmp_path, seer) -> None:
 
     words = ["audit", str(source), "--judge", "chat:tiny", "--out", str(out), "--max-connections", "2", "--quiet"]
     with serving(slowly) as server:
-        command = [sys.executable, "-m", "auscult.cli", *words, "--base-url", server.url]
+        command = [sys.executable, "-m", "auscult", *words, "--base-url", server.url]
         running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=dict(os.environ))
         while len(server.bodies) < PROBED + 8:
             assert running.poll() is None

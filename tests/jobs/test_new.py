@@ -37,7 +37,7 @@ def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path
     _run(*pip, "--target", str(site), str(folder), site=site, cwd=tmp_path)
     if kind == "judge":
         _run(sys.executable, str(folder / "measure.py"), site=site, cwd=tmp_path)
-    result = _run(sys.executable, "-m", "auscult.cli", "list", kind, "--json", site=site, cwd=tmp_path)
+    result = _run(sys.executable, "-m", "auscult", "list", kind, "--json", site=site, cwd=tmp_path)
     row_of = {row["name"]: row for row in json.loads(result.stdout)}
     name = "identity.wobble.v1" if kind == "identity" else "masks.wobble.v1"
     assert row_of[name]["package"] in {"auscult-wobble", "auscult_wobble"}
@@ -122,7 +122,7 @@ def test_what_is_written_is_formatted_and_clean(plugged: Path) -> None:
                 ".",
             )
             _run(*command, site=plugged / "site", cwd=folder)
-        source = "".join(path.read_text() for path in folder.rglob("*.*") if path.is_file())
+        source = "".join(path.read_text() for path in folder.rglob("*.*") if path.is_file() and path.suffix != ".pyc")
         assert not [word for word in ("TODO", "FIXME", "$", "say what", "say where") if word in source]
 
 

@@ -299,7 +299,7 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> No
     run(source, tmp_path / "whole", "vision", "gaussian_noise,contrast")
     out, n_killed = tmp_path / "out", 0
     arguments = ["stress", "vision", str(source), "--kind", "gaussian_noise,contrast", "--out", str(out)]
-    command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", "2", "--quiet"]
+    command = [sys.executable, "-m", "auscult", *arguments, "--workers", "2", "--quiet"]
     for lines in (1, 30, 70):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 120

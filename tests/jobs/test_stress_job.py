@@ -96,7 +96,7 @@ def test_another_seed_makes_other_masks(source: Path, stressed: Path) -> None:
 @pytest.mark.slow
 def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, stressed: Path) -> None:
     out = source.parent / "killed"
-    command = [sys.executable, "-m", "auscult.cli", "stress", "masks", str(source), "--out", str(out)]
+    command = [sys.executable, "-m", "auscult", "stress", "masks", str(source), "--out", str(out)]
     n_killed = 0
     for lines in (0, 1, 4):
         process = subprocess.Popen([*command, "--seed", "7", "--workers", "2", "--quiet"], stdout=subprocess.DEVNULL)

@@ -53,7 +53,7 @@ def test_killed_five_times_and_nothing_is_asked_twice_or_lost(tmp_path: Path) ->
     (tmp_path / "mine.py").write_text(MODEL)
     out, calls = tmp_path / "out", tmp_path / "mine.py.calls"
     command = [
-        sys.executable, "-m", "auscult.cli", "run", "avi", "--data", str(tmp_path / "release"), "--model",
+        sys.executable, "-m", "auscult", "run", "avi", "--data", str(tmp_path / "release"), "--model",
         f"{tmp_path / 'mine.py'}:Waits", "--out", str(out), "--quiet", "--workers", "1",
     ]  # fmt: skip
     for number in range(KILLS):

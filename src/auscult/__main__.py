@@ -1,0 +1,5 @@
+"""``python -m auscult`` runs the command."""
+
+from auscult.cli.main import main
+
+main()

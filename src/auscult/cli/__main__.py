@@ -1,5 +1,0 @@
-"""``python -m auscult.cli`` runs the command."""
-
-from auscult.cli.main import main
-
-main()
