@@ -89,7 +89,23 @@ def solved(matrix: Doubles, right: Doubles) -> Doubles:
     try:
         return _solved_by_cholesky(matrix, right)
     except np.linalg.LinAlgError:
+        return _solved_by_pivots(matrix, right)
+
+
+def _solved_by_pivots(matrix: Doubles, right: Doubles) -> Doubles:
+    """By rows that do not follow from others, as in a panned sound half do, where SciPy is installed.
+
+    NumPy's least squares take fifty times as long.
+    """
+    try:
+        from scipy.linalg import cho_solve
+        from scipy.linalg.lapack import dpstrf
+    except ImportError:
         return np.asarray(np.linalg.lstsq(matrix, right)[0])
+    factor, pivots, rank, _ = dpstrf(matrix, lower=1)
+    rows, solution = pivots[:rank] - 1, np.zeros_like(right)
+    solution[rows] = cho_solve((factor[:rank, :rank], True), right[rows], check_finite=False)
+    return solution
 
 
 def _solved_by_cholesky(matrix: Doubles, right: Doubles) -> Doubles:
