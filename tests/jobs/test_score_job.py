@@ -187,6 +187,14 @@ def test_a_record_without_truth_is_refused(tmp_path: Path) -> None:
         score_record(tmp_path / "out")
 
 
+def test_a_record_of_scores_is_no_record_of_verdicts(tmp_path: Path) -> None:
+    _clips(tmp_path / "truth")
+    _clips(tmp_path / "pred")
+    score_folders(ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", out=tmp_path / "out", workers=0))
+    with pytest.raises(RecordError, match="was made by `auscult score`"):
+        score_record(tmp_path / "out")
+
+
 def test_a_truth_without_masks_gives_what_it_can(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a",))
     write_lines(source / "items.jsonl", item("one", truth={"action": "accept"}), item("two"))

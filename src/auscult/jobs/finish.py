@@ -247,6 +247,7 @@ def finish_run(
 
 def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened."""
+    require_audit(folder, read_manifest(folder))
     read = read_run(folder)
     require_whole(folder, read.verdicts, read.sounds)
     truths, sound = read.truths(), against_sound_truth(sound_pairs(read))
