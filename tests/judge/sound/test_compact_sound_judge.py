@@ -15,6 +15,8 @@ from auscult.errors import UsageError
 from auscult.judge.sound import compact as listening
 from auscult.judge.sound.compact import JUDGE
 from auscult.judge.sound.compact.network import FOLDER
+from auscult.rng import generator
+from auscult.scenes.sound.generated import GENERATED
 from auscult.types import Samples, SoundCase, Span
 
 RATE_HZ = 16_000
@@ -98,17 +100,21 @@ def test_a_folder_that_lacks_files_is_refused_at_once(tmp_path: Path) -> None:
         JUDGE.fitted(shutil.copytree(tmp_path, tmp_path / "other"))
 
 
-def test_what_is_left_over_lowers_precision(case: SoundCase) -> None:
-    target, noise = _tone(3, seed=1, step=0.2), _tone(3, seed=2, step=1.1)
-    case_asked = replace(case, text=None, frames=None)
-    precisions = [JUDGE(case_asked, output).precision for output in (target, target + 0.3 * noise, noise)]
-    assert precisions[0] is not None
-    assert precisions[1] is not None
-    assert precisions[0] > precisions[1]
+def _generated(label: str, number: int) -> Samples:
+    source = GENERATED.source(generator(number, "test"), label, instance=f"{label}-{number:02d}")
+    sound = GENERATED.samples(source, seconds=3.0, rate_hz=RATE_HZ).reshape(1, -1)
+    return np.asarray(0.1 * sound / np.sqrt(np.mean(np.square(sound))), np.float32)
 
 
-def test_another_source_is_called_so_and_not_a_damaged_target() -> None:
-    target, other = _tone(3, seed=1, step=0.2), _tone(3, seed=2, step=1.1)
-    spans = (Span("+", 0.5, 1.5), Span("-", 1.5, 3.0))
-    verdict = JUDGE(SoundCase(id="a", mixture=target + other, rate_hz=RATE_HZ, spans=spans), other)
-    assert verdict.rationale == "What is heard is mostly something else than the target."
+@pytest.mark.parametrize(("wanted", "other"), [("siren", "rumble"), ("bell", "growl"), ("knock", "whistle")])
+def test_what_is_left_over_lowers_precision_and_another_source_is_called_so(wanted: str, other: str) -> None:
+    target, rest = _generated(wanted, 1), _generated(other, 2)
+    target[:, : 5 * RATE_HZ // 4] = 0
+    rest[:, 3 * RATE_HZ // 2 :] = 0
+    case = SoundCase(id="a", mixture=target + rest, rate_hz=RATE_HZ, text=wanted, spans=(Span("+", 1.25, 3.0),))
+    clean, spoilt, wrong = (JUDGE(case, output) for output in (target, target + 0.4 * rest, rest))
+    precisions = [verdict.precision or 0.0 for verdict in (clean, spoilt, wrong)]
+    assert precisions == sorted(precisions, reverse=True)
+    assert precisions[0] > precisions[2] + 2
+    assert clean.rationale == "Nothing wrong is heard."
+    assert wrong.rationale == "What is heard is mostly something else than the target."
