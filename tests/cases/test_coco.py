@@ -252,3 +252,10 @@ def test_json_of_other_tools_is_told_the_way(make: Any, photos: Path, tool: str,
             list_items(source, ListOptions(**options))
         assert tool in f"{caught.value.message} {caught.value.expected}"
         assert step in caught.value.hint
+
+
+def test_keys_of_other_tools_beside_those_of_coco_do_no_harm(make: Any, photos: Path) -> None:
+    row = annotation(classTitle="dog", format="rle", original_width=32, stability_score=0.9, image_id=...)
+    for rows in ([annotation(classTitle="dog", format="rle", original_width=32)], [row]):
+        listing = list_items(make.json("a.json", instances(*rows)), ListOptions(images=photos))
+        assert len(listing.items) + len(listing.errors) == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from auscult.media.paths import open_regular
 
 _HEAD_BYTES = 1 << 18
+_COCO = (b'"images"', b'"categories"')  # a file with one of these is read, whatever else its rows say
 _LINES = (
     'write items.jsonl, a line {"id": "x/1", "frame": "x.jpg", "mask": {"size": [H, W], "counts": ...}} for each mask'
 )
@@ -24,15 +25,15 @@ class ForeignJson:
 
 
 _KNOWN = (
-    ForeignJson("Segment Anything, one picture's masks", (b'"stability_score"',), (b'"image_id"',), _LINES),
-    ForeignJson("SA-1B, one picture's masks", (b'"image"', b'"stability_score"'), (b'"images"',), _LINES),
-    ForeignJson("MMDetection, one picture's masks", (b'"bboxes"', b'"masks"', b'"scores"'), (b'"images"',), _LINES),
-    ForeignJson("Supervisely", (b'"classTitle"',), (), "export the project as COCO, or as one mask file an object"),
-    ForeignJson("Supervisely", (b'"projectType"',), (), "export the project as COCO, or as one mask file an object"),
+    ForeignJson("Segment Anything, one picture's masks", (b'"stability_score"',), (b'"image_id"', *_COCO), _LINES),
+    ForeignJson("SA-1B, one picture's masks", (b'"image"', b'"stability_score"'), _COCO, _LINES),
+    ForeignJson("MMDetection, one picture's masks", (b'"bboxes"', b'"masks"', b'"scores"'), _COCO, _LINES),
+    ForeignJson("Supervisely", (b'"classTitle"',), _COCO, "export the project as COCO, or as one mask file an object"),
+    ForeignJson("Supervisely", (b'"projectType"',), _COCO, "export the project as COCO, or as one mask file an object"),
     ForeignJson(
         "Label Studio, as JSON-MIN",
         (b'"original_width"', b'"format"'),
-        (b'"result"',),
+        (b'"result"', *_COCO),
         "export the project as JSON, not as JSON-MIN",
     ),
 )
