@@ -17,7 +17,7 @@ from auscult.errors import InputError, TooLarge, UsageError
 from auscult.media import sound as sound_module
 from auscult.media.limits import Limits
 from auscult.media.sound import read_sound
-from auscult.media.wav import decode_wav, encode_wav
+from auscult.media.wav import decode_wav, encode_wav, wav_layout
 
 HERE = Path("a.wav")
 
@@ -76,6 +76,20 @@ def test_unusual_headers() -> None:
         assert sound is not None
         assert sound.samples.tolist() == [[0.0, 0.5, -1.0]]
     assert decode_wav(riff(7, 8, b"abc"), path=HERE) is None  # mu-law is left to libsndfile
+
+
+def test_a_size_as_of_a_pipe_that_is_true_ends_the_samples(tmp_path: Path) -> None:
+    path = tmp_path / "long.wav"
+    head = riff(1, 16, b"", size=0x7FFFF000)
+    with path.open("wb") as file:
+        file.write(head)
+        file.seek(len(head) + 0x7FFFF000)  # a hole
+        file.write(b"LIST\x04\x00\x00\x00INFO")
+    limits = Limits(max_samples=2**31, max_seconds=1e6)
+    with path.open("rb") as file:
+        layout = wav_layout(file, path=path, limits=limits)
+    assert layout is not None
+    assert layout.count == 0x7FFFF000 // 2
 
 
 def chunk(name: bytes, body: bytes) -> bytes:

@@ -221,7 +221,7 @@ def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
             # A program that wrote to a pipe could not go back to fill in the size.
             unknown = (
                 size == 0xFFFFFFFF
-                or size in _UNKNOWN_SIZES
+                or (size in _UNKNOWN_SIZES and size > remaining)
                 or (size == 0 and not _chunk_at(_read_at(file, offset, 8), length - offset))
             )
             declared = remaining if unknown else size
