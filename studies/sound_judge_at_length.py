@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from sound_judge_designs import AXES, DRAWS, PAGE, _sums, placed
+from sound_judge_designs import AXES, DRAWS, PAGE, cluster_sums, placed
 
 from auscult.jobs.runner import Silent
 from auscult.judge.sound.compact.network import FOLDER
@@ -90,7 +90,7 @@ def _measured(net: SoundJudgeNet, sets: Mapping[str, Sequence[StoredSample]]) ->
         heard = predictions(net, sets[name], subset=subset)
         row = {subset: {"scores": heard.scores, "truth": heard.truth}}
         row["clusters"] = [one.about["cluster"] for one in sets[name]]
-        found |= {(name, subset, axis): _sums(row, subset, axis) for axis in range(len(AXES))}
+        found |= {(name, subset, axis): cluster_sums(row, subset, axis) for axis in range(len(AXES))}
     return found
 
 

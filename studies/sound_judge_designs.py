@@ -132,7 +132,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _ahead(rows: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> str:
     """By how much the first row's overall is ahead of these, seed by seed, voices drawn together; 95 % interval."""
     first = {row["seed"]: row for row in rows if row["name"] == next(iter(ROWS))}
-    pairs = [(_sums(first[row["seed"]], "all", 3), _sums(row, "all", 3)) for row in mine if row["seed"] in first]
+    pairs = [(cluster_sums(first[row["seed"]], "all", 3), cluster_sums(row, "all", 3)) for row in mine if row["seed"] in first]
     if not pairs or mine[0]["name"] == next(iter(ROWS)):
         return "–"
     count = len(pairs[0][0])
@@ -144,7 +144,7 @@ def _ahead(rows: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]])
     return f"{np.mean(each):+.3f} [{low:+.3f}, {high:+.3f}]; {', '.join(f'{value:+.2f}' for value in each)}"
 
 
-def _sums(row: Mapping[str, Any], subset: str, axis: int) -> Any:
+def cluster_sums(row: Mapping[str, Any], subset: str, axis: int) -> Any:
     """What Pearson is made of, a row a voice."""
     x, y = (np.array(row[subset][name])[:, axis] for name in ("scores", "truth"))
     _, cluster = np.unique(row["clusters"], return_inverse=True)
@@ -154,7 +154,7 @@ def _sums(row: Mapping[str, Any], subset: str, axis: int) -> Any:
 def _mean(rows: Sequence[Mapping[str, Any]], subset: str, axis: int) -> str:
     found = []
     for row in rows:
-        parts = _sums(row, subset, axis)
+        parts = cluster_sums(row, subset, axis)
         rng = generator(0, "designs", subset, axis)
         times = rng.multinomial(len(parts), np.full(len(parts), 1 / len(parts)), DRAWS)
         drawn = pearson_of_sums(times @ parts)

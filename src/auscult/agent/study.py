@@ -85,7 +85,7 @@ from auscult.work.pool import default_workers
 RUN: Final = "run"
 _OF_DATA: Final = ("texts", "masks", "images", "assets")
 _LEVELS: Final = ("low", "medium", "high")
-_OF_MASKS: Final = ("low", "high")  # severities of first masks
+_MASK_SEVERITIES: Final = ("low", "high")  # severities of first masks
 _CHANGEABLE: Final = frozenset(
     {"dry_run", "plan", "replay", "max_usd", "max_requests", "max_seconds", "max_disk_mb", "base_url", "profile"}
 )
@@ -426,11 +426,13 @@ def _perturbations(
         levels = own_levels.get(kind_of(choice.name), general)
         first_mask = room_of(choice.name) == "masks"
         static = tuple(
-            level for level in levels if level != DYNAMIC and not (first_mask and level_word(level) not in _OF_MASKS)
+            level
+            for level in levels
+            if level != DYNAMIC and not (first_mask and level_word(level) not in _MASK_SEVERITIES)
         )
         moves = not task.still and room_of(choice.name) == "vision"
         if static or not moves:
-            severities = static or (_OF_MASKS if first_mask else _LEVELS)
+            severities = static or (_MASK_SEVERITIES if first_mask else _LEVELS)
             perturbations.append(PlanPerturbation(name=choice.name, severities=severities, reason=choice.reason))
         if moves and (reading.dynamic or DYNAMIC in levels):
             perturbations.append(PlanPerturbation(name=choice.name, schedule="dynamic", reason=choice.reason))

@@ -242,11 +242,14 @@ def refuse_other_settings(theirs: Mapping[str, Any], ours: Mapping[str, Any], *,
 
 
 def write_plan(
-    trainer: Trainer, options: TrainOptions, path: Path, *, but: tuple[str, ...] = (), **counts: int
+    trainer: Trainer, options: TrainOptions, path: Path, *, excluded: tuple[str, ...] = (), **counts: int
 ) -> Path:
-    """Write a training's settings, its network's size without what begins with one of ``but``, and ``counts``."""
+    """Write a training's settings, the size of its network, and ``counts``.
+
+    Parameters whose names begin with one of ``excluded`` are not counted.
+    """
     net = trainer.accelerator.unwrap_model(trainer.net)
-    counted = [parameter for name, parameter in net.named_parameters() if not name.startswith(but)]
+    counted = [parameter for name, parameter in net.named_parameters() if not name.startswith(excluded)]
     value = {
         "model": options.model,
         "seed": options.seed,

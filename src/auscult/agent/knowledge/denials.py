@@ -17,13 +17,13 @@ from auscult.agent.knowledge.situations import raw, span, stemmed, terms, words_
 LISTS: Final = ("denies", "excludes", "excepts", "seldom", "rare")
 """The lists of words of the file that deny."""
 # "must not fail in fog" does not deny fog
-WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})
+MODEL_VERBS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})
 """Stems of what a model does."""
 _ENDS: Final = frozenset(",;.!?:")
 _PRONOUNS: Final = frozenset({"it", "them", "that", "those", "these", "this"})
 _LINKS: Final = frozenset({"a", "an", "the", "any", "all", "and", "or", "nor"})  # between the entries of a list
-_PLACED: Final = frozenset({"in", "at", "on", "inside", "from"})
-_NOT_YET: Final = frozenset({"with", *_PLACED})  # these end a denial only after what it denies
+_PREPOSITIONS: Final = frozenset({"in", "at", "on", "inside", "from"})
+_ENDS_AFTER_TERM: Final = frozenset({"with", *_PREPOSITIONS})  # these end a denial only after what it denies
 _BETWEEN: Final = frozenset({"to", "want", "wish", "need", "reason", "be", "been", "just", "please", "mean"})
 _HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
 
@@ -103,7 +103,7 @@ class _Denials:
                 kept = kept if index < kept else self._end_of_list(start, at=index)
                 state = index < kept
             elif span("ends", words, index):
-                state = state and word in _NOT_YET and met < start  # "do not bother with fog"
+                state = state and word in _ENDS_AFTER_TERM and met < start  # "do not bother with fog"
             states.append(state)
         return states
 
@@ -125,7 +125,7 @@ class _Denials:
             return 0
         is_list = len(entries) > 1 or any(words[index] == "and" for index in entries[-1])
         is_clear = span("excludes", words, start) or words[start] == ":" or words[at] == "("
-        reaches = is_clear or (is_list and not any(words[index] in _PLACED for index in range(start + 1, at)))
+        reaches = is_clear or (is_list and not any(words[index] in _PREPOSITIONS for index in range(start + 1, at)))
         return entries[-1].stop if reaches else 0
 
     def _referred(self, outside: Iterable[int]) -> set[int]:
@@ -192,7 +192,7 @@ def _denied_before(words: Sequence[str], at: int) -> bool:
 def _of_model(words: Sequence[str], at: int) -> int:
     """The length of a denial of what the model does: *does not work in fog*, no *need not work*; 0 where none is."""
     is_fault = _denial(words, at) == 1 and words[at - 1 : at] not in (["need"], ["needs"])
-    return 2 * bool(is_fault and WORKS.intersection(map(stemmed, words[at + 1 : at + 2])))
+    return 2 * bool(is_fault and MODEL_VERBS.intersection(map(stemmed, words[at + 1 : at + 2])))
 
 
 def _dismisses(words: Sequence[str], *places: int) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from auscult.agent.knowledge.denials import LISTS, WORKS, denied, left_out
+from auscult.agent.knowledge.denials import LISTS, MODEL_VERBS, denied, left_out
 from auscult.agent.knowledge.levels import read_levels
 from auscult.agent.knowledge.situations import (
     kinds,
@@ -340,7 +340,7 @@ def _unmatched(
     lists = read & raw()["words"].keys()
     left = {word for index, word in enumerate(words) if index not in inside and len(word) > 1 and word[0].isalpha()}
     left -= lexicon().function_words | _NOT_SEEN | {"left"}
-    known = WORKS | left_out()
+    known = MODEL_VERBS | left_out()
     unknown = (
         word
         for word in sorted(left)

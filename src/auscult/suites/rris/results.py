@@ -43,7 +43,7 @@ from auscult.suites.core.tables import clips_note, counts_text, difference_text,
 from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
 
 BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.centre_box.v1")
-FLOOR: Final = (*BASELINES, "classical.lexicon.v1")
+ALWAYS_RUN: Final = (*BASELINES, "classical.lexicon.v1")
 """Baselines of every run, and a segmenter without weights."""
 ORACLE: Final = " with an oracle of existence"
 PAPER: Final = ("mIoU", "mRR", "rIoU")

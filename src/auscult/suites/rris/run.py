@@ -18,7 +18,7 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris.cases import NO_KIND, RrisCase, RrisPrepared, cases_of, listing_of
 from auscult.suites.rris.pictures import attention_sections, worst_sections
-from auscult.suites.rris.results import FLOOR, TASK
+from auscult.suites.rris.results import ALWAYS_RUN, TASK
 from auscult.suites.rris.scoring import Scorer
 from auscult.types import Instance
 
@@ -32,7 +32,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
         options=options,
         task=TASK,
         models=named_models(options.models, task="ris", does=BY_SENTENCE),
-        baselines=list(map(model_spec, FLOOR)),
+        baselines=list(map(model_spec, ALWAYS_RUN)),
         may_change=frozenset({"kind"}),
         data=partial(listing_of, options, listener),
         progress=listener,

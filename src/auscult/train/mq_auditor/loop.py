@@ -401,7 +401,7 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     main = training.accelerator.is_main_process
     if main:
         counts = {"videos": len(feed.videos), "could_not_be_listed": len(listing.errors)}
-        yield write_plan(training, options, options.out / "plan.json", but=(_NOT_SAVED,), **counts)
+        yield write_plan(training, options, options.out / "plan.json", excluded=(_NOT_SAVED,), **counts)
     if not trained(training, options, progress, until=ends_at(options)):
         return
     weights = training.accelerator.get_state_dict(training.net)  # gathered, where processes share them

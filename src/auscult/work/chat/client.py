@@ -33,19 +33,19 @@ from zlib import crc32
 
 from auscult.errors import AuscultError, InputError, TooLarge, UsageError
 from auscult.rng import generator
-from auscult.work.chat.replies import ChatReply, Malformed, code_of, read_events, read_whole, told
+from auscult.work.chat.replies import ChatReply, Malformed, code_of, error_message, read_events, read_whole
 from auscult.work.chat.spending import Price, Spending, Tokens
 from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, body_bytes, http_client
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
-_FOR_THE_REQUEST: Final = frozenset({400, 413, 415, 422})
-_UNFIT: Final = "look at what the profile says can be sent"
+_UNFIT: Final = frozenset({400, 413, 415, 422})
+_SEE_PROFILE: Final = "look at what the profile says can be sent"
 _UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _LOGIN: Final = re.compile(r"//[^/\s]*@")
 _NO_KEY: Final = "no-key"
 _FIRST_WAIT_S: Final = 0.5
 _MOST_IN_A_ROW: Final = 10
-_MOST_TOLD: Final = 200
+_MOST_TEXT: Final = 200
 _KEPT: Final = "what was answered is kept: the same command goes on from there"
 
 
@@ -208,7 +208,7 @@ class ChatClient:
             except TooMuch as error:
                 raise TooLarge(f"the answer was not read: {error}", expected="a reply of text") from None
             except Malformed as error:
-                problem, wait_s = f"the answer cannot be read: {self.without_key(str(error))[:_MOST_TOLD]}", None
+                problem, wait_s = f"the answer cannot be read: {self.without_key(str(error))[:_MOST_TEXT]}", None
             except ConnectionError as error:
                 problem, wait_s = str(error), None
             if number < self.endpoint.tries:
@@ -249,19 +249,17 @@ class ChatClient:
 
     def _problem(self, answer: Any) -> tuple[str, float | None]:
         """The problem behind a status other than 200, and seconds to wait, if given; raises if no retry can help."""
-        status, message = answer.status_code, self.without_key(told(answer.content))[:_MOST_TOLD]
+        status, message = answer.status_code, self.without_key(error_message(answer.content))[:_MOST_TEXT]
         problem = f"the endpoint answered {status}" + (f": {message}" if message else "")
         if status == 401 or (status in {403, 404} and not self._health.replied):
             raise self._end_error(problem, hint=_REFUSED[status])
         if status == 402 or (status == 429 and code_of(answer.content) in _UNPAID):
             raise self._end_error(problem, hint=f"its account has no credit left; {_KEPT}")
         if status not in _AGAIN and status < 500:
-            moved = 300 <= status < 400
-            raise InputError(
-                problem,
-                expected="no redirection: it would send media elsewhere" if moved else "a completed chat",
-                hint="give the base URL that it leads to" if moved else _UNFIT if status in _FOR_THE_REQUEST else "",
-            )
+            if 300 <= status < 400:
+                hint = "give the base URL that it leads to"
+                raise InputError(problem, expected="no redirection: it would send media elsewhere", hint=hint)
+            raise InputError(problem, expected="a completed chat", hint=_SEE_PROFILE if status in _UNFIT else "")
         return problem, _retry_after_s(answer.headers)
 
     def _wait(self, seconds: float, problem: str) -> None:

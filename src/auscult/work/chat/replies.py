@@ -14,9 +14,9 @@ MOST_CHARACTERS: Final = 100_000
 """Of a reply; longer ones are cut. `score.replies` reads 20,000."""
 _MOST_COUNTED: Final = 10**9
 _SHOWN: Final = 200
-_MOST_TOLD: Final = 4000
+_MOST_TEXT: Final = 4000
 _MOST_PARTS: Final = 4
-_TELLING: Final = ("error", "message", "detail", "msg")
+_MESSAGE_KEYS: Final = ("error", "message", "detail", "msg")
 _FILTERED: Final = "content_filter"
 _DONE: Final = "[DONE]"
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
@@ -64,7 +64,7 @@ def read_whole(body: bytes) -> ChatReply:
     content = _json(body)
     choice = _choice(content)
     if choice is None:
-        raise Malformed(told(content) or "it has no choice")
+        raise Malformed(error_message(content) or "it has no choice")
     message, finish = choice.get("message"), _finish(choice)
     if not isinstance(message, Mapping):
         if not finish.startswith(_FILTERED):
@@ -85,7 +85,7 @@ def read_events(body: bytes) -> ChatReply:
             break
         chunk = _json(event.encode("utf-8", "surrogatepass"))
         if chunk.get("error"):
-            raise Malformed(told(chunk) or "it ends with an error")
+            raise Malformed(error_message(chunk) or "it ends with an error")
         model, tokens = model or _word(chunk.get("model")), _tokens(chunk.get("usage")) or tokens
         if (choice := _choice(chunk)) is not None:
             delta = choice.get("delta")
@@ -96,25 +96,25 @@ def read_events(body: bytes) -> ChatReply:
     return ChatReply(text="".join(text)[:MOST_CHARACTERS], finish=finish, tokens=tokens, model=model)
 
 
-def told(body: object) -> str:
+def error_message(body: object) -> str:
     """The message of an error reply, on one line; empty if it has none."""
     if isinstance(body, bytes):
         try:
             body = _value(body)
         except Malformed:
             return ""
-    return " ".join(_message(body)[:_MOST_TOLD].split())
+    return " ".join(_error_text(body)[:_MOST_TEXT].split())
 
 
-def _message(value: object, depth: int = 4) -> str:
+def _error_text(value: object, depth: int = 4) -> str:
     """The text of an error: ``error`` with ``message``, as the protocol has it, or as servers send it instead."""
     if isinstance(value, str) or depth == 0:
         return value if isinstance(value, str) else ""
     if isinstance(value, list):
-        return "; ".join(filter(None, (_message(one, depth - 1) for one in value[:_MOST_PARTS])))
+        return "; ".join(filter(None, (_error_text(one, depth - 1) for one in value[:_MOST_PARTS])))
     if not isinstance(value, Mapping):
         return ""
-    text = next((found for key in _TELLING if (found := _message(value.get(key), depth - 1))), "")
+    text = next((found for key in _MESSAGE_KEYS if (found := _error_text(value.get(key), depth - 1))), "")
     place = value.get("loc")  # of a field that a server's schema does not know or refuses
     return f"{'.'.join(map(str, place[:_MOST_PARTS]))}: {text}" if isinstance(place, list) and text else text
 
@@ -161,7 +161,7 @@ def _choice(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
     choice: Mapping[str, Any] = choices[0]
     if choice.get("error") or _finish(choice) == "error":
-        raise Malformed(told(choice) or "it ends with an error")
+        raise Malformed(error_message(choice) or "it ends with an error")
     return choice
 
 
