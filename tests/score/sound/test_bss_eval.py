@@ -168,9 +168,10 @@ def test_every_score_of_the_table_takes_a_very_short_sound_and_dc():
             assert all(isinstance(outcome, Undefined) or np.isfinite(outcome.value) for outcome in outcomes.values())
 
 
+@pytest.mark.extra_sound
 def test_panned_stems_have_the_scores_of_least_squares_without_its_time(monkeypatch):
-    """A channel that is another, softer, makes the equations singular."""
-    pytest.importorskip("scipy", reason="without it least squares are NumPy's")
+    """A channel that is another, softer, makes the equations singular; the short way through them is SciPy's."""
+    pytest.importorskip("scipy", reason="the extra `sound` is not installed")
     stems = [np.stack([sound, 0.5 * sound]) for sound in draw(2, 2000)]
     estimate = stems[0] + 0.2 * stems[1] + 0.05 * draw(2, 2000, seed=1)
     by_pivots, singular, found = bss_eval._solved_by_pivots, [], []
