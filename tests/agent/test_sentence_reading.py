@@ -24,6 +24,10 @@ class TestWishes:
             ("test for jpeg artifacts", {"vision.jpeg_compression"}),
             ("Motion-blur, please; typos and reverb", {BLUR, "sentences.misspelling", "sound.room_reverberation"}),
             ("frames get lost, audio dropouts happen", {"sound.time_mask", "timing.dropped_frames"}),
+            ("some frames are missing", {"timing.dropped_frames"}),
+            ("a picnic in good weather", set()),
+            ("rainy weather, then sunny weather", set()),
+            ("any weather", {FOG, "vision.snow", "vision.frost", "vision.spatter"}),
             ("no noise but motion blur", {BLUR}),
             ("no noise with motion blur", {BLUR}),
             ("no blur except motion blur", {BLUR}),
@@ -250,6 +254,7 @@ class TestWhatIsNotUnderstood:
         ("text", "count"),
         [
             ("only the first five clips", 5),
+            ("fog, on the three first clips", 3),
             ("fog, only the first clip", 1),
             ("fog, at most 8 videos", 8),
             ("the first picture of a street", None),
@@ -262,6 +267,10 @@ class TestWhatIsNotUnderstood:
     def test_how_many_samples_are_asked_for(self, text: str, count: int | None) -> None:
         reading = read_sentence(text)
         assert (reading.most_samples, reading.only, reading.unwished) == (count, False, ())
+
+    def test_common_words_name_no_object_and_no_situation(self) -> None:
+        reading = read_sentence("in case of a moderate perturbation, zebras stop, microphones pick up the signal")
+        assert (reading.objects, reading.situations, reading.levels) == (("zebra",), (), ("medium",))
 
     def test_words_that_were_understood_are_not_said(self) -> None:
         assert read_sentence("severe reverb; the camera can't fail").unmatched == ()

@@ -50,8 +50,11 @@ _HYPHENED: Final = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
-# objects, but not in these sentences
-_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can", "light", "lights"})
+# objects, but not in these sentences: "in case of rain", "cars stop"
+_NOT_SEEN: Final = frozenset(
+    {"model", "candidate", "server", "camera", "device", "can", "light", "lights", "case", "stop", "pick up", "range"}
+    | {"control", "signal", "auto", "cycle"}
+)
 _LEAST_SPELT: Final = 6  # letters of a word that may be misspelt
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
@@ -183,7 +186,7 @@ def _less_a_letter(word: str) -> list[str]:
 def _told(term: str) -> Iterator[str]:
     """*dropped frames* as a sentence: *frames are dropped*."""
     first, _, second = term.partition(" ")
-    if second.isalpha() and (first.endswith("ed") or first in {"lost", "frozen"}):
+    if second.isalpha() and (first.endswith("ed") or first in {"lost", "frozen", "missing"}):
         yield from (f"{second} {first}", *(f"{second} {verb} {first}" for verb in ("is", "are", "get", "gets")))
 
 
@@ -317,16 +320,16 @@ def _samples_asked(words: Sequence[str]) -> tuple[int | None, set[int]]:
     """How many samples are to be taken at most, as in *only the first five clips*; and the indices of *clips*."""
     places = range(0 if words_of("samples").isdisjoint(words) else len(words) - 1)
     for at in places:
-        number = number_in(words[at]) if span("samples", words, at + 1) else None
+        noun = at + 1 + (words[at + 1] == "first")  # "the three first clips"
+        number = number_in(words[at]) if span("samples", words, noun) else None
         if words[at] == "first" and span("samples", words, at + 1) and not words[at + 1].endswith("s"):
             number = 1.0  # "only the first clip"
         if number is None or number < 1 or number != int(number):
             continue
-        limits = [
-            name for name in ("only", "first", "at most") for near in range(at - 3, at) if span(name, words, near)
-        ]
-        if limits or span("only", words, at + 2) or span("at most", words, at + 2):
-            return int(number), {at + 1}
+        near = (*range(at - 3, at), *range(at + 1, noun))
+        limits = [name for name in ("only", "first", "at most") for index in near if span(name, words, index)]
+        if limits or span("only", words, noun + 1) or span("at most", words, noun + 1):
+            return int(number), {noun}
     return None, set()
 
 
