@@ -21,7 +21,7 @@ from auscult.errors import ErrorRecord, RecordError
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.outcome import Failed
-from auscult.record.codec import dump, from_json, load
+from auscult.record.codec import dump, from_json, load, to_json
 from auscult.suites.registered import run
 
 
@@ -317,7 +317,7 @@ def test_templates_say_all_that_a_reader_looks_for(root: Path, name: str) -> Non
         assert "failed request" in texts_by_section["setting"]
     texts = [sentence.text for section in analysis.sections for sentence in section.sentences]
     assert all(text[-1] in ".”" and "None" not in text and "nan" not in text and "  " not in text for text in texts)
-    assert from_json(Analysis, load(dump(analysis.as_json()))) == analysis
+    assert from_json(Analysis, load(dump(to_json(analysis)))) == analysis
 
 
 def test_every_number_is_that_of_the_suite(root: Path) -> None:
@@ -391,7 +391,7 @@ def test_seen_and_unseen_clips_and_the_share_that_is_lost_are_told(tmp_path: Pat
 def test_the_metric_that_matters_is_spoken_of(root: Path) -> None:
     folder = record(root, "one model")
     assert result_table(folder, metrics=["F"]).metric == "F"
-    assert "has a clean F of" in str(analyse(folder, metrics=["F"]).as_json()["sections"])
+    assert "has a clean F of" in str(to_json(analyse(folder, metrics=["F"]).sections))
     for metrics in ([], ["J", "J&F"], ["mIoU"]):
         assert result_table(folder, metrics=metrics).metric == "J&F"
     (root / "of F").mkdir()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from auscult.agent.replies import prompt, read_object
 from auscult.agent.result_table import PAIR, ResultCell, ResultTable, result_table
@@ -17,7 +17,6 @@ from auscult.cases.ids import counted
 from auscult.errors import InputError
 from auscult.language import data
 from auscult.outcome import Failed
-from auscult.record.codec import to_json
 from auscult.report.drawing import plain
 from auscult.suites.core.conditions import CLEAN, DYNAMIC
 
@@ -71,11 +70,6 @@ class Analysis:
     struck: tuple[StruckSentence, ...] = ()  # sentences of the analyst that the record does not support
     remarks: tuple[str, ...] = ()  # such as why templates were used
     table: ResultTable  # the numbers behind all sentences
-
-    def as_json(self) -> dict[str, Any]:
-        """The content of ``analysis.json``."""
-        content: dict[str, Any] = to_json(self)
-        return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,31 +95,24 @@ _Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]
 """Samples, errors, and the entries of the set between samples and metrics, with a line on each."""
 
 
-def perturbations_of(task: TaskRules) -> dict[str, str]:
-    """The full names of a task's perturbations, one of each kind, with a line on each; without broken plug-ins."""
-    return {name: line for name, line in _described(task).items() if isinstance(line, str)}
-
-
-def _described(task: TaskRules) -> dict[str, str | ErrorRecord]:
-    """The full names of a task's perturbations, with a line on each or why it cannot be loaded."""
+def perturbations_of(task: TaskRules) -> tuple[dict[str, str], list[ListError]]:
+    """The full names of a task's perturbations, one of each kind, with a line on each; and the broken plug-ins."""
     rooms = ("vision", *task.rooms, *(() if task.still else ("timing",)))
     names = [name for name in registered(rooms) if _TWINS not in name and room_of(name) != "masks"]
     names = [name for name in names if "sound" in task.rooms or name not in OF_SOUND]
     names += FIRST_MASKS if task.guidance == "masks" else ()
-    described = dict[str, str | ErrorRecord]()
+    lines, broken = dict[str, str](), list[ListError]()
     for name in names:
         try:
-            described[name] = registry.load("stressor", name).meta.summary
+            lines[name] = registry.load("stressor", name).meta.summary
         except UsageError as error:
-            described[name] = replace(ErrorRecord.of(error, "plug-in"), expected="a plug-in that can be loaded")
-    return described
+            broken.append((name, replace(ErrorRecord.of(error, "plug-in"), expected="a plug-in that can be loaded")))
+    return lines, broken
 
 
 def _r2(options: R2Options, progress: Progress) -> _Found:
     task = task_rules(options.task)
-    described = _described(task)
-    middle = {name: line for name, line in described.items() if isinstance(line, str)}
-    broken: list[ListError] = [(name, error) for name, error in described.items() if isinstance(error, ErrorRecord)]
+    middle, broken = perturbations_of(task)
     if options.data == SCENES:
         return _scenes_to_make(options), broken, middle
     listing = listing_of(options, task, progress)

@@ -72,6 +72,7 @@ from auscult.media.paths import read_bytes, write_bytes
 from auscult.models.chat.loading import ChatHow, named_chat
 from auscult.models.chat.model import key_of
 from auscult.outcome import Failed
+from auscult.record.codec import to_json
 from auscult.record.folder import MANIFEST, open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
@@ -156,7 +157,7 @@ def run_study(
             if done.summary.ok:
                 analysis = _analysis(study, options, chat_settings, log=log)
                 study = replace(study, analysis=analysis)
-                run.write_json("analysis.json", analysis.as_json())
+                run.write_json("analysis.json", to_json(analysis))
                 report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
                 run.write_text("report.html", report)
         run.finish()

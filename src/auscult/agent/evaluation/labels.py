@@ -77,7 +77,7 @@ def offer_for(task: str) -> Offer:
     Defects of the first mask and twins of perturbations are not labelled, and so not offered.
     """
     rules = task_rules(task)
-    middle = {name: line for name, line in perturbations_of(rules).items() if not name.startswith("masks.")}
+    middle = {name: line for name, line in perturbations_of(rules)[0].items() if not name.startswith("masks.")}
     return Offer(
         suite="r2",
         task=task,
