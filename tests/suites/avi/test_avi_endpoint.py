@@ -125,6 +125,18 @@ def test_replies_cut_at_their_limit_are_told(tree: Path, tmp_path: Path) -> None
     assert told in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_empty_replies_that_were_not_cut_are_told(tree: Path, tmp_path: Path) -> None:
+    calls = {"tool_calls": [{"type": "function", "function": {"name": "answer", "arguments": "{}"}}]}
+
+    def calling(number: int, _: Any) -> bytes:
+        return completed(None, finish="tool_calls", message=calls) if number else completed("yes")
+
+    with serving(calling) as server:
+        suite_run = run(tree, tmp_path / "out", server.url, profile=revised(tmp_path / "p.json"), max_connections=1)
+    told = f"chat.tiny: {N - 1} of {N} replies are empty, though none of them was cut"
+    assert [remark.startswith(told) for remark in suite_run.remarks].count(True) == 1
+
+
 def test_a_dead_endpoint_leaves_a_run_that_goes_on(tree: Path, tmp_path: Path) -> None:
     out, profile = tmp_path / "out", revised(tmp_path / "p.json")
     suite_run = run(tree, out, "http://127.0.0.1:9/v1", profile=profile, max_connections=1)

@@ -70,20 +70,28 @@ def _metrics(costs: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, di
     return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in costs.items()}
 
 
-def cut_replies(folder: Path, requests: Container[str]) -> tuple[str, ...]:
-    """A sentence for each model whose replies reached its limit of tokens, since thoughts may have taken them all."""
+def replies_to_tell(folder: Path, requests: Container[str]) -> tuple[str, ...]:
+    """Sentences on each model's replies that were cut at its limit of tokens, or are empty without that."""
     rows = {str(row["key"]): row for row in read_lines(folder / job.FILE) if str(row["key"]) in requests}
     counts: dict[str, Counter[str]] = {}
     for row in rows.values():
-        cut = bool((row.get("usage") or {}).get("cut_off"))
-        kinds = {"all": True, "cut": cut, "empty": cut and not str(row["reply"]).strip()}
+        cut, empty = bool((row.get("usage") or {}).get("cut_off")), not str(row["reply"]).strip()
+        kinds = {"all": True, "cut": cut, "cut and empty": cut and empty, "empty": empty and not cut}
         counts.setdefault(str(row["model"]), Counter()).update(name for name, is_one in kinds.items() if is_one)
-    return tuple(
-        f"{model}: {one['cut']:,} of {one['all']:,} replies were cut at max_tokens of the profile, and "
-        f"{one['empty']:,} of these are empty: a model that thinks first needs more."
-        for model, one in counts.items()
-        if one["cut"]
-    )
+    return tuple(sentence for model, one in counts.items() for sentence in _sentences(model, one))
+
+
+def _sentences(model: str, counts: Mapping[str, int]) -> Iterator[str]:
+    if counts["cut"]:
+        yield (
+            f"{model}: {counts['cut']:,} of {counts['all']:,} replies were cut at max_tokens of the profile, and "
+            f"{counts['cut and empty']:,} of these are empty: a model that thinks first needs more."
+        )
+    if counts["empty"]:
+        yield (
+            f"{model}: {counts['empty']:,} of {counts['all']:,} replies are empty, though none of them was cut: "
+            "withheld by a filter, a call of a tool, or nothing to say."
+        )
 
 
 def reformatting(
