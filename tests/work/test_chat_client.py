@@ -83,6 +83,7 @@ def test_a_reply_has_text_tokens_and_model() -> None:
         http(b"\x1f\x8b", Content_Encoding="gzip"),
         http(b"[" * 100_000),
         completed("half an", finish="error"),
+        completed("half an", finish="abort"),
         http(b'{"choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "upstream died"}}]}'),
     ],
 )
@@ -125,6 +126,29 @@ def test_retry_after_is_honoured(header_form: str) -> None:
         assert client.ask(CALL).tries == 2
         client.close()
     assert server.times[1] - server.times[0] >= 0.85
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        [{"error": {"code": 429, "details": [{"@type": "x.RetryInfo", "retryDelay": "0.9s"}]}}],  # Gemini
+        {"error": {"code": 429, "metadata": {"raw": json.dumps({"retryDelay": "0.9s"})}}},  # as a proxy passes it on
+    ],
+)
+def test_a_wait_that_the_error_itself_asks_for_is_honoured(error: Any) -> None:
+    with serving(after(http(json.dumps(error).encode(), status=429))) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
+        assert client.ask(CALL).tries == 2
+        client.close()
+    assert server.times[1] - server.times[0] >= 0.85
+
+
+def test_no_time_to_wait_is_as_good_as_no_header() -> None:
+    with serving(after(error_response(503, "busy", Retry_After="0"))) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
+        assert client.ask(CALL).tries == 2
+        client.close()
+    assert server.times[1] - server.times[0] >= 0.2
 
 
 def test_a_wait_beyond_the_limit_fails_at_once() -> None:
@@ -197,6 +221,14 @@ def test_a_streamed_reply_is_put_together() -> None:
     result, _ = ask(lambda *_: events("a ", "dog ", "barks"), call=STREAMED)
     assert isinstance(result, ChatReply)
     assert (result.text, result.finish, result.tokens) == ("a dog barks", "stop", Tokens(sent=12, received=3))
+
+
+def test_events_without_data_only_keep_the_connection() -> None:
+    head, _, body = events("a ", "dog").partition(b"\r\n\r\n")
+    kept = body.replace(b"data: ", b"event: ping\ndata: \n\ndata:\n\ndata: ", 1) + b"data:"
+    result, n_requests = ask(lambda *_: http(kept, Content_Type="text/event-stream"), call=STREAMED)
+    assert isinstance(result, ChatReply), (result, head)
+    assert (result.text, n_requests) == ("a dog", 1)
 
 
 def test_line_marks_within_a_piece_end_no_event() -> None:
@@ -297,6 +329,17 @@ def test_a_model_that_replied_survives_a_403() -> None:
         client.ask(CALL)
         with pytest.raises(InputError):
             client.ask(CALL)
+        assert client.ask(CALL).text == "yes"
+        client.close()
+
+
+def test_input_that_is_flagged_ends_no_run_even_at_first() -> None:
+    flagged = http(b'{"error": {"code": 403, "message": "flagged", "metadata": {"reasons": ["x"]}}}', status=403)
+    with serving(after(flagged)) as server:
+        client = ChatClient(Endpoint(base_url=server.url))
+        with pytest.raises(InputError, match="flagged") as caught:
+            client.ask(CALL)
+        assert not isinstance(caught.value, EndpointError)
         assert client.ask(CALL).text == "yes"
         client.close()
 

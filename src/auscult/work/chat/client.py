@@ -4,10 +4,10 @@
 reply                                  action
 =====================================  ================================================================
 a completed chat                       the reply, also one that is empty, cut at its limit or refuses
-408, 409, 425, 429, 5xx                tried again, after what Retry-After says, or twice as long as before
+408, 409, 425, 429, 5xx                tried again, after what Retry-After or the error says, or twice as long as before
 nothing, half an answer, no chat       the same
 402, 429 for want of quota             ends the run: no later request can do better
-401; 403, 404 before the first reply   ends the run
+401; 403, 404 before the first reply   ends the run; not a 403 that says that the input was flagged
 any other 4xx                          a failed request
 ten failed requests in a row           ends the run: nothing more is sent
 =====================================  ================================================================
@@ -33,7 +33,16 @@ from zlib import crc32
 
 from auscult.errors import AuscultError, InputError, TooLarge, UsageError
 from auscult.rng import generator
-from auscult.work.chat.replies import ChatReply, Malformed, code_of, error_message, read_events, read_whole
+from auscult.work.chat.replies import (
+    ChatReply,
+    Malformed,
+    code_of,
+    error_message,
+    is_moderated,
+    read_events,
+    read_whole,
+    retry_delay_s,
+)
 from auscult.work.chat.spending import Price, Spending, Tokens
 from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, body_bytes, http_client
 
@@ -251,7 +260,7 @@ class ChatClient:
         """The problem behind a status other than 200, and seconds to wait, if given; raises if no retry can help."""
         status, message = answer.status_code, self.without_key(error_message(answer.content))[:_MOST_TEXT]
         problem = f"the endpoint answered {status}" + (f": {message}" if message else "")
-        if status == 401 or (status in {403, 404} and not self._health.replied):
+        if status == 401 or (status in {403, 404} and not self._health.replied and not is_moderated(answer.content)):
             raise self._end_error(problem, hint=_REFUSED[status])
         if status == 402 or (status == 429 and code_of(answer.content) in _UNPAID):
             raise self._end_error(problem, hint=f"its account has no credit left; {_KEPT}")
@@ -260,7 +269,7 @@ class ChatClient:
                 hint = "give the base URL that it leads to"
                 raise InputError(problem, expected="no redirection: it would send media elsewhere", hint=hint)
             raise InputError(problem, expected="a completed chat", hint=_SEE_PROFILE if status in _UNFIT else "")
-        return problem, _retry_after_s(answer.headers)
+        return problem, _retry_after_s(answer.headers) or retry_delay_s(answer.content) or None
 
     def _wait(self, seconds: float, problem: str) -> None:
         if seconds > self.endpoint.most_wait_s:
@@ -358,7 +367,7 @@ def _wait_s(content: bytes, number: int) -> float:
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds of Retry-After, given as seconds or as a date; None without it."""
+    """The seconds of Retry-After, given as seconds or as a date; None without it; 0 says nothing."""
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         try:

@@ -20,8 +20,15 @@ _MESSAGE_KEYS: Final = ("error", "message", "detail", "msg")
 _FILTERED: Final = "content_filter"
 _DONE: Final = "[DONE]"
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
-_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>|\[/THINK\]|◁/think▷", re.IGNORECASE)
-_OPEN_THOUGHT: Final = re.compile(r"<\s{0,9}think(?:ing)?\s{0,9}>|\[THINK\]|◁think▷", re.IGNORECASE)
+_BROKEN_OFF: Final = frozenset({"error", "abort"})  # generating failed, or the server gave the request up
+_THOUGHT: Final = re.compile(
+    r"</\s{0,9}think(?:ing)?\s{0,9}>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE
+)
+_OPEN_THOUGHT: Final = re.compile(
+    r"<\s{0,9}think(?:ing)?\s{0,9}>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)\b", re.IGNORECASE
+)
+# Also within an error that a proxy passes on as text, where each quotation mark is escaped.
+_RETRY_DELAY: Final = re.compile(rb'"retryDelay\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"(\d{1,9}(?:\.\d{1,9})?)s\\{0,3}"')
 
 
 class Malformed(Exception):
@@ -121,11 +128,28 @@ def _error_text(value: object, depth: int = 4) -> str:
 
 def code_of(body: bytes) -> str:
     """The code or type of an error, such as ``insufficient_quota``; empty where it has none."""
+    error = _error_of(body)
+    return _word(error.get("code")) or _word(error.get("type"))
+
+
+def is_moderated(body: bytes) -> bool:
+    """Whether an error says that this input was flagged, as OpenRouter does; another one may pass."""
+    details = _error_of(body).get("metadata")
+    return isinstance(details, Mapping) and bool(details.get("reasons"))
+
+
+def retry_delay_s(body: bytes) -> float | None:
+    """The seconds that an error itself says to wait, as Gemini does without a header; None where it does not."""
+    found = _RETRY_DELAY.search(body)
+    return None if found is None else float(found[1])
+
+
+def _error_of(body: bytes) -> Mapping[str, Any]:
     try:
         error = _json(body).get("error")
     except Malformed:
-        return ""
-    return (_word(error.get("code")) or _word(error.get("type"))) if isinstance(error, Mapping) else ""
+        return {}
+    return error if isinstance(error, Mapping) else {}
 
 
 def _events(body: bytes) -> Iterator[str]:
@@ -133,10 +157,11 @@ def _events(body: bytes) -> Iterator[str]:
     for line in _ENDS.split(body.decode("utf-8", "replace")):  # not splitlines: JSON may hold other line separators
         if line.startswith("data:"):
             data.append(line.removeprefix("data:").strip())
-        elif not line and data:
-            yield "\n".join(data)
+        elif not line:
+            if any(data):  # one without data is no event, but a sign that the connection is kept
+                yield "\n".join(data)
             data = []
-    if data:
+    if any(data):
         yield "\n".join(data)
 
 
@@ -160,7 +185,7 @@ def _choice(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         return None
     choice: Mapping[str, Any] = choices[0]
-    if choice.get("error") or _finish(choice) == "error":
+    if choice.get("error") or _finish(choice) in _BROKEN_OFF:
         raise Malformed(error_message(choice) or "it ends with an error")
     return choice
 
