@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 from perturb_inputs import film, plugins, run, scene, tone
 
-from auscult.errors import UsageError
+from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.sound import read_sound, read_soundtrack
 from auscult.media.video import probe, read_frames
 from auscult.media.wav import encode_wav
 from auscult.stress import sentences, sound, vision
 from auscult.types import Samples
-from small_inputs import rows
+from small_inputs import rows, save_frame, save_mask
 
 Check = Callable[[Path, Path], None]
 
@@ -299,6 +299,42 @@ def test_what_cannot_be_asked_for(tmp_path: Path, kinds: str, severities: str, m
     with pytest.raises(UsageError, match=re.escape(message)):
         run(source, tmp_path / "out", "vision", kinds, severities=severities)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("room", "kind", "name", "read"),
+    [
+        ("sound", "gain", "a.m4a", ".wav"),
+        ("vision", "fog", "a.heic", ".jpeg"),
+        ("sentences", "misspelling", "a.tsv", ".csv"),
+        ("vision", "fog", "picture", ".jpeg"),
+    ],
+)
+def test_a_file_of_an_ending_that_is_not_read(tmp_path: Path, room: str, kind: str, name: str, read: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_bytes(b"0")
+    for source in (tmp_path / "in" / name, tmp_path / "in"):
+        with pytest.raises(NothingToDo) as refused:
+            run(source, tmp_path / "out", room, kind)
+        told = f"{refused.value.message}; {refused.value.expected}; {refused.value.hint}"
+        assert (Path(name).suffix or ("no ending" if source.is_dir() else "nothing")) in told
+        assert read in told
+        assert "auscult audit" not in told
+
+
+def test_frames_without_masks_are_pictures(tmp_path: Path) -> None:
+    source, out = tmp_path / "clip", tmp_path / "clip" / "out"
+    for number in range(2):
+        save_frame(source / "frames" / f"{number}.jpg", seed=number)
+    for _ in range(2):  # outputs in the folder are no masks
+        assert run(source, out, "vision", "contrast").ok == 2
+    assert sorted(row["output"] for row in rows(out / "outputs.jsonl")) == [
+        "contrast_3/frames/0.png",
+        "contrast_3/frames/1.png",
+    ]
+    save_mask(source / "gt" / "0.png")  # whose masks these are is to be said, or they would be perturbed as pictures
+    with pytest.raises(NothingToDo, match="no folder"):
+        run(source, tmp_path / "other", "vision", "contrast")
 
 
 @pytest.mark.slow

@@ -13,14 +13,15 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal, TypeAlias
 
+from auscult.cases.datasets.folder import FolderDataset
 from auscult.cases.ids import NaturalKey, counted, group_by_frame, natural_key
 from auscult.cases.listing import INPUTS, Listing, ListOptions, find_layout, list_items, refuse_best
-from auscult.cases.walk import is_file, is_folder, stem, suffix, walk
+from auscult.cases.walk import MASK_FOLDERS, Tree, is_file, is_folder, stem, suffix, walk
 from auscult.errors import ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.perturb.sentences import SentencesFile, read_sentences
 from auscult.jobs.stress import frame_name_of
-from auscult.media.frames import FRAME_SUFFIXES
+from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.paths import safe_name
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.media.video import VIDEO_SUFFIXES
@@ -272,6 +273,12 @@ _ENDINGS: Final[tuple[tuple[InputMedium, frozenset[str], str], ...]] = (
     ("video", VIDEO_SUFFIXES, ".mkv"),
     ("sound", SOUND_SUFFIXES, ".wav"),
 )
+_ENDINGS_READ: Final = "; ".join(
+    f"{medium}: {', '.join(sorted(endings))}"
+    for medium, endings in (*((medium, endings) for medium, endings, _ in _ENDINGS), ("sentences", TEXT_SUFFIXES))
+)
+_LISTS: Final = frozenset({".json", ".jsonl", ".xml"})
+"""Endings of lists of items, whose layout is told apart by what they hold."""
 _MOST_DEPTH: Final = 5
 
 
@@ -339,12 +346,21 @@ def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> 
     if options == ListOptions() and (alone := _alone(source)) is not None:
         return alone
     try:
-        find_layout(source, options)
-    except NothingToDo:
+        layout = find_layout(source, options)
+    except NothingToDo as error:
         if source.is_dir() and options == ListOptions():
             return _folder(source, out)
         _refuse_reading(source, options)
-        raise
+        if suffix(source.name) in _LISTS or source.is_dir():
+            raise
+        raise NothingToDo(
+            f"a file that ends in {suffix(source.name) or 'nothing'} is not read here",
+            path=source,
+            expected=_ENDINGS_READ,
+            hint="convert it to one of these",
+        ) from error
+    if layout.name == FolderDataset.name and options == ListOptions() and _frames_alone(source, out):
+        return _folder(source, out)
     return item_parts(source, options, by_group=by_group)
 
 
@@ -377,14 +393,30 @@ def _alone(source: Path) -> PerturbedParts | None:
     return PerturbedParts(layout="file", parts=parts) if parts else None
 
 
+def _frames_alone(source: Path, out: Path) -> bool:
+    """Whether a folder has ``frames/`` without masks beside them: nothing elsewhere could be a mask."""
+    if any((source / name).is_dir() for name in MASK_FOLDERS):
+        return False
+    _, files = _walked(source, out)
+    may_be_masks = (name for name in files if suffix(name) in FRAME_SUFFIXES | MASK_SUFFIXES)
+    return all(PurePosixPath(name).parts[0] == "frames" for name in may_be_masks)
+
+
+def _walked(source: Path, out: Path) -> tuple[Tree, dict[str, Path]]:
+    """The files of a folder by name, without those of the output folder in it."""
+    tree, home = walk(source, root=source), out.resolve()
+    return tree, {name: path for name, path in tree.files.items() if not path.resolve().is_relative_to(home)}
+
+
 def _folder(source: Path, out: Path) -> PerturbedParts:
-    tree = walk(source, root=source)
-    home = out.resolve()
-    files = {name: path for name, path in tree.files.items() if not path.resolve().is_relative_to(home)}
+    tree, files = _walked(source, out)
     parts = _media(files)
     if not parts and not tree.errors:
-        raise NothingToDo("the folder holds no picture, video or sound", path=source, expected=MEDIA)
-    others, hidden = len(files) - len(parts), _hidden(source, home)
+        endings = Counter(suffix(path.name) or "no ending" for path in files.values()).most_common(3)
+        held = ", ".join(f"{ending} ({count})" for ending, count in endings)
+        hint = f"its files end in {held}; read are {_ENDINGS_READ}" if held else ""
+        raise NothingToDo("the folder holds no picture, video or sound", path=source, expected=MEDIA, hint=hint)
+    others, hidden = len(files) - len(parts), _hidden(source, out.resolve())
     notes = [f"left out, neither picture, video nor sound: {counted(others, 'file')}"] if others else []
     notes += [f"left out, hidden by a dot: {counted(hidden, 'name')}"] if hidden else []
     errors = tuple((None, error) for error in tree.errors)
