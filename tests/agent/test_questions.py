@@ -224,6 +224,16 @@ def test_means_over_other_levels_are_told_apart(tmp_path: Path) -> None:
     assert told not in ask(tmp_path / "out", "which perturbation hurts most at high?").notes
 
 
+def test_a_bare_number_is_a_level_only_beside_another_or_its_word(tmp_path: Path) -> None:
+    asked, names = conditions("2", "5"), [f"clip{index}/large" for index in range(2)]
+    scores = {"mine.odd": {one.name: {name: value("mine.odd", one.name, name) for name in names} for one in asked}}
+    record(tmp_path / "out", scores, cases=[case(name) for name in names], asked_conditions=asked)
+    for question in ("how much is lost between severity 2 and 5?", "is level 2 worse than 5?"):
+        answer = ask(tmp_path / "out", question)
+        assert {row[0] for row in answer.rows} == {"2", "high"}, question
+    assert "level IN" not in ask(tmp_path / "out", "the 2 clips that lose most").sql
+
+
 def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
     conditions_, names = conditions("high"), [f"clip{index}/one" for index in range(CLIPS)]
     scores = {
@@ -276,6 +286,7 @@ def test_what_was_not_used_is_said(record_folder: Path) -> None:
         ("How long did it take in total?", "total"),
         ("How many cases lose more than half under fog?", "counts"),
         ("How many cases score 0?", "with a number"),
+        ("Which clips lose over 10 points?", "with a number"),
         ("Which severity hurts the least?", "levels"),
         ("What is the lowest score at high?", "lowest"),
         ("What is the average change over all perturbations?", "one number"),

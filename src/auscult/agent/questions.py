@@ -35,6 +35,10 @@ _MOST_REPLY: Final = 20_000
 _FEW_CLIPS: Final = 20
 _ALONE: Final = "room <> ''"  # perturbations alone, no mixes
 _EXCLUDES: Final = "it excludes something"
+_TWO_LEVELS: Final = re.compile(
+    r"\b(?:level|severity|severitie|strength|at)s? (\w+(?: worse| more)?) (and|or|to|than|vs|versus)(?: at)? (?=\d\b)",
+    re.IGNORECASE,
+)
 
 _TABLES: Final = data.read("questions", folder="auscult.agent")
 _STEMS: Final = {name: {*map(stem, words.split())} for name, words in _TABLES["words"].items()}
@@ -104,7 +108,8 @@ class _Question:
 
 
 def _read(views: RecordViews, question: str) -> _Question:
-    parsed, remaining, which_count = _Question(), question, 0
+    parsed, which_count = _Question(), 0
+    remaining = _TWO_LEVELS.sub(r"severity \1 \2 severity ", question)  # "severity 2 and 5"
     # longest first; ids and clips may be many, so only those in the question
     clause = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
     names = views.query(f"FROM names WHERE {clause} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
@@ -119,11 +124,9 @@ def _read(views: RecordViews, question: str) -> _Question:
     rooms = {str(kind): str(room) for kind, room in views.query("SELECT DISTINCT kind, room FROM conditions")[1]}
     spelled_ones = [entry for entry in _TABLES["spelled"] if entry[0] != "metric" or tuple(entry[:2]) in known_names]
     for key, name, *spelled in (*models, *spelled_ones, *names):
-        # also a model without room and version, or its first word; also other words for a perturbation
-        variants = {name, *(name.split(".")[1:2] if key == "model" else ())}
-        variants |= {_first_word(name)} if key == "model" and first_words[_first_word(name)] == 1 else set()
-        variants |= _other_words(f"{rooms.get(name, '')}.{name.rpartition('.')[2]}") if key == "kind" else set()
-        remaining, times = _without(spelled[0] if spelled else _spelling(variants), remaining)
+        has_first_word = first_words[_first_word(name)] == 1
+        pattern = _pattern_of(key, name, room=rooms.get(name, ""), has_first_word=has_first_word)
+        remaining, times = _without(spelled[0] if spelled else pattern, remaining)
         if times and name not in parsed.filters.get(key, ()):
             parsed.filters.setdefault(key, []).append(name)
             parsed.words |= {f"{key.upper()}{len(parsed.filters[key])}", name.lower()}
@@ -149,6 +152,18 @@ def _read(views: RecordViews, question: str) -> _Question:
         parsed.words.discard("room")
     parsed.refusal = parsed.refusal or _refusal(parsed, question)
     return parsed
+
+
+def _pattern_of(key: str, name: str, *, room: str, has_first_word: bool) -> str:
+    """A pattern for a name: of a model also without room and version, of a perturbation in other words too."""
+    if key == "level" and name[0].isdecimal():  # not "the 2 clips that lose most"
+        return rf"(?:level|severity|strength|at|than) {re.escape(name)}(?! ?(?:%|points?|fps|hz|clips?|cases?))"
+    variants = {name}
+    if key == "model":
+        variants |= {*name.split(".")[1:2], *([_first_word(name)] if has_first_word else [])}
+    elif key == "kind":
+        variants |= _other_words(f"{room}.{name.rpartition('.')[2]}")
+    return _spelling(variants)
 
 
 def _refusal(parsed: _Question, question: str) -> str:
