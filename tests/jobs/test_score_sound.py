@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,49 @@ def folders(tmp_path, sounds):
 def rows(result):
     _, tables, _ = result
     return {row[0]: dict(zip(tables[0].header[1:], row[1:], strict=True)) for row in tables[0].rows}
+
+
+def by_source(folders, *others):
+    """The same files with a folder for each source, ``dog/mix0.wav``, as LibriMix and WSJ0-2mix have them."""
+    turned = {}
+    for kind in ("truth", "prediction"):
+        place = turned[kind] = folders.truth.parent / f"turned_{kind}"
+        for path in getattr(folders, kind).glob("*/[dr]*.wav"):
+            (place / path.stem).mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place / path.stem / f"{path.parent.name}.wav")
+    for other in ("mix_clean", *others):
+        shutil.copytree(turned["truth"] / "rain", turned["truth"] / other)
+    return replace(folders, **turned)
+
+
+@pytest.mark.parametrize(("protocol", "permute"), [("si_sdr", False), ("perceptual", False), ("bss3", True)])
+def test_a_folder_for_each_source_is_read_as_a_folder_for_each_mixture(folders, protocol, permute):
+    asked = replace(folders, protocol=protocol, permute=permute)
+    if permute:  # one mixture is enough, and takes a third of the time
+        for number in (1, 2):
+            shutil.rmtree(folders.truth / f"mix{number}")
+            shutil.rmtree(folders.prediction / f"mix{number}")
+    summary, tables, errors = score_sounds(asked)
+    turned = score_sounds(by_source(asked, "noise"))
+    assert errors == turned[2] == []
+    assert rows(turned) == rows((summary, tables, errors))
+    assert turned[0].metrics == summary.metrics
+    assert "not scored" not in turned[1][0].note
+
+
+def test_noise_is_a_source_where_it_was_separated(folders):
+    turned = by_source(folders, "noise")
+    shutil.copytree(turned.prediction / "rain", turned.prediction / "noise")
+    assert list(rows(score_sounds(turned)))[:3] == ["mix0/dog", "mix0/noise", "mix0/rain"]
+
+
+def test_a_mixture_called_mix_leaves_the_others_mixtures(folders):
+    """``mix/dog.wav`` beside ``mix0/dog.wav`` is one more mixture where folders of mixtures hold their mixture."""
+    for place in (folders.prediction, folders.truth):
+        shutil.copytree(place / "mix2", place / "mix")
+        (place / "mix0").rename(place / "street")
+        (place / "mix1").rename(place / "park")
+    assert "street/dog" in rows(score_sounds(folders))
 
 
 @pytest.mark.parametrize("protocol", ["si_sdr", "bss3", "bss4", "perceptual"])

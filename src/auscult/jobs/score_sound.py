@@ -1,7 +1,8 @@
 """``auscult score OUTPUTS STEMS --protocol si_sdr``: two folders of sound, output by output, in blocks.
 
 A folder of stems is one mixture; each folder in it is another. Outputs have their stem's name. The other stems of a
-mixture matter only for BSS Eval and the perceptual scores.
+mixture matter only for BSS Eval and the perceptual scores. Beside a folder of mixtures, each folder is one source, as
+LibriMix and WSJ0-2mix have it.
 
 With ``--model`` a network scores outputs by comparing its results for output and stem.
 """
@@ -151,14 +152,16 @@ def _set_table(outcomes: Mapping[str, Scored[float] | Undefined], *, n: int) -> 
 
 PROTOCOLS: Final = (*SCORES, *LISTENERS)
 PERMUTED: Final = ("bss3", "bss4")
+_OF_MIXTURES: Final = re.compile(r"mix(ture)?s?(_[a-z]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundPairs:
-    """Stems of one mixture with their outputs in ``folder``, None if missing; ``wanted`` are those to score."""
+    """Stems of one mixture, ``names`` of them, and their outputs, None if missing; ``wanted`` are those to score."""
 
     name: str
-    folder: Path
+    names: tuple[str, ...]
+    folders: tuple[Path, ...]  # where the output of each is
     stems: tuple[Path, ...]
     outputs: tuple[Path | None, ...]
     wanted: tuple[int, ...]
@@ -237,36 +240,84 @@ def _sounds(folder: Path) -> list[Path]:
     return sorted((path for path in paths if path.stem != "mixture"), key=lambda path: natural_key(path.name))
 
 
+class _Stems(NamedTuple):
+    """Stems of one mixture, and names and folders of their outputs; ``mixture`` is empty for the whole folder's."""
+
+    mixture: str
+    names: tuple[str, ...]
+    folders: tuple[Path, ...]
+    paths: tuple[Path, ...]
+
+
+def _stems(prediction: Path, truth: Path) -> Iterator[_Stems]:
+    folders = sorted(path for path in truth.iterdir() if path.is_dir())
+    sources = _sources(prediction, folders)
+    if sources:
+        files = {folder.name: {path.stem: path for path in _sounds(folder)} for folder in sources}
+        for mixture in dict.fromkeys(name for paths in files.values() for name in paths):
+            paths = {source: found[mixture] for source, found in files.items() if mixture in found}
+            yield _Stems(mixture, tuple(paths), tuple(prediction / source for source in paths), tuple(paths.values()))
+        return
+    for folder in (truth, *folders):
+        stems = tuple(_sounds(folder))
+        place = prediction / folder.relative_to(truth)
+        names = tuple(path.stem for path in stems)
+        yield _Stems("" if folder == truth else folder.name, names, (place,) * len(stems), stems)
+
+
+def _sources(prediction: Path, folders: Sequence[Path]) -> list[Path]:
+    """The folders of sources beside one of mixtures, whose file names they have; none where a folder is a mixture.
+
+    Noise is a source where ``prediction`` has it: of folders of clean mixtures it is no part.
+    """
+    names = {folder: {path.stem for path in _sounds(folder)} for folder in folders}
+    mixtures = [folder for folder in folders if _OF_MIXTURES.fullmatch(folder.name.lower()) and names[folder]]
+    mixed = {name for folder in mixtures for name in names[folder]}
+    sources = [folder for folder in folders if folder not in mixtures and names[folder] and names[folder] <= mixed]
+    if len(sources) < 2 or any(path.stem == "mixture" for folder in folders for path in folder.iterdir()):
+        return []
+    return [folder for folder in sources if folder.name.lower() != "noise" or (prediction / folder.name).is_dir()]
+
+
 def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], _Unmatched]:
     """The mixtures (single stems if others do not matter), and the outputs and stems that have no partner."""
-    folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
+    places = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
+    given = {place: {path.stem: path for path in _sounds(place)} for place in places}
     pairs: list[SoundPairs] = []
     used: set[Path] = set()
     missing: list[Path] = []
-    for folder in folders:
-        stems = tuple(_sounds(folder))
-        place = prediction / folder.relative_to(truth)
-        by_stem = {path.stem: path for path in _sounds(place)}
-        outputs = tuple(by_stem.get(path.stem) for path in stems)
-        if len({path.stem for path in stems}) < len(stems):
-            raise UsageError("two stems have one name", path=folder, expected="names that differ before the ending")
+    for mixture, names, folders, stems in _stems(prediction, truth):
+        outputs = tuple(given.get(place, {}).get(path.stem) for place, path in zip(folders, stems, strict=True))
+        if len(set(names)) < len(stems):
+            raise UsageError(
+                "two stems have one name", path=stems[0].parent, expected="names that differ before the ending"
+            )
         used.update(path for path in outputs if path is not None)
         missing += [stem for stem, output in zip(stems, outputs, strict=True) if output is None and any(outputs)]
-        prefix = "" if folder == truth else f"{folder.name}/"
+        prefix = f"{mixture}/" if mixture else ""
         scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
+        whole = SoundPairs(
+            name=prefix or truth.name, names=names, folders=folders, stems=stems, outputs=outputs, wanted=scored
+        )
         if together and stems:
-            pairs.append(
-                SoundPairs(name=prefix or truth.name, folder=place, stems=stems, outputs=outputs, wanted=scored)
-            )
-        for number in () if together else scored:
-            name = f"{prefix}{stems[number].stem}"
-            only = SoundPairs(name=name, folder=place, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,))
-            pairs.append(only)
+            pairs.append(whole)
+        pairs.extend(_alone(whole, number, prefix=prefix) for number in (() if together else scored))
     if not pairs:
         expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
         raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
-    others = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
-    return pairs, _Unmatched([path for folder in others for path in _sounds(folder) if path not in used], missing)
+    return pairs, _Unmatched([path for found in given.values() for path in found.values() if path not in used], missing)
+
+
+def _alone(mixture: SoundPairs, number: int, *, prefix: str) -> SoundPairs:
+    """One stem of a mixture, for scores that need no other."""
+    return SoundPairs(
+        name=f"{prefix}{mixture.names[number]}",
+        names=(mixture.names[number],),
+        folders=(mixture.folders[number],),
+        stems=(mixture.stems[number],),
+        outputs=(mixture.outputs[number],),
+        wanted=(0,),
+    )
 
 
 def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]:
@@ -275,7 +326,7 @@ def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]
 
 def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]], *, note: str = "") -> SoundRow:
     folder, _, _ = mixture.name.rpartition("/")
-    name = mixture.stems[number].stem
+    name = mixture.names[number]
     return SoundRow(
         id=f"{folder}/{name}" if folder else name,
         mixture=folder or (mixture.name if len(mixture.stems) > 1 else name),
@@ -287,7 +338,7 @@ def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]
 def _output(mixture: SoundPairs, number: int) -> Path:
     path = mixture.outputs[number]
     if path is None:
-        place = mixture.folder / mixture.stems[number].name
+        place = mixture.folders[number] / mixture.stems[number].name
         raise InputError("there is no output of this stem", expected=f"{place}, or with another ending")
     return path
 
@@ -394,7 +445,7 @@ class _Scorer:
             result = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
         rows = []
         for number, (chosen, ratios) in enumerate(zip(result.order, result.ratios, strict=True)):
-            moved = [] if chosen == number else [f"output {mixture.stems[chosen].stem}"]
+            moved = [] if chosen == number else [f"output {mixture.names[chosen]}"]
             note = "; ".join(filter(None, [*moved, outputs[chosen][1]]))
             rows.append(_row(mixture, number, self._signed(ratios), note=note))
         return rows
