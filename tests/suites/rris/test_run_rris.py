@@ -278,7 +278,8 @@ def test_a_record_that_does_not_know_its_references_is_refused(
         score_record(folder, SUITE)
 
 
-def test_refs_as_released_with_exist(root: Path) -> None:
+@pytest.mark.parametrize("training", [0, 1])
+def test_refs_as_released_with_exist(root: Path, training: int) -> None:
     images = [{"id": n, "file_name": f"{n}.png", "height": SIZE[0], "width": SIZE[1]} for n in range(2)]
     marks = [{"id": 10 + n, "image_id": n, "category_id": 1, "segmentation": encode(block(n))} for n in range(2)]
     coco = {"images": images, "annotations": marks, "categories": [{"id": 1, "name": "block"}]}
@@ -287,7 +288,8 @@ def test_refs_as_released_with_exist(root: Path) -> None:
         {"sent_id": 2, "sent": "zebra", "raw": "zebra", "tokens": [], "exist": False},
     ]
     refs = [
-        {"ref_id": 5 + n, "ann_id": 10 + n, "image_id": n, "category_id": 1, "split": "val", "sentences": sentences}
+        {"ref_id": 5 + n, "ann_id": 10 + n, "image_id": n, "category_id": 1, "sentences": sentences}
+        | {"split": "train" if n < training else "val"}
         for n in range(2)
     ]
     folder = root / "rrefcoco"
@@ -298,6 +300,10 @@ def test_refs_as_released_with_exist(root: Path) -> None:
     (cell,) = cells(root, model="mine.red", metric="mRR", group="not told", measure="level", split="")
     assert (cell["value"], cell["n"]) == (0.0, 2)
     assert suite_run.summary.n == 4 * 5
+    (note,) = (table.note for table in suite_run.shown if table.title.startswith("Right masks"))
+    assert ("several splits are counted" in note) == bool(training)
+    if training:
+        assert "2 of the split val and 2 of the split train; --split val asks without training data" in note
 
 
 def test_what_cannot_be_run_is_refused(root: Path) -> None:

@@ -7,6 +7,7 @@ answer to "is it there?".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -46,6 +47,8 @@ BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.cen
 ALWAYS_RUN: Final = (*BASELINES, "classical.lexicon.v1")
 """Baselines of every run, and a segmenter without weights."""
 ORACLE: Final = " with an oracle of existence"
+TRAINING: Final = "train"
+"""The split of data that models may have learned from."""
 PAPER: Final = ("mIoU", "mRR", "rIoU")
 """The columns of Table 2; rIoU is the main one."""
 BY_KIND: Final = ("mRR", "rIoU", "mask ratio")
@@ -330,8 +333,18 @@ def _general(view: GridView, numbers: Sequence[Number]) -> Table:
         rows=tuple(rows),
         note="Percent. mRR: negative sentences with no pixel at all; rIoU: what is painted for them counts as union. "
         f"{ORACLE.strip().capitalize()}: every mask for a negative sentence emptied. {_without(view)} "
-        f"{clips_note(level.values())}",
+        f"{_with_training(view)}{clips_note(level.values())}",
     )
+
+
+def _with_training(view: GridView) -> str:
+    """A note where sentences of the split that models train on are counted beside those of others."""
+    counts = Counter(split for case in view.cases if (split := view.grid.splits.get(case)))
+    others = [split for split in counts if split != TRAINING]
+    if TRAINING not in counts or not others:
+        return ""
+    texts = " and ".join(f"{counts[split]:,} of the split {split}" for split in (*others, TRAINING))
+    return f"Sentences of several splits are counted, {texts}; --split {others[0]} asks without training data. "
 
 
 def _without(view: GridView) -> str:
