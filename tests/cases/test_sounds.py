@@ -161,3 +161,21 @@ def test_an_audit_of_masks_says_what_scores_sounds(tmp_path: Path) -> None:
     ((name, problem),) = listing.errors
     assert name == WHOLE["id"]
     assert "auscult run separation" in (problem.hint or "")
+
+
+@pytest.mark.parametrize("name", ["htdemucs/song/vocals.wav", "song/mixture.flac"])
+def test_folders_of_sounds_alone_are_not_asked_for_frames(tmp_path: Path, name: str) -> None:
+    """What Demucs writes, and tracks without outputs, are no audit's INPUT: the error names a layout of sounds."""
+    sound(tmp_path / name)
+    with pytest.raises(NothingToDo) as error:
+        list_items(tmp_path)
+    assert "mixtures/x.wav and separated/x.wav" in error.value.expected
+    assert '"separated": "b.wav"' in error.value.hint
+
+
+def test_sounds_beside_pictures_are_asked_for_frames(tmp_path: Path) -> None:
+    sound(tmp_path / "clip.wav")
+    (tmp_path / "clip.jpg").write_bytes(b"")
+    with pytest.raises(NothingToDo) as error:
+        list_items(tmp_path)
+    assert "frames/" in error.value.expected

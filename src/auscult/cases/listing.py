@@ -27,6 +27,7 @@ from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageE
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
+from auscult.media.sound import SOUND_SUFFIXES
 from auscult.types import Item, Metadata, Query, SoundItem
 
 _NAMED = 3
@@ -35,6 +36,7 @@ _MOST_TRIED = 12
 _JPEG: Final = frozenset({".jpg", ".jpeg"})
 _LINES: Final = frozenset({".jsonl", ".ndjson", ".csv"})
 _EXAMPLE = '{"id": "1", "frame": "a.jpg", "mask": "b.png"}'
+_SOUND_EXAMPLE = '{"id": "1", "mixture": "a.wav", "separated": "b.wav"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,10 @@ def _nearest_of_file(source: Path) -> Nearest:
 
 def _without_match(source: Path, files: _InputFiles, pictures: Path | None) -> Nearest:
     lines = next((path for ending in sorted(_LINES) for path in _files(source, files, ending)), None)
-    if pictures is None:
+    if pictures is None and not SOUND_SUFFIXES.isdisjoint(files.kinds):
+        layout = "mixtures/x.wav and separated/x.wav, or separated/x/*.wav of several outputs; no picture was found"
+        step = f"name the folders so, or write items.jsonl, a line {_SOUND_EXAMPLE} for each output"
+    elif pictures is None:
         layout, step = "a folder with frames/ and masks/; no picture was found", "give the folder of frames and masks"
     elif sum(len(endings) for endings in files.folders.values()) == 1:
         layout = "a folder with frames/ and masks/; all pictures are of one kind, and none looks like a mask of another"
