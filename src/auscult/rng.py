@@ -7,8 +7,12 @@ with any number of workers.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:
@@ -31,3 +35,12 @@ def generator(seed: int, *key: str | int) -> np.random.Generator:
         text = f"{type(part).__name__}:{part}".encode("utf-8", "surrogatepass")
         digest.update(len(text).to_bytes(8, "little") + text)
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "little")))
+
+
+def pick(rng: np.random.Generator, choices: Sequence[T]) -> T:
+    """Draw one of ``choices``, each as likely; takes one integer from ``rng``.
+
+    Raises:
+        ValueError: There is nothing to choose from.
+    """
+    return choices[int(rng.integers(len(choices)))]

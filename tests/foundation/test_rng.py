@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.rng import generator
+from auscult.rng import generator, pick
 
 KEYS = st.lists(st.one_of(st.text(max_size=20), st.integers()), max_size=4)
 
@@ -26,6 +27,14 @@ def test_other_key_other_draws(first: list[str | int], second: list[str | int]) 
 
 def test_draws_do_not_change_between_versions() -> None:
     assert generator(7, "stress", "erode", 3).integers(0, 1000, 4).tolist() == GOLDEN
+
+
+def test_one_of_some_choices_takes_one_draw() -> None:
+    rng, same = generator(7, "stress", "erode", 3), generator(7, "stress", "erode", 3)
+    assert [pick(rng, "abc") for _ in range(20)] == ["abc"[int(same.integers(3))] for _ in range(20)]
+    assert rng.random() == same.random()
+    with pytest.raises(ValueError, match="high <= 0"):
+        pick(rng, "")
 
 
 GOLDEN = [701, 790, 99, 906]

@@ -60,7 +60,7 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.references import scene_references
 from auscult.stress.negatives import KINDS, Seen, Subject, perturb
 from auscult.stress.negatives.attribute import is_colourless, shares
@@ -197,7 +197,7 @@ class NegativeMaker:
         rounds = self.setup.rounds
         per_round = wanted * (WIDER if rounds else 1)
         for number in range(per_round * max(1, rounds) if positives and not objects.unknown else 0):
-            position = positives[number % len(positives)] if one_each else positives[int(rng.integers(len(positives)))]
+            position = positives[number % len(positives)] if one_each else pick(rng, positives)
             negatives.round = number // per_round + 1 if rounds else 0
             negatives.add(number, position, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
         reasons = [[kind, reason, count] for (kind, reason), count in negatives.reasons.items()]

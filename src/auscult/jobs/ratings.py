@@ -46,7 +46,7 @@ from auscult.report.charts.basic import Stack, histogram
 from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
 from auscult.report.tables import Table, table_csv
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.mixtures.sound import integrated_lufs
 from auscult.score.raters import (
     AGREE_WITHIN,
@@ -636,7 +636,7 @@ def _enriched(options: BatchOptions) -> Done:
     problems, files, lines = Problems(), dict[str, File](), list[dict[str, Any]]()
     for item, source in _of_each(options.source, problems, _heard):
         rng = generator(options.seed, "ratings", "enrich", item.id)
-        kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
+        kind, severity = pick(rng, _ENRICHED), round(float(rng.uniform(1, 5)), 3)
         separated, mixture = (Path(f"sounds/{len(lines)}{end}.wav") for end in ("", "-mixture"))
         choice = {"severity": severity, "seed": options.seed, "key": item.id}
         files[separated.as_posix()] = partial(_changed, source, kind, **choice)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Final, TypeVar, overload
+from typing import Final, overload
 
 import numpy as np
 
@@ -51,8 +51,7 @@ from auscult.language.forms import most as most_of
 from auscult.language.lexicon import is_plural, negated, of_many
 from auscult.language.proof import Proof, TruthValues, needed
 from auscult.language.words import Way, sound_name, ways
-
-T = TypeVar("T")
+from auscult.rng import pick
 
 _PHRASE_TRIES: Final = 40
 _GENERIC: Final = (("thing", "things"), ("object", "objects"), ("item", "items"), ("one", "ones"))
@@ -125,21 +124,21 @@ def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -
     """Say a superlative; ``inner``, in a way that fits after a relation."""
     before, first, clauses = _SUPERLATIVES[form["by"]]
     slots = {"before": before, "first": first, "among": not inner, "of": before}
-    kind = _pick(rng, [kind for kind, ways_of in slots.items() if ways_of])
+    kind = pick(rng, [kind for kind, ways_of in slots.items() if ways_of])
     if kind == "before":
-        word, noun = _pick(rng, before), _noun_phrase(rng, form["of"], many=False)
+        word, noun = pick(rng, before), _noun_phrase(rng, form["of"], many=False)
         return Phrase(f"the {word} {noun.text}", f"{word} {noun.wording}")
     if kind == "first":
-        word, group = _pick(rng, first), {"op": "anything"} if form["of"]["op"] == "sounds" else form["of"]
+        word, group = pick(rng, first), {"op": "anything"} if form["of"]["op"] == "sounds" else form["of"]
         short = _noun_phrase(rng, group, many=False, short=True)
         if short is not None:
             return Phrase(f"the {word.replace('*', short.text)}", f"{word} {short.wording}")
     noun = _noun_phrase(rng, form["of"], many=True)
     if kind == "of":
-        word = _pick(rng, before)
-        among = _pick(rng, ("of", "among", "of all"))
+        word = pick(rng, before)
+        among = pick(rng, ("of", "among", "of all"))
         return Phrase(f"the {word} {among} the {noun.text}", f"{word} {among} {noun.wording}")
-    start, clause = _pick(rng, ("among", "of", "out of")), _pick(rng, clauses)
+    start, clause = pick(rng, ("among", "of", "out of")), pick(rng, clauses)
     ending = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
     return Phrase(f"{start} the {noun.text}, {ending}", f"{start}, {clause} {noun.wording}")
 
@@ -181,7 +180,7 @@ def _several(form: Form) -> bool:
 
 def _piece(rng: np.random.Generator, part: Form, *, many: bool) -> _Piece:
     choice = ways(part)
-    way = _pick(rng, _by_slot(rng, choice))
+    way = pick(rng, _by_slot(rng, choice))
     key = f"{part['op']}.{way.slot}{choice.index(way)}"
     inner = part["of"] if part["op"] == "not" else part
     leads = "how" in inner
@@ -200,7 +199,7 @@ def _piece(rng: np.random.Generator, part: Form, *, many: bool) -> _Piece:
 
 def _by_slot(rng: np.random.Generator, choice: Sequence[Way]) -> list[Way]:
     """The ways of one slot, so that a slot of many ways is not taken more often."""
-    slot = _pick(rng, sorted({way.slot for way in choice}))
+    slot = pick(rng, sorted({way.slot for way in choice}))
     return [way for way in choice if way.slot == slot]
 
 
@@ -230,17 +229,13 @@ def _joined(rng: np.random.Generator, pieces: Sequence[_Piece], *, many: bool) -
     nouns = [piece.way.text for piece in pieces if piece.way.slot == "noun"]
     after = [piece for piece in pieces if piece.way.slot == "after"]
     that = sorted((piece for piece in pieces if piece.way.slot == "that"), key=lambda piece: piece.leads)
-    generic = _pick(rng, _GENERIC if pieces else _GENERIC[:3])
+    generic = pick(rng, _GENERIC if pieces else _GENERIC[:3])
     head = nouns[0] if nouns else generic[many]
     words = [*(piece.way.text for piece in before), head, *(piece.way.text for piece in after)]
     if that:
         words += ["that", " and ".join(piece.way.text for piece in that)]
     keys = [piece.key for piece in (*before, *after, *that) if piece.way.slot != "noun"]
     return Phrase(" ".join(words), " | ".join([*keys, "noun" if nouns else generic[0]]))
-
-
-def _pick(rng: np.random.Generator, choice: Sequence[T]) -> T:
-    return choice[int(rng.integers(len(choice)))]
 
 
 Lister = Callable[[Proof], Iterator[Form]]
@@ -470,7 +465,7 @@ class _Scene:
 
     def draw(self, rng: np.random.Generator, ids: Sequence[str]) -> Expression | None:
         """One expression of one of some things; None where what was drawn cannot be named."""
-        target, family = ids[int(rng.integers(len(ids)))], None
+        target, family = pick(rng, ids), None
         if rng.random() < _BOTH_SENSES:
             family = self._first(rng, BOTH, ids)
         family = family or self._first(rng, EITHER, [target])

@@ -15,7 +15,7 @@ from auscult.cases import fields
 from auscult.errors import InputError
 from auscult.record import codec
 from auscult.record.codec import Word
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.appearance.colours import Light, choose_light
 from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.geometry import MOST_OBJECTS, Path, SceneLayout
@@ -204,19 +204,15 @@ def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[
             expected="a background without them",
             hint="add photographs to backgrounds/, or correct backgrounds/names.csv",
         )
-    return _pick(rng, free)
-
-
-def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
-    return names[int(rng.integers(len(names)))]
+    return pick(rng, free)
 
 
 def _looks(rng: np.random.Generator, stock: _Stock, *, objects: tuple[int, int]) -> list[Look]:
     """Draw the things: often two alike, the others of other categories as long as there are some."""
     assets, shelf = stock.assets.looks, stock.shelf
     count = int(rng.integers(objects[0], objects[1] + 1))
-    first = _pick(rng, shelf.targets)
-    look = assets.look(rng, first, instance=_pick(rng, shelf.categories[first]))
+    first = pick(rng, shelf.targets)
+    look = assets.look(rng, first, instance=pick(rng, shelf.categories[first]))
     looks = [look]
     if count > 1 and rng.random() < _TWINS:
         looks.append(_like(rng, stock, look))
@@ -226,7 +222,7 @@ def _looks(rng: np.random.Generator, stock: _Stock, *, objects: tuple[int, int])
     while len(looks) < count:
         category = _another(rng, shelf, used)
         used.add(category)
-        looks.append(assets.look(rng, category, instance=_pick(rng, shelf.categories[category])))
+        looks.append(assets.look(rng, category, instance=pick(rng, shelf.categories[category])))
     return [looks[int(index)] for index in rng.permutation(count)]
 
 
@@ -234,7 +230,7 @@ def _another(rng: np.random.Generator, shelf: Shelf, used: set[str]) -> str:
     """A category for one more thing; of a scene of unseen targets, each further thing is unseen half the time."""
     names = shelf.targets if rng.random() < _UNSEEN_SHARE else tuple(shelf.categories)
     fresh = [name for name in names if name not in used] or [name for name in shelf.categories if name not in used]
-    return _pick(rng, fresh or tuple(shelf.categories))
+    return pick(rng, fresh or tuple(shelf.categories))
 
 
 def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
@@ -242,7 +238,7 @@ def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
     assets, shelf = stock.assets.looks, stock.shelf
     others = tuple(name for name in shelf.categories[look.category] if name != look.instance)
     same = not others or rng.random() < _SAME_INSTANCE
-    instance = look.instance if same else _pick(rng, others)
+    instance = look.instance if same else pick(rng, others)
     other = assets.look(rng, look.category, instance=instance)
     for _ in range(_COLOUR_TRIES):
         if other.colour == look.colour:
@@ -261,17 +257,17 @@ def _voices(
     able = able if shelf.sounds else []
     chosen = [number for number in able if rng.random() < (_SOUNDS_OWN if own_voices else _SOUNDS)]
     if not chosen and able and rng.random() < 0.9:
-        chosen = [able[int(rng.integers(len(able)))]]
+        chosen = [pick(rng, able)]
     labels: list[str] = []
     for number in chosen:
         repeat = bool(labels) and rng.random() < _LABEL_AGAIN
         fresh = [name for name in shelf.sounds if name not in labels] or list(shelf.sounds)
-        labels.append(looks[number].category if own_voices else _pick(rng, labels) if repeat else _pick(rng, fresh))
+        labels.append(looks[number].category if own_voices else pick(rng, labels) if repeat else pick(rng, fresh))
     barred = {*labels, *(look.category for look in looks)}
     outside = [name for name in shelf.sounds if name not in barred]
     count = int(np.searchsorted(np.cumsum(_ELSEWHERE), rng.random(), side="right"))
     labels += [outside[int(index)] for index in rng.permutation(len(outside))[: min(count, 2)]]
-    sources = [assets.sounds.source(rng, name, instance=_pick(rng, shelf.sounds[name])) for name in labels]
+    sources = [assets.sounds.source(rng, name, instance=pick(rng, shelf.sounds[name])) for name in labels]
     return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
 
 

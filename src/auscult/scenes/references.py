@@ -24,6 +24,7 @@ from auscult.errors import AuscultError, InputError
 from auscult.language.forms import Expression, read
 from auscult.media.masks import read_mask
 from auscult.media.paths import open_regular
+from auscult.rng import pick
 from auscult.scenes.draw import RenderedScene
 from auscult.scenes.facts import TARGET_SHARE, facts_from_json, hidden_sentences
 from auscult.scenes.plan import ScenePlan
@@ -152,14 +153,14 @@ def choose_joint(
         visible = [[number for number, mask in enumerate(shot.visible) if _shows(mask)] for shot in shots]
         fit = [index for index, numbers in enumerate(visible) if target in numbers and len(numbers) > 1]
         for wrong in JOINT_FAULTS if fit else ():
-            shot = fit[int(rng.integers(len(fit)))]
+            shot = pick(rng, fit)
             others = [number for number in visible[shot] if number != target]
-            mask = others[int(rng.integers(len(others)))] if wrong in {"mask", "both"} else target
+            mask = pick(rng, others) if wrong in {"mask", "both"} else target
             track = sounding.index(target)
             if wrong in {"stem", "both"}:
                 shown_track = sounding.index(mask) if mask in sounding and mask != target else None
                 other_tracks = [index for index in range(len(plan.tracks)) if index != track]
-                random_track = other_tracks[int(rng.integers(len(other_tracks)))]
+                random_track = pick(rng, other_tracks)
                 track = shown_track if shown_track is not None and rng.random() < _SAME_AGAIN else random_track
             leak_db = round(float(rng.uniform(*LEAK_DB)), 2)
             yield JointSample(expression=expression, shot=shot, mask=mask, track=track, leak_db=leak_db, wrong=wrong)

@@ -15,10 +15,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-import numpy as np
-
 from auscult.errors import NothingToDo, UsageError
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import (
     LEVELS,
@@ -161,16 +159,16 @@ class Preset:
         if guidance not in {None, "sentences", "sound"}:
             raise UsageError(f"the guidance is {guidance!r:.40}", expected="sentences, sound or None")
         rng = generator(seed, "preset", self.name, key)
-        share, level = rng.uniform(), LEVELS[int(rng.integers(len(LEVELS)))]
+        share, level = rng.uniform(), pick(rng, LEVELS)
         strength = level if severity is None else strength_of(severity)
         names: list[str] = []
         if guidance is None or share < self.both + self.picture_only:
             pool = _pool("vision", self.pictures, place)
-            names += pool if self.schedule.draws_types else [_drawn_name(pool, rng)]
+            names += pool if self.schedule.draws_types else [pick(rng, pool)]
         if guidance is not None and not self.both <= share < self.both + self.picture_only:
             pool = _pool(guidance, PAPER[guidance], place)
             fitting = [name for name in pool if place is None or not any(apart(name, other) for other in names)]
-            names.append(_drawn_name(fitting or pool, rng))
+            names.append(pick(rng, fitting or pool))
         return recipe_of(names, strength, schedule=self.schedule)
 
 
@@ -216,12 +214,12 @@ def drawn(
     if schedule.draws_types:
         raise UsageError(f"schedule {schedule.name} draws types itself", hint="take the preset `paper`")
     rng = generator(seed, "drawn", key)
-    level = LEVELS[int(rng.integers(len(LEVELS)))]
+    level = pick(rng, LEVELS)
     pool = [name for room in rooms for name in _pool(room, PAPER[room], place, refuse=False)]
     names: list[str] = []
     for _ in range(int(rng.integers(1, most + 1))):
         fitting = [name for name in pool if not any(apart(name, other) for other in names)]
-        names += [_drawn_name(fitting, rng)] if fitting else []
+        names += [pick(rng, fitting)] if fitting else []
     if not names:
         raise NothingToDo(f"nothing of {', '.join(rooms)} occurs in {place}")
     return recipe_of(names, level if severity is None else strength_of(severity), schedule=schedule)
@@ -233,10 +231,6 @@ def _pool(room: str, kinds: Sequence[str], place: str | None, *, refuse: bool = 
     if refuse and not possible:
         raise NothingToDo(f"nothing of {room} occurs in {place}")
     return possible
-
-
-def _drawn_name(names: Sequence[str], rng: np.random.Generator) -> str:
-    return names[int(rng.integers(len(names)))]
 
 
 PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.language.tokens import MOST_CHARACTERS
 from auscult.record import codec
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from, strength_of
 from auscult.stress.presets import Preset, drawn, preset
 from auscult.stress.recipe_parts import (
@@ -547,7 +547,7 @@ def _ordered_steps(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.rand
         steps = []
         for room in ROOMS:
             of_room = [step for step in recipe.steps if step.room == room]
-            steps += of_room if room == "vision" or not of_room else [of_room[int(rng.integers(len(of_room)))]]
+            steps += of_room if room == "vision" or not of_room else [pick(rng, of_room)]
     ordered: list[RecipeStep] = []
     for origin in ORIGINS:
         members = [step for step in steps if stressors[step.name].meta.origin == origin]

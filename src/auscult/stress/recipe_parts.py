@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.stress.perturbation import strength_of
 
 LEVELS: Final = (1.0, 3.0, 5.0)
@@ -77,7 +77,7 @@ class Schedule:
 
     def whole(self, full: float, rng: np.random.Generator) -> float:
         """The strength of what has no frames, a sound or a sentence: drawn once where severities are drawn."""
-        return LEVELS[int(rng.integers(len(LEVELS)))] if self.draws_levels and full > 0.0 else full
+        return pick(rng, LEVELS) if self.draws_levels and full > 0.0 else full
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> UnknownName:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from auscult.cases.avibench import AviAnswer, StageFolder
+from auscult.rng import pick
 from auscult.scenes.appearance.drawing import AssetSet, Look
 from auscult.scenes.appearance.generated import GENERATED as LOOKS
 from auscult.scenes.familiar.material import Material
@@ -104,7 +105,7 @@ class World:
 
     def look(self, rng: np.random.Generator, category: str) -> Look:
         """A thing of a category."""
-        return self.looks.look(rng, category, instance=one_of(rng, self.looks.instances()[category]))
+        return self.looks.look(rng, category, instance=pick(rng, self.looks.instances()[category]))
 
     def voice(self, rng: np.random.Generator, category: str) -> SoundSource:
         """A sound of a category."""
@@ -113,12 +114,7 @@ class World:
 
 def sound_of(rng: np.random.Generator, sounds: SoundSet, label: str) -> SoundSource:
     """One of a set's sounds of a label."""
-    return sounds.source(rng, label, instance=one_of(rng, sounds.instances()[label]))
-
-
-def one_of(rng: np.random.Generator, names: tuple[str, ...]) -> str:
-    """One of some names."""
-    return names[int(rng.integers(len(names)))]
+    return sounds.source(rng, label, instance=pick(rng, sounds.instances()[label]))
 
 
 def some_of(

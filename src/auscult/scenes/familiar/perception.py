@@ -12,9 +12,10 @@ from auscult.arrays.boxes import box_of
 from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.media.frames import read_frame
 from auscult.record import codec
+from auscult.rng import pick
 from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene
-from auscult.scenes.familiar.base import Drawn, World, one_of, some_of, sound_of
+from auscult.scenes.familiar.base import Drawn, World, some_of, sound_of
 from auscult.scenes.familiar.staging import PICTURE as PICTURE_SIZE
 from auscult.scenes.familiar.staging import (
     SECONDS,
@@ -133,7 +134,7 @@ def made_located(rng: np.random.Generator, world: World, _: str) -> Drawn:
 def sounding_photograph(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """The photograph of a number and a recording of what it shows, perhaps with one of what it does not show."""
     sounds, picture = world.material.sounds, world.material.sounding[int(answer)]
-    heard = one_of(rng, tuple(name for name in picture.boxes if name in sounds.files))
+    heard = pick(rng, tuple(name for name in picture.boxes if name in sounds.files))
     classes = tuple(name for name in world.material.classes if name in sounds.files)
     unseen = some_of(rng, classes, int(rng.integers(2)), but=picture.shown)
     tracks = heard_once(rng, [sound_of(rng, sounds, name) for name in (heard, *unseen)], seconds=_LOCATED_S)

@@ -12,11 +12,12 @@ from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.language.forms import Expression
 from auscult.language.lexicon import indefinite
 from auscult.media.frames import encode_jpeg
+from auscult.rng import pick
 from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, some_of
 from auscult.scenes.familiar.perception import heard_once, xywh
 from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, played, stage, track
 from auscult.scenes.options import SceneOptions
@@ -178,7 +179,7 @@ def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> D
 
 def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look | None:
     """A plain thing of a colour that most of it has; None where its own colour is but a part of it, as a boat's is."""
-    instance = one_of(rng, world.looks.instances()[category])
+    instance = pick(rng, world.looks.instances()[category])
     for _ in range(_TRIES):
         look = world.looks.look(rng, category, instance=instance)
         if (look.colour, look.texture) == (colour, "plain"):
@@ -275,7 +276,7 @@ def clear_scene(rng: np.random.Generator, world: World, options: SceneOptions) -
 def _one_of_both_senses(rng: np.random.Generator, expressions: Sequence[Expression]) -> Expression | None:
     """One of some expressions, of those that need both senses where there are any."""
     pool = [expression for expression in expressions if len(expression.needs) > 1] or list(expressions)
-    return pool[int(rng.integers(len(pool)))] if pool else None
+    return pick(rng, pool) if pool else None
 
 
 def _shown(masks: Sequence[Mask]) -> list[Mask | None]:

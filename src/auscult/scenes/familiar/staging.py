@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 
 from auscult.media.frames import encode_jpeg
+from auscult.rng import pick
 from auscult.scenes.appearance.colours import choose_light
 from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World, one_of
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
 from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack, TimeSpan, mix_down
@@ -54,7 +55,7 @@ def stage(rng: np.random.Generator, world: World, cast: Cast, *, size: tuple[int
         size=size,
         seconds=seconds,
         rate_hz=RATE_HZ,
-        background=one_of(rng, world.backgrounds),
+        background=pick(rng, world.backgrounds),
         light=choose_light(rng),
         objects=tuple(objects),
         layout=SceneLayout(paths=tuple(cast.paths), depth=tuple(order)),

@@ -30,10 +30,11 @@ from auscult.language.proof import Proof
 from auscult.language.words import sound_name, ways
 from auscult.media.frames import decode_frame, encode_jpeg, read_frame
 from auscult.record import codec
+from auscult.rng import pick
 from auscult.scenes.appearance.folder import covering
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, targets_of
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of, sound_of
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, some_of, sound_of
 from auscult.scenes.familiar.perception import MATCHES, as_it_is, heard_once
 from auscult.scenes.familiar.reasoning import ask_heard, ask_seen, clear_scene, even
 from auscult.scenes.familiar.staging import (
@@ -136,7 +137,7 @@ def _caption(rng: np.random.Generator, facts: Facts) -> Caption:
     ]
     text = clauses[0].text
     for clause in clauses[1:]:
-        text += _JOINTS[int(rng.integers(len(_JOINTS)))] + clause.text
+        text += pick(rng, _JOINTS) + clause.text
     return Caption(text=f"{text[0].upper()}{text[1:]}.", clauses=tuple(clauses))
 
 
@@ -167,13 +168,13 @@ def _motion(rng: np.random.Generator, proof: Proof, thing: SceneObject) -> list[
         return [{"op": "motion", "word": thing.motion}]
     index = [other.id for other in proof.facts.things].index(thing.id)
     clear = [form for form in places() if proof.values(form)[index] is True]
-    return [clear[int(rng.integers(len(clear)))]] if clear and rng.random() < 0.5 else []
+    return [pick(rng, clear)] if clear and rng.random() < 0.5 else []
 
 
 def _wording(rng: np.random.Generator, form: Form) -> str:
     """One way to say a predicate of one thing, as a clause."""
     clauses = [phrase.text for phrase in ways(form) if phrase.slot == "that" and "{to}" not in phrase.text]
-    return clauses[int(rng.integers(len(clauses)))]
+    return pick(rng, clauses)
 
 
 CANDIDATES: Final = 10
@@ -284,7 +285,7 @@ def _photographs(world: World, rng: np.random.Generator, labels: Sequence[str]) 
     pictures, chosen = world.material.pictures, list[str]()
     paths = []
     for label in rng.permutation(labels):
-        chosen.append(one_of(rng, tuple(pictures[str(label)])))
+        chosen.append(pick(rng, tuple(pictures[str(label)])))
         paths.append(pictures[str(label)][chosen[-1]])
     if len(paths) == 1:
         return _Picture(file=as_it_is(paths[0]), made_of=chosen)

@@ -19,11 +19,10 @@ from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
 from auscult.record import codec
 from auscult.record.codec import Word
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.dataset import QUALITY
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import ALONE, GENERATED, Part, class_of, named, prompts_of, unclear
-from auscult.scenes.mixtures.plan import pick
 from auscult.scenes.mixtures.sound import FinishedMixture, put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
 from auscult.scenes.plan import SECONDS, ScenePlan, choose

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Final, Literal, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -14,7 +14,7 @@ from msgspec import Meta
 from auscult.cases import fields
 from auscult.errors import InputError, UsageError
 from auscult.record.codec import Share, Word
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.mixtures.catalogue import (
     DOMAIN_OF,
     PARTS,
@@ -37,7 +37,6 @@ RATES_HZ: Final = (8_000, 96_000)
 SOURCES: Final = (2, 6)
 LOUDNESS_LUFS: Final = (-60.0, -10.0)
 
-T = TypeVar("T")
 
 Similarity: TypeAlias = Literal["group", "domain", "any"]
 _Level: TypeAlias = Annotated[float, Meta(ge=-40.0, le=40.0)]
@@ -266,11 +265,6 @@ def _prompt(
         spans="spans" in parts,
         picture=pick(rng, pictures) if "picture" in parts else None,
     )
-
-
-def pick(rng: np.random.Generator, choices: Sequence[T]) -> T:
-    """One of some choices, each as likely."""
-    return choices[int(rng.integers(len(choices)))]
 
 
 def _names(labels: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.cases.avibench import NOT_SURE, YES_NO
+from auscult.rng import pick
 from auscult.scenes.appearance.colours import Tone, as_tone, draw_tone
 from auscult.types import Frame, Samples
 
@@ -104,7 +105,7 @@ def light_ground(rng: np.random.Generator) -> Tone:
 
 def dark_tone(rng: np.random.Generator) -> Tone:
     """A colour that stands out from every light ground."""
-    return draw_tone(rng, _DARK[int(rng.integers(len(_DARK)))])
+    return draw_tone(rng, pick(rng, _DARK))
 
 
 def picture(ground: Tone, parts: Sequence[Filled] = ()) -> Frame:

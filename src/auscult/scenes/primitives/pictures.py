@@ -7,6 +7,7 @@ from typing import Final
 import cv2
 import numpy as np
 
+from auscult.rng import pick
 from auscult.scenes.appearance.colours import Tone, as_tone, draw_tone
 from auscult.scenes.primitives.base import (
     MIDDLE,
@@ -77,7 +78,7 @@ def sharpness(rng: np.random.Generator, answer: str) -> Stimulus:
     """The same shape twice, left, right, both or neither of them blurred."""
     if answer == NOT_SURE:
         return even(rng)
-    name, turn, tone = SHAPES[int(rng.integers(len(SHAPES)))], float(rng.uniform(0, 90)), dark_tone(rng)
+    name, turn, tone = pick(rng, SHAPES), float(rng.uniform(0, 90)), dark_tone(rng)
     parts = [Filled(shape(name, (x, MIDDLE), 40, turn_deg=turn), tone) for x in (MIDDLE / 2, MIDDLE * 1.5)]
     sharp = picture(light_ground(rng), parts)
     soft = np.asarray(cv2.GaussianBlur(sharp, (0, 0), float(rng.uniform(4, 7))), np.uint8)
@@ -116,7 +117,7 @@ def placement(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape in one of nine places."""
     row, column = divmod(PLACES.index(answer), 3)
     x, y = (MIDDLE + (index - 1) * SIDE_PX / 3 + float(rng.uniform(-12, 12)) for index in (column, row))
-    outline = shape(SHAPES[int(rng.integers(len(SHAPES)))], (x, y), float(rng.uniform(18, 26)))
+    outline = shape(pick(rng, SHAPES), (x, y), float(rng.uniform(18, 26)))
     return Stimulus(picture=picture(light_ground(rng), [Filled(outline, dark_tone(rng))]))
 
 
@@ -137,7 +138,7 @@ def line_direction(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def area(rng: np.random.Generator, answer: str) -> Stimulus:
     """Five shapes of one kind in a row, one of them larger by a third at least."""
-    name, tone, turn = SHAPES[int(rng.integers(len(SHAPES)))], dark_tone(rng), float(rng.uniform(0, 90))
+    name, tone, turn = pick(rng, SHAPES), dark_tone(rng), float(rng.uniform(0, 90))
     radii = rng.uniform(9, 16, len(ORDINALS))
     radii[ORDINALS.index(answer)] = rng.uniform(21.5, 24)
     parts = [
@@ -151,7 +152,7 @@ def brightness(rng: np.random.Generator, answer: str) -> Stimulus:
     """Five squares of one hue in a row before a dark ground, one of them brighter by a quarter at least."""
     lights = rng.uniform(0.4, 0.72, len(ORDINALS))
     lights[ORDINALS.index(answer)] = rng.uniform(0.92, 1.0)
-    tone = np.array(draw_tone(rng, HUES[int(rng.integers(len(HUES)))])) / 255
+    tone = np.array(draw_tone(rng, pick(rng, HUES))) / 255
     tone /= tone.max()
     parts = [
         Filled(shape("square", (x, MIDDLE), 27), as_tone(tone * light)) for x, light in zip(_row(), lights, strict=True)
@@ -161,7 +162,7 @@ def brightness(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def counting(rng: np.random.Generator, answer: str) -> Stimulus:
     """So many shapes of one kind that do not touch; an even colour for 0."""
-    ground, name, tone = light_ground(rng), SHAPES[int(rng.integers(len(SHAPES)))], dark_tone(rng)
+    ground, name, tone = light_ground(rng), pick(rng, SHAPES), dark_tone(rng)
     cell = SIDE_PX / _GRID
     parts = []
     for place in rng.permutation(_GRID * _GRID)[: int(answer)].tolist():
@@ -173,7 +174,7 @@ def counting(rng: np.random.Generator, answer: str) -> Stimulus:
 
 
 def _any_shape(rng: np.random.Generator) -> Points:
-    name, turn = SHAPES[int(rng.integers(len(SHAPES)))], float(rng.uniform(0, 90))
+    name, turn = pick(rng, SHAPES), float(rng.uniform(0, 90))
     return shape(name, _about_middle(rng, 25), float(rng.uniform(55, 85)), turn_deg=turn)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from auscult.rng import pick
 from auscult.scenes.appearance.colours import Tone, draw_tone
 from auscult.scenes.primitives.base import (
     FPS,
@@ -67,7 +68,7 @@ def heard_colours(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def together(rng: np.random.Generator, answer: str) -> Stimulus:
     """Beeps, and a shape that shows for a moment with every one of them, or between them."""
-    ground, name = light_ground(rng), SHAPES[int(rng.integers(len(SHAPES)))]
+    ground, name = light_ground(rng), pick(rng, SHAPES)
     frame = _frame(rng, name, ground)
     starts_s = spread_s(rng, 3, least_s=1.0, within=(0.2, 3.1))
     late_s = {"yes": 0.0, "no": _LATE_S}.get(answer, float(rng.choice((0.0, _LATE_S))))
@@ -195,7 +196,7 @@ def moving_count(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def _moving(rng: np.random.Generator, heading: tuple[int, int], place: Callable[[float], float]) -> Stimulus:
     """A shape on a straight path through the middle; ``place`` is from -.5 to .5 of it, by the share of the time."""
-    ground, tone, name = light_ground(rng), dark_tone(rng), SHAPES[int(rng.integers(len(SHAPES)))]
+    ground, tone, name = light_ground(rng), dark_tone(rng), pick(rng, SHAPES)
     reach, radius = float(rng.uniform(110, 150)), float(rng.uniform(24, 34))
     centre = rng.uniform(MIDDLE - 18, MIDDLE + 18, 2)
     frames = []

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from auscult.rng import pick
 from auscult.scenes.sound.mix import TimeSpan
 
 GRID_S = 0.05
@@ -91,7 +92,7 @@ def _add_voice(rng: np.random.Generator, voices: Sequence[Steps], length: int) -
         if name == "through":
             voice: Steps | None = None if through in voices else through
         else:
-            anchor = others[int(rng.integers(len(others)))] if others else ()
+            anchor = pick(rng, others) if others else ()
             voice = _PATTERNS[name](rng, anchor, length)
         if voice and _fits(voice, voices, length):
             return voice

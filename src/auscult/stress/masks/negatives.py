@@ -17,6 +17,7 @@ from msgspec import Meta
 from auscult.arrays import boxes
 from auscult.errors import InputError
 from auscult.outcome import Undefined
+from auscult.rng import pick
 from auscult.stress.masks.base import Workpiece, undefined, workpiece
 from auscult.stress.perturbation import JsonParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
@@ -100,7 +101,7 @@ class _Negative:
         candidates = ranked([workpiece(target)], len(target.others))
         if not candidates:
             return undefined("no_other_object", others=len(target.others))
-        return OtherParams(candidates[int(rng.integers(len(candidates)))])
+        return OtherParams(pick(rng, candidates))
 
 
 class FullNeg(_Negative):

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from auscult.language.referring import Parse, Span
 from auscult.outcome import Undefined
+from auscult.rng import pick
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
     NegativeParams,
@@ -36,7 +37,6 @@ from auscult.stress.negatives.base import (
     Rewritten,
     Seen,
     Subject,
-    drawn,
     with_noun,
 )
 from auscult.stress.sentences.base import Edit
@@ -158,8 +158,8 @@ class _Attribute(Rewritten):
         if not options:
             return Undefined(_why(subject, things))
         sorts = sorted({option.proof.claim for option in options})
-        sort = drawn(rng, sorts)
-        return drawn(rng, [option for option in options if option.proof.claim == sort])
+        sort = pick(rng, sorts)
+        return pick(rng, [option for option in options if option.proof.claim == sort])
 
 
 def _meant(subject: Subject, parsed: Parse) -> Sequence[Seen] | Undefined:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from msgspec import Meta
@@ -23,12 +23,10 @@ from auscult.language.lexicon import article
 from auscult.language.referring import Parse, Span, parse, vocabulary
 from auscult.language.tokens import words
 from auscult.outcome import Undefined
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.stress.perturbation import JsonParams, loaded
 from auscult.stress.sentences.base import Edit, checked, edited
 from auscult.types import Metadata, Stressed
-
-T = TypeVar("T")
 
 Claim: TypeAlias = Literal["absent", "position", "colour", "size", "texture", "motion", "sound"]
 MOST_WORDS: Final = 200
@@ -211,16 +209,11 @@ NOT_EXHAUSTIVE: Final = Undefined("the annotation does not say which categories 
 NOTHING_ABSENT: Final = Undefined("no category may be said to be absent")
 
 
-def drawn(rng: np.random.Generator, choice: Sequence[T]) -> T:
-    """One of several, each as often."""
-    return choice[int(rng.integers(len(choice)))]
-
-
 def absent_category(rng: np.random.Generator, subject: Subject) -> str | Undefined:
     """A category that may be said to be absent, each as often."""
     if not subject.looked_for:
         return NOT_EXHAUSTIVE
-    return drawn(rng, subject.absent) if subject.absent else NOTHING_ABSENT
+    return pick(rng, subject.absent) if subject.absent else NOTHING_ABSENT
 
 
 def whole(sentence: str, text: str) -> tuple[Edit, ...]:

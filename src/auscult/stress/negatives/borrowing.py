@@ -16,6 +16,7 @@ from auscult.language import data
 from auscult.language.categories import Categories
 from auscult.language.tokens import words
 from auscult.outcome import Undefined
+from auscult.rng import pick
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
     Borrowed,
@@ -24,7 +25,6 @@ from auscult.stress.negatives.base import (
     NegativeStressor,
     Subject,
     absent_category,
-    drawn,
     read,
     whole,
 )
@@ -83,7 +83,7 @@ class _BorrowedSentence(Negative):
             return NOT_EXHAUSTIVE
         absent, related = frozenset(subject.absent), subject.known.related(subject.present)
         for _ in range(_TRIES if subject.others else 0):
-            other = drawn(rng, subject.others)
+            other = pick(rng, subject.others)
             if other.problem or not other.head <= absent or other.categories & related:
                 continue
             names = ", ".join(sorted(other.head))

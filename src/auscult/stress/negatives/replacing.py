@@ -16,13 +16,13 @@ import numpy as np
 from auscult.language.lexicon import lexicon
 from auscult.language.referring import Parse, Relation, Span
 from auscult.outcome import Undefined
+from auscult.rng import pick
 from auscult.stress.negatives.base import (
     NegativeParams,
     NegativeStressor,
     Rewritten,
     Subject,
     absent_category,
-    drawn,
     with_noun,
 )
 from auscult.stress.sentences.base import Edit
@@ -133,7 +133,7 @@ def _related(subject: Subject, relation: Relation, name: str) -> tuple[Edit, ...
 def _added(rng: np.random.Generator, subject: Subject, name: str, *, sided: bool) -> tuple[Edit, ...]:
     text = subject.sentence
     end = len(text.rstrip(" .,;:!?"))
-    placed = drawn(rng, _PLACED if sided else _PLACED[2:])
+    placed = pick(rng, _PLACED if sided else _PLACED[2:])
     return (Edit(end, end, f" {placed} the {subject.known.noun(name)}"),)
 
 

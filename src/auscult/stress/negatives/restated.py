@@ -15,8 +15,8 @@ import numpy as np
 from auscult.language import grammar, proof
 from auscult.language.forms import Facts, Form
 from auscult.outcome import Undefined
-from auscult.rng import generator
-from auscult.stress.negatives.base import Claim, Negative, NegativeParams, Proof, Subject, drawn
+from auscult.rng import generator, pick
+from auscult.stress.negatives.base import Claim, Negative, NegativeParams, Proof, Subject
 from auscult.stress.perturbation import seed_from
 from auscult.stress.sentences.base import Edit
 
@@ -49,7 +49,7 @@ class Restated(Negative, ABC):
         proven = [change for change in changed if proof.named(change.form, facts) == frozenset()]
         if not proven:
             return Undefined(self.unproven)
-        new = drawn(rng, proven)
+        new = pick(rng, proven)
         text = _in_form(subject.sentence, new.form, seed=seed_from(rng))
         if text is None:
             return Undefined("the changed form cannot be said")

@@ -14,6 +14,7 @@ import numpy as np
 from auscult.errors import UsageError
 from auscult.language.lexicon import lexicon
 from auscult.language.tokens import TextSpan, graphemes, words
+from auscult.rng import pick
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Guard, Kept, SentenceStressor
@@ -308,7 +309,7 @@ class Mispunctuation(Declared):
         positions = [start for start, _ in spans[1:] if guard.free(start, start)]
         count = min(round(share * len(spans)), len(positions))
         chosen = sorted(rng.choice(len(positions), size=count, replace=False).tolist()) if count else []
-        return [Edit(positions[index], positions[index], MARKS[int(rng.integers(len(MARKS)))]) for index in chosen]
+        return [Edit(positions[index], positions[index], pick(rng, MARKS)) for index in chosen]
 
 
 MISPUNCTUATION: SentenceStressor = Mispunctuation()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.resampling import power_of_two
 from auscult.errors import InputError
+from auscult.rng import pick
 from auscult.stress import noise
 from auscult.stress.perturbation import Constant, Perturbs, Range, Seeded, SeedParams, Share, seed_from
 from auscult.stress.sound.base import AudioInfo, SoundStressor
@@ -358,7 +359,7 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         """Draw the place in the range of ratios, and the noise."""
         del take
         ratio, place = rng.random(2).tolist()
-        kind = KINDS[int(rng.integers(len(KINDS)))]
+        kind = pick(rng, KINDS)
         return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=place, kind=kind)
 
     def render(self, sound: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:

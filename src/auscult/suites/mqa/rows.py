@@ -28,7 +28,7 @@ from auscult.act.policy import Policy, action_of
 from auscult.errors import ErrorRecord, InputError
 from auscult.jobs.against_truth import clusters_of
 from auscult.record.codec import Count, Share, from_json
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.suites.mqa.options import MqaProtocol
 from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, Verdict
 
@@ -258,6 +258,6 @@ def _drawn(name: str, seed: int) -> JudgeAnswer:
     rng = generator(seed, "mqa", "random row", name)
     return JudgeAnswer(
         iou=float(rng.random()),
-        defect=DEFECTS[int(rng.integers(len(DEFECTS)))],
-        action=ACTIONS[int(rng.integers(len(ACTIONS)))],
+        defect=pick(rng, DEFECTS),
+        action=pick(rng, ACTIONS),
     )

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import UsageError
+from auscult.rng import pick
 from auscult.train.candidates import base, missing, moved, outlines, segments
 from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker, Work
 
@@ -183,7 +184,7 @@ def _make(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) ->
     group = next(group for group, makers in MAKERS.items() if kind in makers)
     for attempt in range(2 * _TRIES):
         if attempt == _TRIES:
-            group = groups[int(rng.integers(len(groups)))]
+            group = pick(rng, groups)
         candidate = of_kind(work, kind, rng)
         if candidate is not None and (group not in _TYPES or candidate.defect == group):
             return candidate

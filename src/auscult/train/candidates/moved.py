@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
 from auscult.arrays.overlap import iou
+from auscult.rng import pick
 from auscult.train.candidates.base import Draft, Maker, Work, untyped
 from auscult.types import Frame, Mask
 
@@ -137,7 +138,7 @@ def _merging(make: Callable[[Work, Mask, np.random.Generator], Draft]) -> Maker:
     @wraps(make)
     def maker(work: Work, rng: np.random.Generator) -> Draft | None:
         others = _usable(work)
-        return make(work, others[int(rng.integers(len(others)))], rng) if others else None
+        return make(work, pick(rng, others), rng) if others else None
 
     return maker
 

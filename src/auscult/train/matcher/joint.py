@@ -35,7 +35,7 @@ from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound
 from auscult.outcome import Undefined
 from auscult.record.codec import dump, to_json
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.draw import Stage
 from auscult.scenes.draw import hear as mixed_sound
 from auscult.scenes.facts import facts_of, say, targets_of
@@ -190,7 +190,7 @@ def _descriptions(instances: Mapping[str, Sequence[str]], *, seed: int) -> tuple
     for number, (label, name) in enumerate(pairs * _TAKES):
         rng = generator(seed, "joint", "sound", number)
         seconds = round(float(rng.uniform(*_LONG_S)), 2)
-        sounds = [(label, name), pairs[int(rng.integers(len(pairs)))]]
+        sounds = [(label, name), pick(rng, pairs)]
         sources = [SOUNDS.source(rng, kind, instance=instance) for kind, instance in sounds]
         sound, other = (SOUNDS.samples(source, seconds=seconds, rate_hz=RATE_HZ) for source in sources)
         features = hear((sound + np.float32(10 ** (rng.uniform(*LEAK_DB) / 20)) * other)[None])

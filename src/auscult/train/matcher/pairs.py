@@ -21,7 +21,7 @@ from auscult.judge.identity.scenes import centre_and_share, crop_window, cut
 from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.language.forms import Expression
 from auscult.outcome import Scored, Undefined
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.appearance.colours import COLOURS
 from auscult.scenes.appearance.scenery import TEXTURES
 from auscult.scenes.draw import RenderedScene, Stage
@@ -272,7 +272,7 @@ def key_frame_sentences(
         visible = [(shot, _visible_masks(plan, shot)) for shot in shots]
         usable = [(shot, masks) for shot, masks in visible if masks and expression.target in {None, *masks}]
         if usable:
-            shot, masks = usable[int(rng.integers(len(usable)))]
+            shot, masks = pick(rng, usable)
             yield KeyFrameSentence(expression=expression, frame=shot.frame, masks=masks, categories=categories)
 
 
@@ -288,7 +288,7 @@ def _candidates(rng: np.random.Generator, sentence: KeyFrameSentence, *, scene: 
     variants: list[tuple[PairKind, Mask]] = []
     if others:
         pool = sentence.alike if sentence.alike and rng.random() < 0.7 else others
-        variants.append(("other", masks[pool[int(rng.integers(len(pool)))]]))
+        variants.append(("other", masks[pick(rng, pool)]))
     if expression.target is not None:
         target = masks[expression.target]
         variants += [("perfect", target), *_defect(rng, target, tuple(masks[name] for name in others))]
@@ -314,7 +314,7 @@ def _candidates(rng: np.random.Generator, sentence: KeyFrameSentence, *, scene: 
 def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) -> Iterator[tuple[PairKind, Mask]]:
     """One defect of the target, of those that it allows."""
     kinds: tuple[PairKind, ...] = ("cutout", "dilate", "erode", "merge")
-    stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]]
+    stressor = _DEFECTS[kind := pick(rng, kinds)]
     difficulty = _DIFFICULTIES[int(rng.integers(2))]
     mask_target = MaskTarget(mask=target, others=others)
     params = stressor.choose(rng, mask_target, difficulty=difficulty)

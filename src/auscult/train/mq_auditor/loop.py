@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import cv2
 import msgspec
@@ -40,7 +40,7 @@ from auscult.nets.mq_auditor.network import AuxiliaryHeads, Decoding, MqAuditor
 from auscult.nets.mq_auditor.prompt import AuditorConfig, build_tokenizer
 from auscult.nets.mq_auditor.weights import assemble, load, save
 from auscult.record.codec import dump, from_json
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.train import trainer
 from auscult.train.recipes import read_yaml
 from auscult.train.trainer import STATE, ends_at, trained, write_plan
@@ -136,7 +136,6 @@ def read_plan(name: str) -> AuditorPlan:
     return from_json(AuditorPlan, table or {}, path=path, error=UsageError, exact=True)
 
 
-T = TypeVar("T")
 TRIES: Final = 50
 """Unreadable masks in a row that end a training."""
 
@@ -266,7 +265,7 @@ class AuditorFeed:
         rng = self._rng("batch", number)
         first = number * (plan.batch // plan.small_batch)
         return [
-            self._small([_one_of(self.videos[which], rng) for which in part], first + k, rng)
+            self._small([pick(rng, self.videos[which]) for which in part], first + k, rng)
             for k, part in enumerate(chosen.reshape(-1, plan.small_batch).tolist())
         ]
 
@@ -282,7 +281,7 @@ class AuditorFeed:
             try:
                 return self.sample(item)
             except (AuscultError, cv2.error):
-                unit = _one_of(_one_of(self.videos, rng), rng)
+                unit = pick(rng, pick(rng, self.videos))
                 item = _draw_item(unit, rng, perfect=_defect(item) == "perfect")
         raise InputError(f"{TRIES} masks in a row cannot be read", hint="are the pictures where the data says?")
 
@@ -299,15 +298,11 @@ class AuditorFeed:
         return Sample(case=case, mask=mask, answer=answer, iou=iou, kind=_kind(item), caption=caption)
 
 
-def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
-    return values[int(rng.integers(len(values)))]
-
-
 def _draw_item(unit: Unit, rng: np.random.Generator, *, perfect: bool) -> Item:
     """Its perfect mask, or a mask of a type that is drawn first; where there is none such, of the other kind."""
     if unit.perfect is not None and (perfect or not unit.others):
         return unit.perfect
-    return _one_of(unit.others[_one_of(sorted(unit.others), rng)], rng)
+    return pick(rng, unit.others[pick(rng, sorted(unit.others))])
 
 
 def texts_of(units: Iterable[Unit]) -> list[str]:

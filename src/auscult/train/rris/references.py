@@ -25,7 +25,7 @@ from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.nets.refsegformer.settings import squeezed
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.suites.scene_source import shown_instances
 from auscult.train.rris.trainable import SegmenterPlan
 from auscult.types import Instance, MaskRef, Moment
@@ -197,7 +197,7 @@ class Feed:
 
     def _text(self, reference: Reference, rng: np.random.Generator, *, true: bool) -> str:
         texts = reference.true if true else reference.false
-        return " ".join(texts) if self.plan.text_prompt else texts[int(rng.integers(len(texts)))]
+        return " ".join(texts) if self.plan.text_prompt else pick(rng, texts)
 
     def _looked(
         self, path: Path, *, wanted: AbstractSet[str]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal, Protocol, TypeVar
+from typing import Annotated, Final, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from auscult.models.separators.base import picture_frames
 from auscult.nets.saj.inputs import SajBatch, SajReader
 from auscult.nets.saj.settings import AXES, PROMPTS, SajDesign
 from auscult.record.codec import from_json
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.mixtures.catalogue import Part
 from auscult.train.recipes import read_yaml
 from auscult.train.sound_judge.samples import DAMAGES, Recipe, made_samples
@@ -94,7 +94,6 @@ def read_plans(name: str) -> list[SajPlan]:
     return plans
 
 
-T = TypeVar("T")
 TRIES: Final = 50
 """Sounds in a row that cannot be used and so end a training."""
 _PER_MIXTURE: Final = 4
@@ -198,7 +197,7 @@ class Listed:
         while True:
             bins = list(self._items.values())[int(rng.choice(len(self._weights), p=self._weights))]
             try:
-                yield self.read(_one_of(_one_of(bins, rng), rng), rng)
+                yield self.read(pick(rng, pick(rng, bins)), rng)
                 failed = 0
             except (AuscultError, OSError) as error:
                 failed += 1
@@ -216,7 +215,7 @@ class Listed:
         truth, path, follows = item.truth or SoundTruth(), item.separated, True
         if self.plan.stage == "alignment":
             follows = bool(rng.random() < 0.5)
-            path = truth.stem if follows else _one_of(sorted(truth.others.values()), rng)
+            path = truth.stem if follows else pick(rng, sorted(truth.others.values()))
         sound = read_sound(item.mixture)
         if path is None or sound.samples.shape[1] > self.plan.longest_s * sound.rate_hz:
             raise InputError(f"it has no output, or is longer than {self.plan.longest_s} s", path=item.mixture)
@@ -267,7 +266,3 @@ def lesson(examples: Sequence[Example], reader: SajReader, *, prompts: Sequence[
         truth={axis: torch.tensor([example.truth.get(axis, float("nan")) for example in examples]) for axis in AXES},
         follows=torch.tensor([float(example.follows) for example in examples]),
     )
-
-
-def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
-    return values[int(rng.integers(len(values)))]

@@ -21,7 +21,7 @@ from auscult.arrays.spectra import add_frames, short_time
 from auscult.errors import InputError
 from auscult.models.separators.spectral import istft, stft
 from auscult.outcome import Undefined
-from auscult.rng import generator
+from auscult.rng import generator, pick
 from auscult.scenes.mixtures.catalogue import Catalogue, Part
 from auscult.stress.sound.separation import perturb
 from auscult.train.sound_judge.samples import OutputTruth, SoundSample, at_random_level, open_material
@@ -87,7 +87,7 @@ def _bars(rng: np.random.Generator) -> _Bars:
         beat=int(RATE_HZ * 30 / rng.uniform(70, 160)),
         tonic_hz=float(110 * 2 ** (rng.integers(-5, 7) / 12)),
         scale=_SCALES[int(rng.integers(2))],
-        chords=_PROGRESSIONS[int(rng.integers(len(_PROGRESSIONS)))],
+        chords=pick(rng, _PROGRESSIONS),
     )
 
 
@@ -102,7 +102,7 @@ def compose(rng: np.random.Generator, catalogue: Catalogue, *, part: Part) -> tu
             expected="voices, which sing the songs",
             hint="add recordings as sounds/man speaking/*.wav, or leave the songs out (`songs: 0` in the settings)",
         )
-    voice = voices[int(rng.integers(len(voices)))]
+    voice = pick(rng, voices)
     spoken = [clip for clip in clips if clip.voice == voice and "speaking" in clip.label]
     ids = [spoken[int(index)].id for index in rng.permutation(len(spoken))[:6]]
     speech = catalogue.samples(ids, seconds=4.0, offset=float(rng.random()), rate_hz=RATE_HZ)
@@ -302,7 +302,7 @@ def _lead(rng: np.random.Generator, bars: _Bars) -> Samples:
 def _drums(rng: np.random.Generator, bars: _Bars, hits: Mapping[str, Samples]) -> Samples:
     """Kick, snare and hi-hat, each synthesised or, at random, a recorded hit."""
     track = np.zeros(bars.count, np.float32)
-    kick, snare = _BEATS[int(rng.integers(len(_BEATS)))]
+    kick, snare = pick(rng, _BEATS)
     times = np.arange(int(_HIT_S * RATE_HZ)) / RATE_HZ
     low = rng.uniform(45, 70)
     sounds = {
