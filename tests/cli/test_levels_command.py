@@ -136,6 +136,7 @@ def test_json_that_cannot_be_used_says_why(tmp_path, name):
 def test_the_file_that_is_not_there_and_a_reading_that_is_none(tmp_path):
     for path, options, message in (
         (tmp_path / "none.csv", (), "none.csv"),
+        (tmp_path, (), "auscult score"),
         (csv_of(tmp_path / "a.csv", [("a", *GOOD.values())]), ("--reading", "mean"), "--reading is 'mean'"),
     ):
         error = levels(path, *options).exception

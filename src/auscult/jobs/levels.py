@@ -301,6 +301,10 @@ def _require_percent(scores: Mapping[str, float]) -> None:
 
 def _models(path: Path) -> list[_Row]:
     """The models of a file."""
+    if path.is_dir():
+        raise UsageError(
+            "it is a folder", path=path, expected=_FORM, hint="auscult score prints the levels of a record of `run avi`"
+        )
     with required_file(path):
         return _of_json(path) if path.suffix.lower() == ".json" else _of_csv(path)
 
