@@ -181,6 +181,9 @@ def test_a_model_that_was_never_asked_is_named(audited: Path, tmp_path: Path) ->
     out = repaired(audited, tmp_path / "out", model=f"{tmp_path / 'model.py'}:predict")
     note = json.loads((out / "tables" / "attempts.json").read_text())["note"]
     assert "segmented nothing anew: no rejected mask has an expression" in note
+    made = [row["attempts"] for row in rows(out / REPAIRS)]
+    assert not all(made)
+    assert note.startswith(f"to repair: {len(made)} masks; tried: {sum(map(bool, made))}; ")
 
 
 @pytest.fixture

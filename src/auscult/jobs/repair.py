@@ -507,9 +507,10 @@ def _folder_of_weights(text: str | None) -> Path | None:
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int, model: str | None = None) -> Table:
     """Counts of attempts made, judged and kept, with a note where the ``model`` was never asked."""
     counts: dict[str, list[int]] = {}
-    masks = 0
+    masks = tried = 0
     for row in rows:
         masks += 1
+        tried += bool(row["attempts"])
         for attempt in row["attempts"]:
             made = counts.setdefault(attempt["attempt"], [0, 0, 0])
             made[0] += 1
@@ -522,7 +523,8 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int, model: s
         title="attempts",
         header=("attempt", "made", "judged", "kept"),
         rows=tuple((name, *map(str, tally)) for name, tally in sorted(counts.items())),
-        note=f"tried: {counted(masks, 'mask')}; repaired: {repaired}; all others stay as they were{idle}",
+        note=f"to repair: {counted(masks, 'mask')}; tried: {tried}; repaired: {repaired}; "
+        f"all others stay as they were{idle}",
     )
 
 
