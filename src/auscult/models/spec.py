@@ -39,7 +39,6 @@ from auscult.models.base import (
 from auscult.record.digest import digest_file, digest_json
 
 PYTHON: Final = frozenset({".py"})
-SCRIPTS: Final = frozenset({".py", ".sh", ".js", ".rb", ".pl", ".jl"})
 _MOST_FILES: Final = 400
 _MOST_BYTES: Final = 16 << 20
 _MOST_FOLDERS: Final = 2000
@@ -241,7 +240,7 @@ def _listed(folder: Path) -> list[list[str | int]]:
 
 
 def _command(text: str) -> ModelSpec:
-    from auscult.work.line_program import words_of
+    from auscult.work.line_program import SCRIPTS, words_of
 
     line = text.removeprefix(COMMAND).strip()
     words = words_of(line)

@@ -17,11 +17,14 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final, Self
 
 from auscult.errors import InputError, UsageError
 from auscult.work.worker import dying_with
 
+SCRIPTS: Final = frozenset({".py", ".sh", ".js", ".rb", ".pl", ".jl"})
+"""Suffixes of a program's own files among the words of its command line."""
 _HINT: Final = "in Python: print(json.dumps(answer), flush=True); write everything else to the standard error output"
 _EXPECTED: Final = "command:PROGRAM ARGUMENTS, such as command:'python model.py --size 480'"
 _BLOCK: Final = 1 << 18
@@ -204,6 +207,13 @@ class LineProgram:
         self._format = answers
         self._conversation: Conversation | None = Conversation(self._command, answers=answers)
         self._count = 0
+
+    @classmethod
+    def of(cls, line: str, *, answers: str) -> Self:
+        """Start the program of a command line; it has the name of its script, if one is given."""
+        words = words_of(line)
+        name = next((word for word in words[1:] if Path(word).suffix in SCRIPTS), words[0])
+        return cls(words, name=name, answers=answers)
 
     def key(self, name: str) -> str:
         """A unique id for a request about ``name``, so that a late answer is refused."""

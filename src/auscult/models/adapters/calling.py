@@ -46,10 +46,9 @@ from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
 from auscult.models.base import Answer, Request, class_maps_of, masks_of
-from auscult.models.spec import SCRIPTS
 from auscult.record.digest import digest_bytes
 from auscult.types import Mask, Query
-from auscult.work.line_program import LineProgram, shown, words_of
+from auscult.work.line_program import LineProgram, shown
 
 _KEYWORDS: Final = ("sound", "rate_hz", "first_mask")
 _FRAMES: Final = "frames"
@@ -206,9 +205,7 @@ class Program:
     """Asks a program, which runs as long as this object."""
 
     def __init__(self, line: str) -> None:
-        words = words_of(line)
-        name = next((word for word in words[1:] if Path(word).suffix in SCRIPTS), words[0])
-        self._program = LineProgram(words, name=name, answers=_ANSWERS)
+        self._program = LineProgram.of(line, answers=_ANSWERS)
 
     def __call__(self, request: Request) -> Answer:
         """Write the files, ask, and read the answer."""

@@ -21,9 +21,8 @@ from auscult.errors import InputError, UsageError
 from auscult.models.adapters.calling import function_of
 from auscult.models.omni import OmniModel, OmniReply, OmniRequest
 from auscult.models.omni_spec import RequestAnswerer
-from auscult.models.spec import SCRIPTS
 from auscult.record import codec
-from auscult.work.line_program import LineProgram, shown, words_of
+from auscult.work.line_program import LineProgram, shown
 
 MOST_CHARACTERS: Final = 1 << 20
 """A longer reply is kept up to here: no answer is read from so long a one."""
@@ -94,9 +93,7 @@ class AnsweringProgram:
     """Asks a program, which runs as long as this object."""
 
     def __init__(self, line: str) -> None:
-        words = words_of(line)
-        name = next((word for word in words[1:] if Path(word).suffix in SCRIPTS), words[0])
-        self._program = LineProgram(words, name=name, answers=_REPLIES)
+        self._program = LineProgram.of(line, answers=_REPLIES)
 
     def __call__(self, request: OmniRequest) -> OmniReply:
         """Ask, and read the reply."""

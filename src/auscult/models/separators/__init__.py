@@ -31,11 +31,11 @@ from auscult.models.separators import spectral
 from auscult.models.separators.base import Ask, Separation, SeparationRequest, Separator, check_count
 from auscult.models.separators.released import RELEASED
 from auscult.models.sound_taggers import SHIPPED, TAGGER_FORMS, load_tagger, tagger_folder
-from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, ModelSpec, model_spec
+from auscult.models.spec import COMMAND, PREDICTIONS, ModelSpec, model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Samples
 from auscult.version import VERSION
-from auscult.work.line_program import LineProgram, shown, words_of
+from auscult.work.line_program import LineProgram, shown
 
 ORACLE: Final = "oracle."
 """The name of a separator that is shown the stems begins so: it is a bound and no competitor."""
@@ -80,9 +80,7 @@ class Program:
     """
 
     def __init__(self, line: str) -> None:
-        words = words_of(line)
-        name = next((word for word in words[1:] if Path(word).suffix in SCRIPTS), words[0])
-        self._program = LineProgram(words, name=name, answers=_ANSWERS)
+        self._program = LineProgram.of(line, answers=_ANSWERS)
 
     def __call__(self, request: SeparationRequest) -> Samples | dict[str, Samples]:
         """Write the mixture, ask, and read the sounds that the answer names."""
