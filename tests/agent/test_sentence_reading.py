@@ -272,6 +272,12 @@ class TestWhatIsNotUnderstood:
         reading = read_sentence("in case of a moderate perturbation, zebras stop, microphones pick up the signal")
         assert (reading.objects, reading.situations, reading.levels) == (("zebra",), (), ("medium",))
 
+    def test_a_type_of_something_is_nothing_typed(self) -> None:
+        assert read_sentence("any type of blur").situations == ()
+        assert read_sentence("users type in a hurry").situations == ("typed queries",)
+        rooms = {kind.partition(".")[0] for kind in read_sentence("only the sentences").unwished}
+        assert rooms == {"vision", "sound", "timing"}
+
     def test_words_that_were_understood_are_not_said(self) -> None:
         assert read_sentence("severe reverb; the camera can't fail").unmatched == ()
         assert read_sentence("at most three clips, no low severities, fog must not be left out").unmatched == ()

@@ -209,7 +209,8 @@ def _index() -> _Index:
     ]
     nouns = [(word, name) for name, words in coco_table().categories.items() for word in (name, *words)]
     entries += [(word, "objects", name) for word, name in nouns if word not in _NOT_SEEN]
-    entries += [(term, name, name) for name in ("all levels", "dynamic") for term in terms(content["words"][name])]
+    # "type of" is no term, where "type" is one
+    entries += [(term, of, of) for of in ("all levels", "dynamic", "no term") for term in terms(content["words"][of])]
     return _Index(entries)
 
 
