@@ -92,6 +92,21 @@ def test_texts_part_an_object_where_they_differ(make: Any, tmp_path: Path) -> No
     assert all(len(moment.others) == 1 for instance in listing.instances for moment in instance.moments)
 
 
+def test_further_texts_of_one_mask_are_counted_and_taken_where_lines_say_exists(make: Any, item: Any) -> None:
+    make.frame("frames/a.jpg")
+    make.mask("masks/a.png")
+    texts = ("the dog", "brown dog", "dog on the left", "the dog")
+    rows = [item(id=str(n), frame="frames/a.jpg", mask="masks/a.png", text=text) for n, text in enumerate(texts)]
+    make.lines(*rows)
+    listing = list_instances(make.root)
+    assert [instance.query.text for instance in listing.instances] == ["the dog"]
+    assert listing.notes[0].startswith("2 texts left out: their mask has another one"), "an equal one is no loss"
+    make.lines(*({**row, "exists": True, "reference": "r"} for row in rows))
+    listing = list_instances(make.root)
+    assert [instance.query.text for instance in listing.instances] == list(texts)
+    assert not listing.notes
+
+
 def test_photographs_in_a_file_of_lines_are_no_clip(make: Any, item: Any) -> None:
     for stem in ("a", "b"):
         make.frame(f"frames/{stem}.jpg")

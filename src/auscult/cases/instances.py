@@ -64,6 +64,7 @@ class _ClipMasks:
     frames: dict[Path, list[_FrameMask]] = field(default_factory=dict)
     objects: dict[object, _Object] = field(default_factory=dict)
     supposed: str = ""
+    unasked: set[tuple[object, str]] = field(default_factory=set)  # masks, and further texts of them on one frame
 
 
 def instances_of(
@@ -91,11 +92,12 @@ def instances_of(
         target = _target(item)
         frame_masks.append(_FrameMask(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
     instances: list[Instance] = []
-    as_video = as_photographs = 0
+    as_video = as_photographs = unasked = 0
     for clip in _clips(frame_masks, videos=videos, unmasked=unmasked):
         instances += _instances(clip)
         as_video += clip.supposed == "video" and not videos
         as_photographs += clip.supposed == "photographs"
+        unasked += len(clip.unasked)
     instances = list(_unique_ids(instances))
     supposed = 0
     for index, instance in enumerate(instances):
@@ -110,6 +112,7 @@ def instances_of(
             "{} with one mask a frame: taken as photographs; frames of a video belong into frames/<clip>/",
             "folder",
         ),
+        (unasked, '{} left out: their mask has another one; lines with "exists" and "reference" are all taken', "text"),
         (supposed, '{} without an expression: "the <category>" stands in, which may fit several', "instance"),
     )
     return tuple(instances), tuple(words.format(counted(count, noun)) for count, words, noun in notes if count)
@@ -178,14 +181,17 @@ def _clips(frame_masks: Iterable[_FrameMask], *, videos: bool, unmasked: Iterabl
     }
     names = _picture_names({mask.item.frame for mask in frame_masks if mask.item.clip not in joined})
     clips: dict[str, _ClipMasks] = {}
-    keys: set[object] = set()
+    texts: dict[object, str | None] = {}
     for mask in frame_masks:
         name = mask.item.clip if mask.item.clip is not None and mask.item.clip in joined else names[mask.item.frame]
         key = (name, mask.item.frame, _key(mask.ref))
         masks = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(mask.item.frame, [])
-        if key not in keys:  # several candidates of one target name the same true mask
-            keys.add(key)
+        text = mask.item.query.text
+        if key not in texts:  # several candidates of one target name the same true mask
+            texts[key] = text
             masks.append(mask)
+        elif text and text != texts[key]:
+            clips[name].unasked.add((key[2] if mask.number is None else mask.number, text))
     for gap in unmasked:
         if gap.clip in joined and gap.clip in clips:
             clips[gap.clip].gaps.add(gap.frame)
