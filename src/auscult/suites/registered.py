@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_args, get_type_hints, runtime_checkable
@@ -70,9 +70,13 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
     known = {field.name for field in fields(kind)}
     foreign = [name for name in given if name not in known]
     if foreign:
+        in_python = [field for field, spelled in option_names(kind).items() if spelled == foreign[0]]
         raise UsageError(
             f"suite {suite.name.partition('.')[0]} has no option {foreign[0][:40]}",
             expected=f"some of: {', '.join(sorted(known - UNSAID))}",
+            hint=f"--{foreign[0].replace('_', '-')} of the command line is {in_python[0]} in Python"
+            if in_python
+            else "",
         )
     if "data" not in given and any(field.name == "data" and field.default is MISSING for field in fields(kind)):
         raise UsageError(
@@ -82,16 +86,28 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
 
 
 def from_keywords(kind: type[OptionsKind], given: Mapping[str, Any]) -> OptionsKind:
-    """Options from keyword arguments; a string may stand for a tuple of one, and for a path."""
+    """Options from keyword arguments; a string or number may stand for a tuple of one, a string for a path."""
     hints = get_type_hints(kind)
-    return kind(**{name: _converted(hints.get(name), value) for name, value in given.items()})
+    return kind(**{name: _converted(name, hints.get(name), value) for name, value in given.items()})
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _converted(name: str, kind: Any, value: Any) -> Any:
     parts = get_args(kind)
     if parts and parts[-1] is Ellipsis:
-        return (value,) if isinstance(value, str) else tuple(value)
+        values = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        for one in values:
+            if not isinstance(one, str | int | float):
+                raise UsageError(
+                    f"{name} holds {_kind_of(one)}",
+                    expected="a text as on the command line, or a list of such",
+                    hint="write a function of a file as 'my_model.py:predict'" if callable(one) else "",
+                )
+        return values
     return Path(value) if isinstance(value, str) and (kind is Path or (Path in parts and str not in parts)) else value
+
+
+def _kind_of(value: object) -> str:
+    return "a function" if callable(value) else f"a value of the type {type(value).__name__}"
 
 
 def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:

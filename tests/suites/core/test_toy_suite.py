@@ -308,6 +308,12 @@ def test_a_suite_of_models_is_found_by_the_command_of_its_record(tmp_path: Path)
 def test_what_it_does_not_know_is_refused(toy: Path) -> None:
     with pytest.raises(UsageError, match="toy has no option judges"):
         options_of(SUITE, {"data": toy, "out": toy / "out", "judges": ["x"]})
+    with pytest.raises(UsageError, match=r"toy has no option model\n") as error:
+        options_of(SUITE, {"data": toy, "out": toy / "out", "model": "x"})
+    assert error.value.hint == "--model of the command line is models in Python"
+    for models, message in (([len], "models holds a function"), (None, "a value of the type NoneType")):
+        with pytest.raises(UsageError, match=message):
+            options_of(SUITE, {"data": toy, "out": toy / "out", "models": models})
     run(toy, "bright")
     (toy / "out/requests.jsonl").unlink()
     with pytest.raises(RecordError, match="does not say what was asked"):
