@@ -193,6 +193,11 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     return value
 
 
+def json_objects(rows: object) -> list[dict[str, Any]]:
+    """The JSON objects of a list; empty if it is no list."""
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
 def _short(value: object) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**15)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.cases import fields
-from auscult.cases.fields import Home
+from auscult.cases.fields import Home, json_objects
 from auscult.cases.ids import check_id, shown
 from auscult.cases.listing import JSON_LINES
 from auscult.cases.problems import ListError, Problems, required_file
@@ -243,10 +243,6 @@ def label_studio_config() -> str:
     return "\n".join(("<View>", '<Header value="Wanted: $text"/>', *lines, "</View>"))
 
 
-def _objects(rows: object) -> list[dict[str, Any]]:
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
 def _of_tasks(tasks: object, collector: _Collector) -> None:
     """Ratings of Label Studio's JSON export, or of its JSON-MIN; a task's ``data`` names the ``item``."""
     if not isinstance(tasks, list):
@@ -259,11 +255,13 @@ def _of_tasks(tasks: object, collector: _Collector) -> None:
             data = fields.mapping(task, "data") or {}
             if "annotations" not in task:
                 collector.add(task, None, key=key)
-            for annotation in _objects(task.get("annotations")):
+            for annotation in json_objects(task.get("annotations")):
                 if not annotation.get("was_cancelled"):
                     who = annotation.get("completed_by")
                     who = who.get("email") or who.get("username") or who.get("id") if isinstance(who, dict) else who
-                    rated = {str(row.get("from_name")): row.get("value") for row in _objects(annotation.get("result"))}
+                    rated = {
+                        str(row.get("from_name")): row.get("value") for row in json_objects(annotation.get("result"))
+                    }
                     ids = {"item": data.get("item"), "domain": data.get("domain"), "rater": who}
                     collector.add({**rated, **ids}, None, key=key)
 

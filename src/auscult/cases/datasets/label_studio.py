@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from auscult.cases import fields
-from auscult.cases.fields import BOM, load
+from auscult.cases.fields import BOM, json_objects, load
 from auscult.cases.ids import check_id, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
@@ -115,13 +115,9 @@ def _picture(task: object, folder: Path, base: Path) -> Path:
 
 def _regions(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The regions that people drew; where nobody drew any, those of predictions."""
-    valid = [annotation for annotation in _dicts(task.get("annotations")) if not annotation.get("was_cancelled")]
-    for annotation in valid or _dicts(task.get("predictions")):
-        yield from _dicts(annotation.get("result"))
-
-
-def _dicts(rows: object) -> Sequence[Mapping[str, Any]]:
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    valid = [annotation for annotation in json_objects(task.get("annotations")) if not annotation.get("was_cancelled")]
+    for annotation in valid or json_objects(task.get("predictions")):
+        yield from json_objects(annotation.get("result"))
 
 
 def _item(region: Mapping[str, Any], frame: Path, name: str, *, source: Path) -> Item:

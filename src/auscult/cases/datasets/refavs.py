@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, remarks
-from auscult.cases.fields import BOM, MAX_TEXT_CHARS, lines_of, parse, table_rows
+from auscult.cases.fields import BOM, MAX_TEXT_CHARS, json_objects, lines_of, parse, table_rows
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import ListOptions
 from auscult.cases.problems import Problems, required_file
@@ -383,18 +383,14 @@ def read_scenes(source: Path) -> Scenes:
 
 def _add(scenes: Scenes, clip: str, row: Mapping[str, Any]) -> None:
     facts = row.get("facts")
-    for obj in _objects(facts.get("things") if isinstance(facts, dict) else None):
+    for obj in json_objects(facts.get("things") if isinstance(facts, dict) else None):
         name, category = obj.get("id"), obj.get("category")
         if isinstance(name, str) and re.fullmatch("[0-9]{1,5}", name) and isinstance(category, str):
             scenes.categories[clip, int(name)] = category
-    for expression in _objects(row.get("expressions")):
+    for expression in json_objects(row.get("expressions")):
         uid, family = expression.get("uid"), expression.get("family")
         if isinstance(uid, str) and isinstance(family, str):
             scenes.families[uid] = family
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _lines(file: Path) -> Iterator[bytes | None]:
