@@ -142,6 +142,26 @@ def measure(plan: PoolPlan, *, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
+def unequal_raters(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Good raters from nearly perfect to middling, rated by matrices: true deviations, and whether intervals hold.
+
+    60 good raters, with spreads of .35 to .8 around the true score, beside 20 of spread 2; half is missing.
+    """
+    spreads = np.concatenate([rng.uniform(0.35, 0.8, 60), np.full(20, 2.0)])
+    scores = np.arange(SCALE)
+    away = np.abs(scores[:, None] - scores)
+    matrices = np.exp(-0.5 * (away / spreads[:, None, None]) ** 2)
+    matrices /= matrices.sum(axis=2, keepdims=True)
+    truth = rng.choice(SCALE, 40, p=_TRUE_SHARES)
+    limits = matrices.cumsum(axis=2)[:, truth]
+    ratings = 1 + (rng.random((80, 40, 1)) > limits[..., :-1]).sum(axis=2)
+    experts = ratings[:1].copy()
+    ratings[rng.random(ratings.shape) < 0.5] = 0
+    low, high = fit_raters(ratings[1:], experts, rng=rng, draws=300, warm_up=200).interval()
+    true = (matrices * away).sum(axis=2).mean(axis=1)[1:]
+    return true[:59], ((low <= true) & (true <= high))[:59]
+
+
 def _text(values: list[float], digits: int = 4) -> str:
     half_width = t_quantile(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
     ends = (
@@ -183,4 +203,9 @@ if __name__ == "__main__":
         held = " | ".join(_text(columns[name], 2) for name in ("good held", "bad held"))
         print(f"| {share:.0%} | {areas} | {held} |", flush=True)
         means[share] = {name: float(np.mean(values)) for name, values in columns.items()}
+    unequal = [unequal_raters(generator(number, "unequal raters")) for number in range(POOLS)]
+    true, is_held = (np.concatenate(parts) for parts in zip(*unequal, strict=True))
+    for low, high in ((0.0, 0.1), (0.1, 0.2), (0.2, 0.3), (0.3, 1.0), (0.0, 1.0)):
+        inside = (true >= low) & (true < high)
+        print(f"good raters with deviations of {low} to {high}: {is_held[inside].mean():.2f} of {inside.sum()} held")
     Path("docs/images/raters.svg").write_text(to_svg(curve(means)), encoding="utf-8")
