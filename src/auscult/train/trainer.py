@@ -7,6 +7,7 @@ auscult.cli train NAME ...` shares each batch out among them.
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -293,6 +294,7 @@ def trained(
         if trainer.any_says(time.monotonic() >= until):
             break
         row = {"step": trainer.step, **{name: round(value, 6) for name, value in trainer.learn(batch).items()}}
+        _check_finite(row, options.out / state)
         progress.step()
         if trainer.accelerator.is_main_process:
             with path.open("a", encoding="utf-8") as file:
@@ -302,6 +304,17 @@ def trained(
             saved = time.monotonic()
     trainer.save(options.out / state)
     return trainer.step >= trainer.steps
+
+
+def _check_finite(row: Mapping[str, float], state: Path) -> None:
+    """Stop before a network that has become NaN is written over the last good state."""
+    if not math.isfinite(row["loss"]):
+        raise InputError(
+            f"the loss of step {row['step']} is {row['loss']}",
+            path=state,
+            expected="a finite number",
+            hint="what is saved is from before that step; try a lower rate or another --seed, in a new folder",
+        )
 
 
 def _cut(path: Path, step: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +52,29 @@ def test_shares_over_the_whole_are_refused(tmp_path: Path) -> None:
         read_plan(str(path))
     path.write_text("{real: 0.65, song_share: 0.35}", encoding="utf-8")
     assert read_plan(str(path)).real == 0.65
+
+
+def test_an_exactly_right_score_does_not_lower_its_expected_error_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its logarithm fell until 0 times infinity was NaN."""
+    import torch
+
+    from auscult.nets.sound_judge import Hardness, Judged
+    from auscult.train.sound_judge import trainer
+
+    logarithm = torch.full((1, 4), -8.0, requires_grad=True)
+    judged = Judged(
+        scores=torch.full((1, 4), 5.0),
+        spread=logarithm,
+        curves=torch.zeros(1, 2, 3),
+        aligned=torch.zeros(1),
+        pooled=torch.zeros(1, 2),
+    )
+    monkeypatch.setattr(trainer, "judge", lambda *_: (judged, Hardness(torch.zeros(1, 5), torch.zeros(1, 3))))
+    batch = {"scores": torch.full((1, 4), 5.0), "curves": torch.zeros(1, 2, 3), "aligned": torch.ones(1)}
+    batch |= {"difficulty": torch.zeros(1, 5), "domain": torch.tensor([0])}
+    trainer.SoundTrainer.losses(SimpleNamespace(net=None), batch)["loss"].backward()
+    assert logarithm.grad is not None
+    assert (logarithm.grad < 0).all()  # a step raises an expected error that is under the least
 
 
 @pytest.mark.slow
