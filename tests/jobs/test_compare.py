@@ -149,7 +149,7 @@ def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None
     repaired = changed_record(audited, tmp_path / "repaired", lambda row: row)
     manifest = json.loads((audited / "manifest.json").read_text()) | {"command": "act repair"}
     (repaired / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(RecordError, match="a record of `auscult act repair` holds no verdicts to compare"):
+    with pytest.raises(RecordError, match="a record of `auscult act repair` cannot be compared"):
         compare_folders([audited, repaired])
     renamed = changed_record(audited, tmp_path / "renamed", lambda row: {**row, "id": f"x{row['id']}"})
     with pytest.raises(UsageError, match="12 only the first judged, 12 only the second judged"):

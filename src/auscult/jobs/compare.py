@@ -590,7 +590,7 @@ def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     paths = _records_in(folder)
     if not paths:
         command = read_manifest(folder)["command"]
-        message = f"a record of `auscult {command}` holds no verdicts to compare"
+        message = f"a record of `auscult {command}` cannot be compared"
         raise RecordError(message, path=folder, expected="verdicts of a judge", hint=_HINT)
     sides: list[JudgeRecord | RecordError] = []
     for path in paths:
