@@ -70,7 +70,7 @@ def _metrics(costs: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, di
     return {f"usd {model}": {"value": estimate.cost, "n": estimate.requests} for model, (estimate, _) in costs.items()}
 
 
-def replies_to_tell(folder: Path, requests: Container[str]) -> tuple[str, ...]:
+def reply_notes(folder: Path, requests: Container[str]) -> tuple[str, ...]:
     """Sentences on each model's replies that were cut at its limit of tokens, or are empty without that."""
     rows = {str(row["key"]): row for row in read_lines(folder / job.FILE) if str(row["key"]) in requests}
     counts: dict[str, Counter[str]] = {}

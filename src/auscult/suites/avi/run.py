@@ -24,7 +24,7 @@ from auscult.score.tasks import TASKS, convention_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
-from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, reformatting, replies_to_tell
+from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, reformatting, reply_notes
 from auscult.suites.avi.results import BASELINES, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.avi.senses import AblatedVideos, ablated_videos
@@ -83,9 +83,9 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         if formatter is not None:
             runner.before_scoring = reformatting(runner, formatter, variant=options.variant)
         done = command.ask(runner)
-        told = replies_to_tell(run.path, done.requests)
-        written = command.write(runner, done, pictures=sample_sections(runner, done), notes=told)
-        return replace(written, remarks=(*written.remarks, *told))
+        notes = reply_notes(run.path, done.requests)
+        written = command.write(runner, done, pictures=sample_sections(runner, done), notes=notes)
+        return replace(written, remarks=(*written.remarks, *notes))
 
 
 def _conditions(options: AviOptions) -> list[Condition]:
