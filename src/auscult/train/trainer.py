@@ -65,6 +65,16 @@ class Settings(Protocol):
         ...
 
 
+def check_finite(loss: float, *, step: int, training: str) -> None:
+    """Stop before a network whose loss is not finite is saved over an earlier one."""
+    if not math.isfinite(loss):
+        raise InputError(
+            f"{training}: the loss of step {step} is {loss}",
+            expected="a finite number",
+            hint="what is saved is from before that step; try a lower rate or another --seed, in a new folder",
+        )
+
+
 def write_state(path: Path, state: Mapping[str, Any]) -> None:
     """Write the state of a training, whole or not at all."""
     temporary = path.with_suffix(".part")
@@ -130,7 +140,11 @@ class Trainer(ABC):
         return (batch,)
 
     def learn(self, batch: Any) -> dict[str, float]:
-        """Take one step; gives the loss and its parts, means over all processes."""
+        """Take one step; gives the loss and its parts, means over all processes.
+
+        Raises:
+            InputError: The loss is not finite, so that the network now is none that should be saved.
+        """
         self.net.train()
         key = int(
             generator(self.seed, self.recipe, "step", self.step, self.accelerator.process_index).integers(1 << 62)
@@ -150,7 +164,9 @@ class Trainer(ABC):
             collected.append({name: value.detach() for name, value in losses.items()})
         self.step += 1
         means = {name: torch.stack([entry[name] for entry in collected]).mean() for name in collected[0]}
-        return {name: float(self.accelerator.reduce(value, "mean")) for name, value in means.items()}
+        result = {name: float(self.accelerator.reduce(value, "mean")) for name, value in means.items()}
+        check_finite(result["loss"], step=self.step - 1, training=self.recipe)
+        return result
 
     def any_says(self, flag: bool) -> bool:  # noqa: FBT001 - what is asked of every process
         """Whether some process says so; all of them hear the same."""
@@ -294,7 +310,6 @@ def trained(
         if trainer.any_says(time.monotonic() >= until):
             break
         row = {"step": trainer.step, **{name: round(value, 6) for name, value in trainer.learn(batch).items()}}
-        _check_finite(row, options.out / state)
         progress.step()
         if trainer.accelerator.is_main_process:
             with path.open("a", encoding="utf-8") as file:
@@ -304,17 +319,6 @@ def trained(
             saved = time.monotonic()
     trainer.save(options.out / state)
     return trainer.step >= trainer.steps
-
-
-def _check_finite(row: Mapping[str, float], state: Path) -> None:
-    """Stop before a network that has become NaN is written over the last good state."""
-    if not math.isfinite(row["loss"]):
-        raise InputError(
-            f"the loss of step {row['step']} is {row['loss']}",
-            path=state,
-            expected="a finite number",
-            hint="what is saved is from before that step; try a lower rate or another --seed, in a new folder",
-        )
 
 
 def _cut(path: Path, step: int) -> None:

@@ -27,7 +27,7 @@ from auscult.rng import generator
 from auscult.train.network_files import copy_kernels, read_kernels
 from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
-from auscult.train.trainer import numbered_batches, refuse_other_settings, write_state
+from auscult.train.trainer import check_finite, numbered_batches, refuse_other_settings, write_state
 
 Start: TypeAlias = Literal["deeplab", "imagenet", "scratch"]
 FILES: Final[dict[str, str]] = {
@@ -123,7 +123,9 @@ class MaskTrainer:
         self.optimiser.step()
         self.step += 1
         self._keep_average()
-        return {name: float(value.detach()) for name, value in parts.items()}
+        values = {name: float(value.detach()) for name, value in parts.items()}
+        check_finite(sum(values.values()), step=self.step - 1, training="prompted-mask")
+        return values
 
     def _keep_average(self) -> None:
         decay = min(self.plan.average, (1 + self.step) / (10 + self.step))
