@@ -56,7 +56,7 @@ class StimulusKind:
         options: What may be answered; empty where a number is.
         numbers: How many numbers from 0 may be the answer, where one is asked for.
         count: Questions by default; those of a folder come to half the paper's number, confirmations being the rest.
-        draw: Draws a stimulus with a given true answer.
+        draw: Draws a stimulus with a given true answer; *not sure* only for AVSQA (``kinds.stimulus``).
     """
 
     name: str

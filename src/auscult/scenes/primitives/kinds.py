@@ -6,10 +6,12 @@ is true as often as the others, give or take one, and neither the number of a qu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
+
+import numpy as np
 
 from auscult.cases.avibench import CONFIRMATION, AviEntry, Medium, entry_json, media_name, prompt_of, task_folder
 from auscult.media.frames import encode_png
@@ -52,8 +54,18 @@ def true_answer(kind: StimulusKind, index: int, *, seed: int) -> str:
 
 
 def stimulus(kind: StimulusKind, index: int, *, seed: int) -> Stimulus:
-    """What a question is asked about."""
-    return kind.draw(generator(seed, "prise", kind.name, index), true_answer(kind, index, seed=seed))
+    """What a question is asked about; where nothing can be told, silence or one even colour."""
+    rng, answer = generator(seed, "prise", kind.name, index), true_answer(kind, index, seed=seed)
+    untold = _UNTOLD.get(kind.folder) if answer == NOT_SURE else None
+    return kind.draw(rng, answer) if untold is None else untold(rng)
+
+
+_UNTOLD: Final[Mapping[Folder, Callable[[np.random.Generator], Stimulus]]] = {
+    "ASQA": sounds.silent,
+    "VSQA_I": pictures.even,
+    "VSQA_V": videos.even,
+}
+"""What *not sure* is true of; in AVSQA the videos are drawn as ever, without a sound."""
 
 
 def question_id(kind: StimulusKind, index: int) -> str:

@@ -11,7 +11,6 @@ from auscult.rng import pick
 from auscult.scenes.appearance.colours import Tone, as_tone, draw_tone
 from auscult.scenes.primitives.base import (
     MIDDLE,
-    NOT_SURE,
     SHAPES,
     SIDE_PX,
     Filled,
@@ -50,8 +49,6 @@ def even(rng: np.random.Generator) -> Stimulus:
 
 def background(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape before one even colour, a gradient or stripes."""
-    if answer == NOT_SURE:
-        return even(rng)
     parts, ground = [Filled(_any_shape(rng), dark_tone(rng))], light_ground(rng)
     if answer == "yes":
         return Stimulus(picture=picture(ground, parts))
@@ -64,8 +61,6 @@ def background(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def foreground(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape that is filled, or an outline of it."""
-    if answer == NOT_SURE:
-        return even(rng)
     ground, outer = light_ground(rng), _any_shape(rng)
     centre = outer.mean(axis=0)
     parts = [Filled(outer, dark_tone(rng))]
@@ -76,8 +71,6 @@ def foreground(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def sharpness(rng: np.random.Generator, answer: str) -> Stimulus:
     """The same shape twice, left, right, both or neither of them blurred."""
-    if answer == NOT_SURE:
-        return even(rng)
     name, turn, tone = pick(rng, SHAPES), float(rng.uniform(0, 90)), dark_tone(rng)
     parts = [Filled(shape(name, (x, MIDDLE), 40, turn_deg=turn), tone) for x in (MIDDLE / 2, MIDDLE * 1.5)]
     sharp = picture(light_ground(rng), parts)
@@ -91,8 +84,6 @@ def sharpness(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def position_3d(rng: np.random.Generator, answer: str) -> Stimulus:
     """Two balls of one real size on a chequered floor in perspective."""
-    if answer == NOT_SURE:
-        return even(rng)
     near, far = float(rng.uniform(1.6, 1.9)), float(rng.uniform(2.8, 3.6))
     both = near if rng.random() < 0.5 else far
     depths = {"left": (near, far), "right": (far, near), "equally near": (both, both)}[answer]
@@ -106,8 +97,6 @@ def position_3d(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def shape_3d(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shaded solid, seen from above."""
-    if answer == NOT_SURE:
-        return even(rng)
     faces = solid(answer, yaw_deg=float(rng.uniform(20, 32)), tilt_deg=float(rng.uniform(22, 34)))
     parts = solid_parts(faces, dark_tone(rng), centre=_about_middle(rng, 25), radius=float(rng.uniform(60, 80)))
     return Stimulus(picture=picture(light_ground(rng), parts))
@@ -123,8 +112,6 @@ def placement(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def colour(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape of a colour that has a word."""
-    if answer == NOT_SURE:
-        return even(rng)
     return Stimulus(picture=picture(light_ground(rng), [Filled(_any_shape(rng), draw_tone(rng, answer))]))
 
 

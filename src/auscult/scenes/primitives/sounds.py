@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.scenes.primitives.base import NOT_SURE, RATE_HZ, Stimulus
+from auscult.scenes.primitives.base import RATE_HZ, Stimulus
 from auscult.scenes.sound.generated import Canvas, dying, noise, tone
 from auscult.scenes.sound.mix import edged
 from auscult.types import Samples
@@ -22,7 +22,7 @@ def silence(seconds: float = SECONDS) -> Samples:
     return np.zeros(round(seconds * RATE_HZ), np.float32)
 
 
-def silent() -> Stimulus:
+def silent(_: np.random.Generator) -> Stimulus:
     """Silence: a question about it has no answer."""
     return Stimulus(sound=silence(), empty=True)
 
@@ -43,8 +43,6 @@ def hiss(rng: np.random.Generator, seconds: float) -> Samples:
 
 def clarity(rng: np.random.Generator, answer: str) -> Stimulus:
     """The same tone twice, in little and in much noise; first, second or neither is the clear one."""
-    if answer == NOT_SURE:
-        return silent()
     seconds = _span(rng)
     clean = beep(rng, seconds)
     clear_db, dim_db = float(rng.uniform(24, 30)), float(rng.uniform(-2, 4))
@@ -56,8 +54,6 @@ def clarity(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def volume(rng: np.random.Generator, answer: str) -> Stimulus:
     """The same sound twice, first or second the louder by 8 to 14 dB, or both alike."""
-    if answer == NOT_SURE:
-        return silent()
     seconds = _span(rng)
     sound = beep(rng, seconds) if rng.random() < 0.5 else hiss(rng, seconds)
     soft = _gain(-float(rng.uniform(8, 14)))
@@ -68,16 +64,12 @@ def volume(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def order(rng: np.random.Generator, answer: str) -> Stimulus:
     """A tone and noise, one after the other."""
-    if answer == NOT_SURE:
-        return silent()
     parts = [beep(rng, _span(rng)), hiss(rng, _span(rng))]
     return Stimulus(sound=_in_turn(rng, parts if answer == "tone" else parts[::-1]))
 
 
 def presence(rng: np.random.Generator, answer: str) -> Stimulus:
     """Noise, with or without a tone within it for about a second."""
-    if answer == NOT_SURE:
-        return silent()
     sound = hiss(rng, SECONDS) * np.float32(0.6)
     within, start = beep(rng, float(rng.uniform(0.8, 1.4))), round(float(rng.uniform(0.4, 2.2)) * RATE_HZ)
     if answer == "yes":

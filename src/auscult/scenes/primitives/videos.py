@@ -117,15 +117,11 @@ def even(rng: np.random.Generator) -> Stimulus:
 
 def motion_2d(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape that goes one way, along an axis of the picture, or stays."""
-    if answer == NOT_SURE:
-        return even(rng)
     return _moving(rng, HEADINGS.get(answer, (0, 0)), lambda share: share - 0.5)
 
 
 def diagonal(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape that goes along a diagonal, one way or there and back, or stays."""
-    if answer == NOT_SURE:
-        return even(rng)
     if answer != TO_AND_FRO:
         return _moving(rng, DIAGONALS.get(answer, (0, 0)), lambda share: share - 0.5)
     heading = list(DIAGONALS.values())[int(rng.integers(len(DIAGONALS)))]
@@ -134,8 +130,6 @@ def diagonal(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def motion_3d(rng: np.random.Generator, answer: str) -> Stimulus:
     """A cube that comes nearer, goes away, spins, rolls or stays."""
-    if answer == NOT_SURE:
-        return even(rng)
     ground, tone, yaw = light_ground(rng), dark_tone(rng), float(rng.uniform(20, 60))
     small, large, turn = float(rng.uniform(28, 36)), float(rng.uniform(72, 84)), float(rng.choice((-1, 1)))
     sizes = {"comes nearer": (small, large), "goes away": (large, small)}.get(answer, (62.0, 62.0))
@@ -151,8 +145,6 @@ def motion_3d(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def surface(rng: np.random.Generator, answer: str) -> Stimulus:
     """A disc with a pattern that drifts slowly."""
-    if answer == NOT_SURE:
-        return even(rng)
     ground, tone = picture(light_ground(rng)), dark_tone(rng)
     marks = np.array((250, 250, 245))
     pattern = np.where(_pattern(rng, answer)[..., None], marks, np.array(tone)).astype(np.uint8)
@@ -168,8 +160,6 @@ def surface(rng: np.random.Generator, answer: str) -> Stimulus:
 
 def outline(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape that drifts and turns."""
-    if answer == NOT_SURE:
-        return even(rng)
     ground, tone, turn = light_ground(rng), dark_tone(rng), float(rng.uniform(-60, 60))
     start, drift, radius = rng.uniform(-20, 20, 2), rng.uniform(-30, 30, 2), float(rng.uniform(48, 64))
     frames = []
