@@ -16,7 +16,7 @@ Source: MQA-RefAVS, Sec. 5.3, which segments anew what was called wrong; the geo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from math import sqrt
 from types import MappingProxyType
@@ -81,13 +81,14 @@ class RepairInput:
         return sqrt(float(np.count_nonzero(self.mask)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """A way to repair a mask: ``make`` gives None where there is nothing to do."""
 
     name: str
     reason: str
     make: Callable[[RepairInput], Mask | None]
+    _: KW_ONLY
     suits: tuple[Defect, ...]  # the defects for which it is tried
     margin: float  # how far the lower bound has to rise before it is kept
 
@@ -209,72 +210,43 @@ def _prompted(crop: RepairInput) -> Mask | None:
     return crop.prompted(crop.frame, box, points)
 
 
-_SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode")
+_grow = partial(_to_edges, inward=0.0, outward=0.12, first=_itself)
+_shrink = partial(_to_edges, inward=0.12, outward=0.0, first=_itself)
+_correct_to_edges = partial(_to_edges, inward=0.05, outward=0.05, first=_correct)
+
 ATTEMPTS: Final[tuple[Attempt, ...]] = (
-    Attempt(name="fill", reason="holes filled", make=_fill, suits=("cutout", "erode"), margin=0.03),
-    Attempt(name="close", reason="notches and holes filled", make=_close, suits=("cutout",), margin=0.15),
+    Attempt("fill", "holes filled", _fill, suits=("cutout", "erode"), margin=0.03),
+    Attempt("close", "notches and holes filled", _close, suits=("cutout",), margin=0.15),
+    Attempt("grow", "outline moved outwards to edges of the picture", _grow, suits=("erode",), margin=0.03),
+    Attempt("widen", "grown evenly, by half of what seems to be missing", _widen, suits=("erode",), margin=0.1),
+    Attempt("shrink", "outline moved inwards to edges of the picture", _shrink, suits=("dilate",), margin=0.06),
+    Attempt("narrow", "shrunk evenly, by half of what seems too much", _narrow, suits=("dilate",), margin=0.06),
+    Attempt("add_missing", "added what the error map misses", _add_missing, suits=("cutout",), margin=0.15),
+    Attempt("correct", "changed as the error map says", _correct, suits=("dilate",), margin=0.15),
     Attempt(
-        name="grow",
-        reason="outline moved outwards to edges of the picture",
-        make=partial(_to_edges, inward=0.0, outward=0.12, first=_itself),
-        suits=("erode",),
-        margin=0.03,
-    ),
-    Attempt(
-        name="widen",
-        reason="grown evenly, by half of what seems to be missing",
-        make=_widen,
-        suits=("erode",),
-        margin=0.1,
-    ),
-    Attempt(
-        name="shrink",
-        reason="outline moved inwards to edges of the picture",
-        make=partial(_to_edges, inward=0.12, outward=0.0, first=_itself),
-        suits=("dilate",),
-        margin=0.06,
-    ),
-    Attempt(
-        name="narrow",
-        reason="shrunk evenly, by half of what seems too much",
-        make=_narrow,
-        suits=("dilate",),
-        margin=0.06,
-    ),
-    Attempt(
-        name="add_missing", reason="added what the error map misses", make=_add_missing, suits=("cutout",), margin=0.15
-    ),
-    Attempt(name="correct", reason="changed as the error map says", make=_correct, suits=("dilate",), margin=0.15),
-    Attempt(
-        name="correct_to_edges",
-        reason="changed as the error map says, outline moved to edges of the picture",
-        make=partial(_to_edges, inward=0.05, outward=0.05, first=_correct),
+        "correct_to_edges",
+        "changed as the error map says, outline moved to edges of the picture",
+        _correct_to_edges,
         suits=("dilate",),
         margin=0.15,
     ),
+    Attempt("graph_cut", "cut along edges, prompted by the error map", _graph_cut, suits=("dilate",), margin=0.15),
     Attempt(
-        name="graph_cut",
-        reason="cut along edges, prompted by the error map",
-        make=_graph_cut,
-        suits=("dilate",),
-        margin=0.15,
-    ),
-    Attempt(
-        name="prompted",
-        reason="segmented by box and points of the mask and its error map",
-        make=_prompted,
+        "prompted",
+        "segmented by box and points of the mask and its error map",
+        _prompted,
         suits=("cutout", "dilate", "erode", "merge"),
         margin=0.15,
     ),
-    Attempt(name="drop_parts", reason="small parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
+    Attempt("drop_parts", "small parts left out", _drop_parts, suits=("merge", "dilate"), margin=0.1),
     Attempt(
-        name="without_others",
-        reason="what other masks of the frame hold left out",
-        make=_without_others,
+        "without_others",
+        "what other masks of the frame hold left out",
+        _without_others,
         suits=("merge", "dilate"),
         margin=0.1,
     ),
-    Attempt(name="smooth", reason="outline smoothed", make=_smooth, suits=_SHAPE, margin=0.1),
+    Attempt("smooth", "outline smoothed", _smooth, suits=("cutout", "dilate", "erode"), margin=0.1),
 )
 """The geometric attempts."""
 
