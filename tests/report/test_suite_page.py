@@ -80,7 +80,6 @@ def record_of(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Pa
     with open_run(folder, build(command, given={}, defaulted={}, seeds={"seed": 0}, inputs={})) as run:
         write_tables(run, TABLES)
         write_charts(run, [("curve", DRAWING)])
-        run.write_bytes("pictures/fog.jpg", JPEG)
         run.write_json("summary.json", {"command": command, "n": 3})
         write_page(run, page, TABLES)
     return folder

@@ -79,7 +79,7 @@ class Example:
     facts: tuple[tuple[str, str], ...]  # label and text: the truth, then each judge's verdict
     shows: str = ""  # what is on the picture, for those who do not see it; empty for tint and true outline
     broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
-    file: str = ""  # the picture's name in the record; empty where it does not lie there yet
+    file: str = ""  # the picture's name in the record; empty where it is in none
     sounds: tuple[ExampleSound, ...] = ()
 
 

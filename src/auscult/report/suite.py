@@ -12,6 +12,7 @@ what is read is bounded. A part that is missing or damaged is named on the page;
     DIR/tables/<name>.json .csv .tex     finished tables
     DIR/figures/<name>.json .svg .png    charts: as values, from which the page is laid out, and as pictures
     DIR/page.json                        title, facts, notes, links, and the sections with the names of their files
+    DIR/...                              pictures and sounds of examples, where the page says
     DIR/report.html                      made from these alone
 """
 
@@ -355,7 +356,15 @@ def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
 
 
 def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
-    """Write ``page.json``, and ``report.html`` from the tables, by file name, charts and pictures in the record."""
+    """Write pictures and sounds of the examples and ``page.json``; from them, tables and charts, ``report.html``.
+
+    Tables are by file name; they and the charts are in the record already.
+    """
+    for example in (example for section in page.sections for example in section.examples):
+        for file, data in ((example.file, example.jpeg), *((sound.file, sound.data) for sound in example.sounds)):
+            if not file:
+                raise OutputError(f"the page shows a picture that is not in the record: {example.title[:100]}")
+            run.write_bytes(file, data, durable=False)
     names = {table: name for name, table in tables.items()}
     file = _PageFile(
         title=page.title,
@@ -390,8 +399,6 @@ def _file_of(table: Table, names: Mapping[Table, str]) -> str:
 
 
 def _example_file(item: Example) -> _ExampleFile:
-    if not item.file:
-        raise OutputError(f"the page shows a picture that is not in the record: {item.title[:100]}")
     return _ExampleFile(
         title=item.title, file=item.file, text=item.text, id=item.id, facts=item.facts, broad=item.broad,
         sounds=tuple((sound.label, sound.file) for sound in item.sounds),

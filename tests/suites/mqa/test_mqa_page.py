@@ -28,8 +28,7 @@ def _page_of(tmp_path, monkeypatch, judges):
     from auscult.record.manifest import build
     from auscult.report.page import Example
 
-    def draw_nothing(run, chosen_candidates, **_options):
-        run.write_bytes("pictures/x.jpg", JPEG)
+    def draw_nothing(chosen_candidates, **_options):
         return [
             Example(title=title, jpeg=JPEG, text="", id=candidate_.id, facts=(), file="pictures/x.jpg")
             for title, candidate_ in chosen_candidates

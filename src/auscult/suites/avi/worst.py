@@ -50,7 +50,8 @@ def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> l
         lead = "Where the scores of the models differ most, one sample a clip."
         parts.append(("telling", "Samples that tell models apart", lead, _telling(grid, models, cases)))
     by_id = {case.id: case for *_, chosen in parts for case in chosen}
-    drawings, replies = _drawn(runner, by_id), _replies(runner, done, cases=by_id, models=models)
+    drawings = runner.draw_pictures(_Drawer, by_id, most_workers=1)
+    replies = _replies(runner, done, cases=by_id, models=models)
     sections = []
     for name, title, lead, chosen in parts:
         available = [case for case in chosen if case.id in drawings]
@@ -116,17 +117,6 @@ def _example(case: AviCase, drawing: _Drawing, *, replies: Mapping[str, str], gr
         file=f"{file}.jpg",
         sounds=(ExampleSound(data=drawing.wav, file=f"{file}.wav"),) if drawing.wav else (),
     )
-
-
-def _drawn(runner: SuiteRunner[AviCase, Prepared], cases: Mapping[str, AviCase]) -> dict[str, _Drawing]:
-    """Draw samples into the record."""
-    drawings = runner.draw_pictures(_Drawer, cases, most_workers=1)
-    for name, drawing in drawings.items():
-        file = f"{_FOLDER}/{cases[name].digest[:16]}"
-        runner.run.write_bytes(f"{file}.jpg", drawing.jpeg, durable=False)
-        if drawing.wav:
-            runner.run.write_bytes(f"{file}.wav", drawing.wav, durable=False)
-    return drawings
 
 
 class _Drawer:

@@ -15,7 +15,6 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.outcome import Scored
-from auscult.record.folder import RunFolder
 from auscult.report.charts.basic import Axes, Series, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import draw, overlay, parts
@@ -179,14 +178,13 @@ def _names_another(candidate: Candidate, answer: JudgeAnswer) -> bool:
 
 
 def draw_examples(
-    run: RunFolder,
     chosen: Sequence[Pick],
     *,
     items: Mapping[str, Item],
     judges: Mapping[str, AnswersById],
     error_maps: Mapping[str, Mapping[str, ErrorMap]],
 ) -> list[Example]:
-    """Draw the examples into the record, all judges side by side; unreadable ones are left out."""
+    """Draw the examples, all judges side by side; unreadable ones are left out."""
     examples = []
     for title, candidate in chosen:
         item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
@@ -196,7 +194,6 @@ def draw_examples(
             jpeg = _drawn(item, candidate.iou, answer_texts=answer_texts, maps=maps)
         except AuscultError:
             continue
-        run.write_bytes(name, jpeg)
         facts = tuple(_facts(candidate, judges))
         text = item.query.text or ""
         examples.append(

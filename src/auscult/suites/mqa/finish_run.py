@@ -211,7 +211,7 @@ def read_timings(folder: Path) -> list[Timing]:
 def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> SuiteRun:
     """Write all files that depend on the answers."""
     write_basis(run, outcome.candidates, outcome.basis)
-    page = _page(run, outcome, _cases(run, outcome, items))
+    page = _page(run, outcome, _cases(outcome, items))
     return write_run(run, page, tables=outcome.tables, numbers=outcome.cells, summary=outcome.summary())
 
 
@@ -289,7 +289,7 @@ def _lead(outcome: RunOutcome) -> str:
     return " ".join(sentences)
 
 
-def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
+def _cases(outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
     """Best and worst cases of the first judge with answers, and the failures of all."""
     chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
     judge = next((name for name, selection in chosen.items() if selection), "")
@@ -308,7 +308,7 @@ def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> li
     parts = (("examples", "All judges side by side", lead, best), ("failures", "How judges fail", wrong, failed))
     sections = []
     for name, title, words, mine in parts:
-        examples = draw_examples(run, mine, items=items, judges=outcome.judges, error_maps=outcome.error_maps)
+        examples = draw_examples(mine, items=items, judges=outcome.judges, error_maps=outcome.error_maps)
         sections += [Section(name=name, title=title, lead=words, examples=tuple(examples))] if examples else []
     return sections
 

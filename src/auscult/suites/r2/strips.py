@@ -104,7 +104,7 @@ def _draw(
     *,
     beside: bool,
 ) -> list[Example]:
-    """Draw cases under the conditions of a group, with the predictions of models, into the record."""
+    """Draw cases under the conditions of a group, with the predictions of models."""
     grid, cases, contents = finished.grid, {case.id: case for case in runner.cases}, dict[str, StripContent]()
     keys = {
         (model, condition.name, case)
@@ -130,7 +130,6 @@ def _draw(
     examples = []
     for name, jpeg in runner.draw_pictures(_StripDrawer, contents).items():
         content, file = contents[name], f"figures/strips/{name}.jpg"
-        runner.run.write_bytes(file, jpeg, durable=False)
         text, facts = content.case.query.text or "", () if beside else _facts(content)
         examples.append(
             Example(title=content.title, jpeg=jpeg, text=text, id=content.case.id, facts=facts, broad=True, file=file)

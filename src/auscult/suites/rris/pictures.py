@@ -215,13 +215,12 @@ def _orders(
 
 
 def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]) -> dict[str, Example]:
-    """Draw into the record, without pictures that fail."""
+    """The pictures that do not fail."""
     by_id = {order.case.id: order for order in orders}
     examples: dict[str, Example] = {}
     for name, jpeg in runner.draw_pictures(_WorstDrawer, by_id).items():
         order = by_id[name]
         case = order.case
-        runner.run.write_bytes(order.file, jpeg, durable=False)
         scores = ", ".join(
             f"{model} {_percent(value)}" for model, value in zip(order.models, order.values, strict=True)
         )
@@ -288,7 +287,6 @@ def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mappi
             if jpeg:
                 case = next(case for case in cases if case.id == key)
                 file = f"figures/attention/{case.digest[:16]}-{len(sections)}.jpg"
-                runner.run.write_bytes(file, jpeg, durable=False)
                 by_id[case.id] = Example(
                     title=case.kind or "it is there", jpeg=jpeg, text=case.text, id=case.id, facts=(),
                     shows=f"the mask of {spec.name} and maps of its attention", broad=True, file=file,

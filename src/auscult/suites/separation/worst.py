@@ -59,7 +59,7 @@ def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished
     models = [name for name in grid.models if grid.has_results(name, CLEAN) and not grid.task.is_baseline(name)][:MOST]
     chosen = {model: _worst(grid, model, runner.cases, count=MOST // len(models)) for model in models}
     outputs = list(_outputs(runner, done, chosen))
-    drawings = _drawn(runner, outputs)
+    drawings = runner.draw_pictures(_Drawer, {output.file: output for output in outputs})
     sections: list[Section] = []
     for place, model in enumerate(models, start=1):
         of_model = [output for output in outputs if output.model == model and output.file in drawings]
@@ -91,16 +91,6 @@ def _outputs(
                 case=case, model=request[0], path=inside(runner.run.path, str(row["reply"])),
                 file=f"{_FOLDER}/{str(row['key'])[:16]}", most_bytes=most_bytes,
             )  # fmt: skip
-
-
-def _drawn(runner: SuiteRunner[SeparationCase, Prepared], outputs: Sequence[_Output]) -> dict[str, _Drawing]:
-    """Draw into the record."""
-    drawings = runner.draw_pictures(_Drawer, {output.file: output for output in outputs})
-    for file, (jpeg, sounds) in drawings.items():
-        runner.run.write_bytes(f"{file}.jpg", jpeg, durable=False)
-        for name, data in sounds.items():
-            runner.run.write_bytes(sound_file(f"{file}-{name}", data), data, durable=False)
-    return drawings
 
 
 def _example(output: _Output, drawing: _Drawing, grid: Grid) -> Example:
