@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.avi_tree import STAGE_FOLDERS
+from auscult.cases.avibench import STAGE_OF, task_folder
 
 SIZES = {"AMIC": 518, "VMIC": 521, "AVL": 205, "AVM": 250, "VAR": 264, "AVR": 264, "AVC": 280, "AVH": 250, "VAH": 250,
          "AVQA": 469, "AVLG": 503, "ASQA": 502, "VSQA_I": 620, "VSQA_V": 580, "AVSQA": 388}  # fmt: skip
@@ -19,10 +19,9 @@ _CONFIRMED = ("ASQA", "VSQA_I", "VSQA_V", "AVSQA")
 
 def make_release(root: Path, sizes: Mapping[str, int] = SMALL, *, empty: int = 1) -> Path:
     """Write ``levels/`` below a folder; of folders with confirmations half of the size is questions."""
-    for stage, folders in STAGE_FOLDERS.items():
-        for folder in folders:
-            if sizes.get(folder):
-                _write(root / "levels" / stage / folder, sizes[folder], empty if folder == "VSQA_I" else 0)
+    for folder in STAGE_OF:
+        if sizes.get(folder):
+            _write(root / task_folder(folder), sizes[folder], empty if folder == "VSQA_I" else 0)
     return root
 
 

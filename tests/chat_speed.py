@@ -99,7 +99,7 @@ def _write_masks(root: Path, *, frames: int) -> None:
 
 
 def _write(tree: Path) -> None:
-    task_home = tree / task_folder("reasoning", "AVH")
+    task_home = tree / task_folder("AVH")
     (task_home / "input/wavs").mkdir(parents=True)
     picture = "input/shown.png"
     (task_home / picture).write_bytes(encode_png(np.zeros((8, 8, 3), np.uint8)))

@@ -334,7 +334,7 @@ SOUNDS: dict[str, Callable[[Array], str]] = {
 
 def answer_of(folder: Path, entry: AviEntry) -> str:
     """The observer's answer to a question of a folder that `make prise` wrote."""
-    root = folder / task_folder("sensation", entry.folder)
+    root = folder / task_folder(entry.folder)
     asks_whether = entry.id.startswith(CONFIRMATION)
     frames = [] if entry.video is None else read_frames(root / entry.video)
     video = (
@@ -379,7 +379,7 @@ def _entry(row: dict[str, Any]) -> AviEntry:
 def answers(folder: Path) -> Iterator[tuple[AviEntry, str]]:
     """Every question and confirmation with the observer's answer."""
     for name in FOLDERS:
-        for entry in read_data(folder / task_folder("sensation", name) / "data.json"):
+        for entry in read_data(folder / task_folder(name) / "data.json"):
             yield entry, answer_of(folder, entry)
 
 

@@ -9,8 +9,16 @@ from typing import Any
 
 import pytest
 
-from auscult.cases.avi_tree import STAGE_FOLDERS, TASK_OF, TrueBoxes, TrueFrames, read_tree
-from auscult.cases.avibench import AviAnswer, AviBoxes, AviEntry, data_json, entry_json, prompt_of
+from auscult.cases.avi_tree import TASK_OF, TrueBoxes, TrueFrames, read_tree
+from auscult.cases.avibench import (
+    AviAnswer,
+    AviBoxes,
+    AviEntry,
+    data_json,
+    entry_json,
+    prompt_of,
+    task_folder,
+)
 from auscult.errors import NothingToDo
 from auscult.score.tasks import TASKS
 from avi_release import SIZES, SMALL, make_release
@@ -22,8 +30,7 @@ def release(tmp_path: Path) -> Path:
 
 
 def data(release: Path, folder: str) -> Path:
-    stage = next(stage for stage, folders in STAGE_FOLDERS.items() if folder in folders)
-    return release / "levels" / stage / folder / "data.json"
+    return release / task_folder(folder) / "data.json"
 
 
 def edited(release: Path, folder: str, change: Callable[[list[Any]], object]) -> Path:

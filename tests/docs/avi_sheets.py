@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from auscult.cases.avibench import AviBoxes
+from auscult.cases.avibench import STAGE_OF, AviBoxes
 from auscult.media.frames import decode_frame
 from auscult.scenes.familiar.base import Drawn, FamiliarKind, World
 from auscult.scenes.familiar.kinds import KINDS, draw
@@ -39,7 +39,7 @@ Pixels = NDArray[np.uint8]
 def sheet(stage: str) -> bytes:
     """A WebP picture with a row for each type of a stage."""
     rows = []
-    for kind in (kind_ for kind_ in KINDS.values() if kind_.stage == stage and kind_.source == "scenes"):
+    for kind in (kind_ for kind_ in KINDS.values() if STAGE_OF[kind_.folder] == stage and kind_.source == "scenes"):
         row = np.full((HIGH + HEARD + LINES * LINE + 8, NAMES, 3), 255, np.uint8)
         write(row, kind.folder, (2, HIGH // 2))
         write(row, kind.name.replace("_", " "), (2, HIGH // 2 + LINE))
@@ -131,6 +131,6 @@ def _answer_line(sample: Drawn) -> str:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in dict.fromkeys(kind.stage for kind in KINDS.values()):
+    for name in dict.fromkeys(STAGE_OF[kind.folder] for kind in KINDS.values()):
         (FOLDER / f"{name}.webp").write_bytes(sheet(name))
         print(FOLDER / f"{name}.webp", file=sys.stderr)

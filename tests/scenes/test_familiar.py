@@ -97,7 +97,7 @@ def test_the_truths_are_read_back_as_they_were_dealt(tmp_path: Path) -> None:
         for file, data in made_sample.files.items():
             (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file).write_bytes(data)
-        (tmp_path / task_folder(kind.stage, kind.folder) / DATA).write_bytes(data_json([entry_json(made_sample.entry)]))
+        (tmp_path / task_folder(kind.folder) / DATA).write_bytes(data_json([entry_json(made_sample.entry)]))
     listing = read_tree(tmp_path)
     assert not listing.errors
     sample_of = {sample_.subtask: sample_ for sample_ in listing.samples}

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.cases.avibench import CONFIRMATION, DATA, YES_NO, prompt_of
+from auscult.cases.avibench import CONFIRMATION, DATA, STAGE_OF, YES_NO, prompt_of
 from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, Problems
@@ -143,16 +143,7 @@ def with_lost(
     return usable, orphans
 
 
-STAGE_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "perception": ("AMIC", "VMIC", "AVL", "AVM"),
-    "understand": ("VAR", "AVR", "AVC"),
-    "reasoning": ("AVH", "VAH", "AVQA", "AVLG"),
-    "sensation": ("ASQA", "VSQA_I", "VSQA_V", "AVSQA"),
-}
-"""Stages of the tree and their folders, in the order in which samples are listed."""
-TASK_OF: Final[Mapping[str, str]] = {
-    folder: folder.partition("_")[0] for folders in STAGE_FOLDERS.values() for folder in folders
-}
+TASK_OF: Final[Mapping[str, str]] = {folder: folder.partition("_")[0] for folder in STAGE_OF}
 """Folder to task: VSQA has two folders, the others one."""
 
 _MOST_BYTES: Final = 268_435_456
@@ -185,9 +176,9 @@ def read_tree(source: Path) -> AviListing:
         NothingToDo: It has none of them, or none can be read.
     """
     levels = source / "levels" if (source / "levels").is_dir() else source
-    folders = [(stage, name) for stage, names in STAGE_FOLDERS.items() for name in names]
     listing, problems = AviListing(), Problems()
-    files = [(levels / stage / name, name) for stage, name in folders if (levels / stage / name / DATA).is_file()]
+    homes = [(levels / stage / name, name) for name, stage in STAGE_OF.items()]
+    files = [(home, name) for home, name in homes if (home / DATA).is_file()]
     if not files:
         raise NothingToDo(
             "there is no task of AVI-Bench",

@@ -22,9 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from auscult.media.wav import encode_wav
 from auscult.record import codec
+from auscult.types import Frame, Samples
 
 NOT_SURE: Final = "not sure"
 YES_NO: Final = ("yes", "no", NOT_SURE)
@@ -84,9 +86,15 @@ def prompt_of(task: str, options: Sequence[str] = ()) -> str:
     return f"{instruction}{_UNSURE if unsure else ''}."
 
 
-StageFolder: TypeAlias = Literal["perception", "understand", "reasoning", "sensation"]
-Medium: TypeAlias = Literal["wavs", "images", "videos"]
-
+STAGE_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("AMIC", "VMIC", "AVL", "AVM"), "perception"),
+        **dict.fromkeys(("VAR", "AVR", "AVC"), "understand"),
+        **dict.fromkeys(("AVH", "VAH", "AVQA", "AVLG"), "reasoning"),
+        **dict.fromkeys(("ASQA", "VSQA_I", "VSQA_V", "AVSQA"), "sensation"),
+    }
+)
+"""Folder of a task to that of its stage, in the order in which samples are listed."""
 DATA: Final = "data.json"
 CONFIRMATION: Final = "pre_"
 
@@ -140,14 +148,44 @@ class AviEntry:
     confirmation: tuple[str, str] | None = None
 
 
-def task_folder(stage: StageFolder, folder: str) -> str:
+def task_folder(folder: str) -> str:
     """Where a task's questions and media stand."""
-    return f"levels/{stage}/{folder}"
+    return f"levels/{STAGE_OF[folder]}/{folder}"
 
 
-def media_name(medium: Medium, name: str) -> str:
-    """A file of media, named within its task's folder."""
-    return f"input/{medium}/{name}"
+def media_files(
+    folder: str,
+    name: str,
+    *,
+    images: Sequence[tuple[str, bytes]] = (),
+    sounds: Sequence[Samples] = (),
+    frames: Iterable[Frame] | None = None,
+    fps: float,
+    rate_hz: int,
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The media of a sample by its name: the fields of its ``AviEntry``, and the files by name in the output folder.
+
+    Pictures are coded, each with its ending; the sound of a video is the first of ``sounds``.
+    """
+    pictures = {
+        f"input/images/{_numbered(name, index, images)}{suffix}": data for index, (suffix, data) in enumerate(images)
+    }
+    wavs = {
+        f"input/wavs/{_numbered(name, index, sounds)}.wav": encode_wav(sound, rate_hz)
+        for index, sound in enumerate(sounds)
+    }
+    videos: dict[str, bytes] = {}
+    if frames is not None:
+        from auscult.media.video_write import encode_video
+
+        heard = sounds[0] if sounds else None
+        videos[f"input/videos/{name}.mp4"] = encode_video(frames, fps=fps, samples=heard, rate_hz=rate_hz)
+    fields = {"images": tuple(pictures), "sounds": tuple(wavs), "video": next(iter(videos), None)}
+    return fields, {f"{task_folder(folder)}/{file}": data for file, data in {**pictures, **wavs, **videos}.items()}
+
+
+def _numbered(name: str, index: int, group: Sequence[object]) -> str:
+    return name if len(group) == 1 else f"{name}_{index:02d}"
 
 
 def entry_json(entry: AviEntry) -> dict[str, Any]:

@@ -50,8 +50,8 @@ from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes
 from auscult.score.captions import FluencyModel, SentenceEncoder, cider_d, fense, meteor, rouge_l, sbert
 
 SAMPLES: Final = "samples.jsonl"
-FOLDERS: Final = {kind.folder: kind.stage for kind in KINDS.values()}
-"""The tasks with their stages' folders, in the paper's order."""
+FOLDERS: Final = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
+"""The tasks in the paper's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         rows = self.ordered(run)
         tasks = {folder: [row["entry"] for row in rows if row["entry"]["task"] == folder] for folder in FOLDERS}
         for folder, entries in tasks.items():
-            run.write_bytes(f"{task_folder(FOLDERS[folder], folder)}/{DATA}", data_json(entries))
+            run.write_bytes(f"{task_folder(folder)}/{DATA}", data_json(entries))
         summary = self.counted("make avi", run, rows)
         captions = captions_table(tasks["AVC"], self._networks)
         return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
@@ -348,7 +348,7 @@ class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
         for folder in get_args(Folder):
             task_rows = [row for row in rows if row["formal"]["task"] == folder]
             entries = [row[part] for part in ("formal", "pre") for row in task_rows]
-            run.write_bytes(f"{task_folder('sensation', folder)}/{DATA}", data_json(entries))
+            run.write_bytes(f"{task_folder(folder)}/{DATA}", data_json(entries))
         run.write_bytes(REVIEW, review_csv(rows))
         summary = self.counted("make prise", run, rows)
         return finish_tables(run, summary, {"types": types_table(rows)})
@@ -380,7 +380,7 @@ def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
         formal = row["formal"]
         stimulus, prompt = formal["input"], formal["input"]["question"]
         media = stimulus["video"] or (stimulus["image_list"] or stimulus["audio_list"])[0]
-        path = f"{task_folder('sensation', formal['task'])}/{media.removeprefix('./')}"
+        path = f"{task_folder(formal['task'])}/{media.removeprefix('./')}"
         options = "; ".join(prompt["options"] or ())
         answer = formal["output"]["question_answer"]
         table.writerow(

@@ -66,7 +66,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def write_tree(root: Path) -> Path:
     """Questions with a picture and a sound each."""
-    folder = root / task_folder("reasoning", "AVH")
+    folder = root / task_folder("AVH")
     folder.mkdir(parents=True)
     entries = []
     for number in range(N):

@@ -33,7 +33,7 @@ N = 12
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions about sounds, half of whose answers are yes; a file name says the wrong answer."""
     root = tmp_path_factory.mktemp("tree")
-    folder = root / task_folder("reasoning", "AVH")
+    folder = root / task_folder("AVH")
     entries = []
     for number in range(N):
         name = f"input/wavs/answer_no_{number:02d}.wav"

@@ -28,7 +28,7 @@ def answer(question, *, images, sounds, video):
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    root = tmp_path / "tree" / task_folder("reasoning", "AVH")
+    root = tmp_path / "tree" / task_folder("AVH")
     (root / "input/wavs").mkdir(parents=True)
     entries = []
     for number in range(len(REPLIES)):

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from auscult.cases.avibench import AviAnswer, StageFolder
+from auscult.cases.avibench import AviAnswer
 from auscult.rng import pick
 from auscult.scenes.appearance.drawing import AssetSet, Look
 from auscult.scenes.appearance.generated import GENERATED as LOOKS
@@ -156,7 +156,6 @@ class FamiliarKind:
 
     name: str  # the ``subtask`` of its samples
     folder: str  # task, and folder of the released tree
-    stage: StageFolder  # the stage's folder
     # truths that are dealt evenly before anything is drawn; empty where the truth is drawn
     answers: tuple[str, ...] = ()
     source: Source = "scenes"  # what it is made of; of the user's material all but ``scenes``

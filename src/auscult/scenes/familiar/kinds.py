@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from auscult.cases.avibench import YES_NO, AviEntry, entry_json, media_name, prompt_of, task_folder
-from auscult.media.wav import encode_wav
+from auscult.cases.avibench import YES_NO, AviEntry, entry_json, media_files, prompt_of
 from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.dealing import dealt
@@ -54,15 +53,9 @@ def draw(kind: FamiliarKind, index: int, *, seed: int, world: World) -> Drawn:
 def sample(kind: FamiliarKind, index: int, *, seed: int, world: World) -> FamiliarSample:
     """A sample of a type by its number, from 0."""
     drawn, name = draw(kind, index, seed=seed, world=world), sample_id(kind, index)
-    images = {
-        media_name("images", _numbered(name, number, drawn.images) + suffix): data
-        for number, (suffix, data) in enumerate(drawn.images)
-    }
-    sounds = {
-        media_name("wavs", f"{_numbered(name, number, drawn.sounds)}.wav"): encode_wav(sound, RATE_HZ)
-        for number, sound in enumerate(drawn.sounds)
-    }
-    videos = _video(drawn, media_name("videos", f"{name}.mp4"))
+    media, files = media_files(
+        kind.folder, name, images=drawn.images, sounds=drawn.sounds, frames=drawn.frames, fps=FPS, rate_hz=RATE_HZ
+    )
     entry = AviEntry(
         id=name,
         folder=kind.folder,
@@ -71,12 +64,8 @@ def sample(kind: FamiliarKind, index: int, *, seed: int, world: World) -> Famili
         text=drawn.text,
         options=drawn.options,
         answer=drawn.truth,
-        images=tuple(images),
-        sounds=tuple(sounds),
-        video=next(iter(videos), None),
+        **media,
     )
-    home = task_folder(kind.stage, kind.folder)
-    files = {f"{home}/{file}": data for file, data in {**images, **sounds, **videos}.items()}
     return FamiliarSample(entry=entry, files=files, proof=drawn.proof)
 
 
@@ -85,88 +74,54 @@ def sample_row(item: FamiliarSample) -> dict[str, Any]:
     return {"id": item.entry.id, "entry": entry_json(item.entry), "proof": codec.to_json(item.proof)}
 
 
-def _numbered(name: str, index: int, group: tuple[object, ...]) -> str:
-    return name if len(group) == 1 else f"{name}_{index:02d}"
-
-
-def _video(drawn: Drawn, file: str) -> dict[str, bytes]:
-    if drawn.frames is None:
-        return {}
-    from auscult.media.video_write import encode_video
-
-    return {file: encode_video(drawn.frames, fps=FPS, samples=drawn.sounds[0], rate_hz=RATE_HZ)}
-
-
 _ALL: Final = (
-    FamiliarKind(name="made_sounds", folder="AMIC", stage="perception", draw=perception.made_sounds),
+    FamiliarKind(name="made_sounds", folder="AMIC", draw=perception.made_sounds),
+    FamiliarKind(name="recordings", folder="AMIC", source="recordings", draw=perception.recordings),
+    FamiliarKind(name="made_picture", folder="VMIC", draw=perception.made_picture),
+    FamiliarKind(name="photograph", folder="VMIC", source="photographs", draw=perception.photograph),
+    FamiliarKind(name="made_located", folder="AVL", draw=perception.made_located),
     FamiliarKind(
-        name="recordings", folder="AMIC", stage="perception", source="recordings", draw=perception.recordings
+        name="photograph_located", folder="AVL", source="sounding photographs", draw=perception.sounding_photograph,
     ),
-    FamiliarKind(name="made_picture", folder="VMIC", stage="perception", draw=perception.made_picture),
+    FamiliarKind(name="matching", folder="AVM", answers=YES_NO, draw=perception.matching),
     FamiliarKind(
-        name="photograph", folder="VMIC", stage="perception", source="photographs", draw=perception.photograph
-    ),
-    FamiliarKind(name="made_located", folder="AVL", stage="perception", draw=perception.made_located),
-    FamiliarKind(
-        name="photograph_located", folder="AVL", stage="perception", source="sounding photographs",
-        draw=perception.sounding_photograph,
-    ),
-    FamiliarKind(name="matching", folder="AVM", stage="perception", answers=YES_NO, draw=perception.matching),
-    FamiliarKind(
-        name="photographs_matching", folder="AVM", stage="perception", answers=YES_NO, source="pairs",
+        name="photographs_matching", folder="AVM", answers=YES_NO, source="pairs",
         draw=understanding.photographs_matching,
     ),
     FamiliarKind(
-        name="made_sounds_wanted", folder="VAR", stage="understand", answers=understanding.FITTING,
-        draw=understanding.made_sounds_wanted,
+        name="made_sounds_wanted", folder="VAR", answers=understanding.FITTING, draw=understanding.made_sounds_wanted,
     ),
     FamiliarKind(
-        name="recordings_wanted", folder="VAR", stage="understand", answers=understanding.FITTING, source="pairs",
+        name="recordings_wanted", folder="VAR", answers=understanding.FITTING, source="pairs",
         draw=understanding.recordings_wanted,
     ),
     FamiliarKind(
-        name="made_pictures_wanted", folder="AVR", stage="understand", answers=understanding.FITTING,
+        name="made_pictures_wanted", folder="AVR", answers=understanding.FITTING,
         draw=understanding.made_pictures_wanted,
     ),
     FamiliarKind(
-        name="photographs_wanted", folder="AVR", stage="understand", answers=understanding.FITTING, source="pairs",
+        name="photographs_wanted", folder="AVR", answers=understanding.FITTING, source="pairs",
         draw=understanding.photographs_wanted,
     ),
-    FamiliarKind(name="captioned", folder="AVC", stage="understand", draw=understanding.captioned),
+    FamiliarKind(name="captioned", folder="AVC", draw=understanding.captioned),
+    FamiliarKind(name="seen_or_suggested", folder="AVH", answers=YES_NO, draw=reasoning.seen_or_suggested),
     FamiliarKind(
-        name="seen_or_suggested", folder="AVH", stage="reasoning", answers=YES_NO, draw=reasoning.seen_or_suggested
-    ),
-    FamiliarKind(
-        name="photographed_or_suggested", folder="AVH", stage="reasoning", answers=YES_NO, source="pairs",
+        name="photographed_or_suggested", folder="AVH", answers=YES_NO, source="pairs",
         draw=understanding.photographed_or_suggested,
     ),
+    FamiliarKind(name="heard_or_suggested", folder="VAH", answers=YES_NO, draw=reasoning.heard_or_suggested),
     FamiliarKind(
-        name="heard_or_suggested", folder="VAH", stage="reasoning", answers=YES_NO, draw=reasoning.heard_or_suggested
-    ),
-    FamiliarKind(
-        name="recorded_or_suggested", folder="VAH", stage="reasoning", answers=YES_NO, source="pairs",
+        name="recorded_or_suggested", folder="VAH", answers=YES_NO, source="pairs",
         draw=understanding.recorded_or_suggested,
     ),
+    FamiliarKind(name="how_many_sound", folder="AVQA", answers=reasoning.NUMBERS, draw=reasoning.how_many_sound),
+    FamiliarKind(name="where_first", folder="AVQA", answers=reasoning.SIDES, draw=reasoning.where_first),
+    FamiliarKind(name="moving_sounds", folder="AVQA", answers=YES_NO[:2], draw=reasoning.moving_sounds),
+    FamiliarKind(name="more_often", folder="AVQA", answers=reasoning.MORE_OFTEN, draw=reasoning.more_often),
     FamiliarKind(
-        name="how_many_sound", folder="AVQA", stage="reasoning", answers=reasoning.NUMBERS,
-        draw=reasoning.how_many_sound,
+        name="colour_of_sounding", folder="AVQA", answers=reasoning.COLOURS, draw=reasoning.colour_of_sounding,
     ),
-    FamiliarKind(
-        name="where_first", folder="AVQA", stage="reasoning", answers=reasoning.SIDES, draw=reasoning.where_first
-    ),
-    FamiliarKind(
-        name="moving_sounds", folder="AVQA", stage="reasoning", answers=YES_NO[:2], draw=reasoning.moving_sounds
-    ),
-    FamiliarKind(
-        name="more_often", folder="AVQA", stage="reasoning", answers=reasoning.MORE_OFTEN, draw=reasoning.more_often
-    ),
-    FamiliarKind(
-        name="colour_of_sounding", folder="AVQA", stage="reasoning", answers=reasoning.COLOURS,
-        draw=reasoning.colour_of_sounding,
-    ),
-    FamiliarKind(
-        name="described", folder="AVLG", stage="reasoning", answers=reasoning.DESCRIBED, draw=reasoning.described
-    ),
+    FamiliarKind(name="described", folder="AVLG", answers=reasoning.DESCRIBED, draw=reasoning.described),
 )  # fmt: skip
 
 KINDS: Final[Mapping[str, FamiliarKind]] = MappingProxyType({kind.name: kind for kind in _ALL})

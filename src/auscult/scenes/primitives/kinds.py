@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.avibench import CONFIRMATION, AviEntry, Medium, entry_json, media_name, prompt_of, task_folder
+from auscult.cases.avibench import CONFIRMATION, AviEntry, entry_json, media_files, prompt_of
 from auscult.media.frames import encode_png
-from auscult.media.wav import encode_wav
 from auscult.rng import generator
 from auscult.scenes.dealing import dealt
 from auscult.scenes.primitives import pictures, sounds, videos
@@ -76,14 +75,16 @@ def question_id(kind: StimulusKind, index: int) -> str:
 def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
     """A question of a type by its number, from 0."""
     sample, name = stimulus(kind, index, seed=seed), question_id(kind, index)
-    files = _files(sample, name)
-    media: dict[str, Any] = {
-        "folder": kind.folder,
-        "subtask": kind.name,
-        "sounds": tuple(file for file in files if file.endswith(".wav")),
-        "images": tuple(file for file in files if file.endswith(".png")),
-        "video": next((file for file in files if file.endswith(".mp4")), None),
-    }
+    media, files = media_files(
+        kind.folder,
+        name,
+        images=() if sample.picture is None else ((".png", encode_png(sample.picture)),),
+        sounds=() if sample.sound is None else (sample.sound,),
+        frames=sample.video,
+        fps=FPS,
+        rate_hz=RATE_HZ,
+    )
+    shared: dict[str, Any] = {"folder": kind.folder, "subtask": kind.name, **media}
     text, truth = _CONFIRMATIONS[kind.folder], "no" if sample.empty else "yes"
     task = kind.folder.partition("_")[0]
     listed = task == "AVSQA"
@@ -94,7 +95,7 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
         options=_marked(kind.options, listed=listed),
         answer=true_answer(kind, index, seed=seed),
         confirmation=(text, truth),
-        **media,
+        **shared,
     )
     confirmation = AviEntry(
         id=CONFIRMATION + name,
@@ -102,32 +103,15 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
         text=text,
         options=_marked(YES_NO, listed=listed),
         answer=truth,
-        **media,
+        **shared,
     )
-    home = task_folder("sensation", kind.folder)
-    return PriseQuestion(
-        entry=entry, confirmation=confirmation, files={f"{home}/{file}": data for file, data in files.items()}
-    )
+    return PriseQuestion(entry=entry, confirmation=confirmation, files=files)
 
 
 def question_row(item: PriseQuestion) -> dict[str, Any]:
     """A question and its confirmation as a line of ``questions.jsonl``."""
     entry = item.entry
     return {"id": entry.id, "formal": entry_json(entry), "pre": entry_json(item.confirmation)}
-
-
-def _files(sample: Stimulus, name: str) -> dict[str, bytes]:
-    """The media, by name within the task's folder."""
-    coded: dict[tuple[Medium, str], bytes] = {}
-    if sample.picture is not None:
-        coded["images", ".png"] = encode_png(sample.picture)
-    if sample.video is not None:
-        from auscult.media.video_write import encode_video
-
-        coded["videos", ".mp4"] = encode_video(sample.video, fps=FPS, samples=sample.sound, rate_hz=RATE_HZ)
-    if sample.sound is not None:
-        coded["wavs", ".wav"] = encode_wav(sample.sound, RATE_HZ)
-    return {media_name(medium, name + suffix): data for (medium, suffix), data in coded.items()}
 
 
 def _marked(options: Sequence[str], *, listed: bool) -> tuple[str, ...]:
