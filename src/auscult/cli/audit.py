@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from auscult.cases.listing import INPUTS
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.errors import RecordError, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.options import AuditOptions
-from auscult.record.codec import read_file
 from auscult.record.schema import PRINTED
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from auscult.record.reader import Run
     from auscult.report.tables import Table
 
@@ -36,7 +36,7 @@ def audit(options: AuditOptions, shown: Shown) -> None:
 def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: Table | None = None) -> None:
     """Print a finished record: the summary as JSON, or its tables, with another table of the worst masks first."""
     from auscult.record.manifest import notes_of
-    from auscult.record.reader import read_run
+    from auscult.record.reader import read_object, read_run
     from auscult.report.tables import read_table
 
     run = read_run(folder, verdicts=())  # the tables have what is printed of them
@@ -46,7 +46,12 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
         return
     names = (*PRINTED[:2], "joint", *PRINTED[2 : None if worst is None else -1])
     paths = {name: folder / "tables" / f"{name}.json" for name in names}
-    tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
+    again = "`auscult report DIR` writes it anew"
+    tables = [
+        read_table(name, read_object(path, what="the table", most_bytes=_MOST_TABLE_BYTES, hint=again))
+        for name, path in paths.items()
+        if path.is_file()
+    ]
     show.tables(tables if worst is None else [worst, *tables])
     for warning in show.warnings_of(folder):
         show.say(warning)
@@ -55,18 +60,6 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     _say_remarks(run)
     _say_unlike(run)
     show.say(f"report: {folder / 'report.html'}")
-
-
-def _content(path: Path) -> dict[str, Any]:
-    return read_file(
-        dict[str, Any],
-        path,
-        what="the table",
-        expected="the JSON object that the command wrote",
-        most_bytes=_MOST_TABLE_BYTES,
-        error=RecordError,
-        hint="`auscult report DIR` writes it anew",
-    )
 
 
 def _say_unlike(run: Run) -> None:

@@ -85,17 +85,8 @@ class Run:
 
     def header(self) -> dict[str, Any]:
         """What the COCO file that was judged says beside its annotations; empty for other INPUT."""
-        if not (self.path / HEADER).exists():
-            return {}
-        return read_file(
-            dict[str, Any],
-            self.path / HEADER,
-            what="the header",
-            expected="the JSON object that the command wrote",
-            most_bytes=_MAX_HEADER_BYTES,
-            error=RecordError,
-            hint=DAMAGED,
-        )
+        path = self.path / HEADER
+        return read_object(path, what="the header", most_bytes=_MAX_HEADER_BYTES, hint=DAMAGED) if path.exists() else {}
 
     def truths(self) -> list[dict[str, Any]]:
         """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys."""
@@ -223,16 +214,10 @@ def read_run(folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVer
 
 def require_record(folder: Path) -> None:
     """Insist that a folder is a record."""
-    if not folder.is_dir():
+    if not folder.is_dir() or not (folder / MANIFEST).exists():
+        missing = f"the folder holds no {MANIFEST}, so it is no record"
         raise RecordError(
-            "there is no such folder" if not folder.exists() else "this is a file",
-            expected="the output folder of an auscult command",
-            hint="`auscult audit INPUT --out DIR` makes one",
-            path=folder,
-        )
-    if not (folder / MANIFEST).exists():
-        raise RecordError(
-            f"the folder holds no {MANIFEST}, so it is no record",
+            missing if folder.is_dir() else "this is a file" if folder.exists() else "there is no such folder",
             expected="the output folder of an auscult command",
             hint="`auscult audit INPUT --out DIR` makes one",
             path=folder,
@@ -334,12 +319,12 @@ _REPEATED: Final = ("defect", "action", "target_exists", "judge", "rationale", "
 
 def read_summary(folder: Path, *, hint: str = "") -> dict[str, Any]:
     """The summary that lies in a record."""
+    return read_object(folder / SUMMARY, what="the summary", most_bytes=_MAX_SUMMARY_BYTES, hint=hint)
+
+
+def read_object(path: Path, *, what: str, most_bytes: int, hint: str) -> dict[str, Any]:
+    """A JSON object of a record, or a RecordError that says that ``what`` cannot be read."""
+    expected = "the JSON object that the command wrote"
     return read_file(
-        dict[str, Any],
-        folder / SUMMARY,
-        what="the summary",
-        expected="the JSON object that the command wrote",
-        most_bytes=_MAX_SUMMARY_BYTES,
-        error=RecordError,
-        hint=hint,
+        dict[str, Any], path, what=what, expected=expected, most_bytes=most_bytes, error=RecordError, hint=hint
     )
