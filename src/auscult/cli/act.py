@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from auscult.cli import show
-from auscult.cli.command import Commands, Shown, command, verb_command
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 
@@ -17,12 +15,7 @@ if TYPE_CHECKING:
 
     from auscult.report.tables import Table
 
-app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
-
-
-@app.callback()
-def _act() -> None:
-    """Turn verdicts into decisions."""
+app = group("Turn verdicts into decisions.")
 
 
 @app.command("filter")

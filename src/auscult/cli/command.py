@@ -45,6 +45,13 @@ class Commands(TyperGroup):
             )
 
 
+def group(help: str) -> typer.Typer:  # noqa: A002
+    """A group of commands, also where it has one."""
+    app = typer.Typer(help=help, no_args_is_help=True, cls=Commands)
+    app.callback()(lambda: None)
+    return app
+
+
 def command(
     options: type[O],
     *,

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import typer
-
 from auscult.cli import show
 from auscult.cli.audit import show_record
-from auscult.cli.command import Commands, Shown, command, verb_command
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.jobs.options import DemoOptions, FamiliarOptions, MakeOptions, MixturesOptions, PriseOptions
 
-app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True, cls=Commands)
-
-
-@app.callback()
-def _make() -> None:
-    """Make cases from nothing, with exact truth."""
-
+app = group("Make cases from nothing, with exact truth.")
 
 _VERBS: Final[Mapping[str, tuple[type, str, str, str]]] = {
     "scenes": (

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import typer
-
 from auscult.agent import review
 from auscult.cli import show
-from auscult.cli.command import Commands, Shown, command
+from auscult.cli.command import Shown, command, group
 from auscult.jobs import ratings, ratings_correlate
 
-app = typer.Typer(help="Have people rate separated sound or an agent's choices.", no_args_is_help=True, cls=Commands)
-
-
-@app.callback()
-def _ratings() -> None:
-    """Have people rate separated sound or an agent's choices."""
+app = group("Have people rate separated sound or an agent's choices.")
 
 
 def _add(name: str, options: type, job: Callable[[Any], ratings.Done]) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
 from auscult.cli import perturb, show
-from auscult.cli.command import Commands, Shown, command, verb_command
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.errors import UsageError
 from auscult.jobs.options import InputOptions, NegativesOptions, SeparationStressOptions, StressOptions, specs_of
 from auscult.suites.mqa.options import BuildOptions
@@ -37,14 +35,7 @@ class MasksOptions(StressOptions, BuildOptions):
 _STRESS, _BUILD = (frozenset(spec.name for spec in specs_of(kind)) for kind in (StressOptions, BuildOptions))
 _OF_MASKS, _OF_SUITE = _STRESS - _BUILD, _BUILD - _STRESS
 
-app = typer.Typer(
-    help="Make controlled test material: what can go wrong, on purpose.", no_args_is_help=True, cls=Commands
-)
-
-
-@app.callback()
-def _stress() -> None:
-    """Make controlled test material: what can go wrong, on purpose."""
+app = group("Make controlled test material: what can go wrong, on purpose.")
 
 
 @app.command("masks")
