@@ -100,11 +100,11 @@ def effects(options: EffectsOptions, shown: Shown) -> None:
     """Say what each part of composed models is worth, and whether other seeds change who is better."""
     from auscult.jobs.effects import run_effects
 
-    result = run_effects(options)
+    summary, tables = run_effects(options)
     if shown.json:
-        show.as_json(result.summary.as_json())
+        show.as_json(summary.as_json())
     else:
-        show.tables(result.tables)
+        show.tables(tables)
 
 
 @command(ReportOptions, shown=("json",))
@@ -144,20 +144,14 @@ def report(options: ReportOptions, shown: Shown) -> None:
 def compare(options: CompareOptions, shown: Shown) -> None:
     """Compare judges, or models under test, from their records: paired differences on the same items or cases."""
     suite = _suite_of(options.folders)
-    if suite is not None:
-        _compare_models(options, suite, json=shown.json)
-        return
-    from auscult.jobs.compare import compare_folders, write_comparison
-
     with show.busy("comparing"):
-        if options.out is None:
-            compared = compare_folders(options.folders)
-        else:
-            compared = write_comparison(options.folders, options.out, overwrite=options.overwrite)
+        summary, tables, notes = _compared_judges(options) if suite is None else _compared_models(options, suite)
+    for note in notes:
+        show.say(note)
     if shown.json:
-        show.as_json(compared.summary.as_json())
+        show.as_json(summary.as_json())
     else:
-        show.tables(compared.tables)
+        show.tables(tables)
     if options.out is not None:
         show.say(f"report: {options.out / 'report.html'}")
     for folder in options.folders:
@@ -189,22 +183,20 @@ def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
     return suites[first]
 
 
-def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -> None:
+def _compared_judges(options: CompareOptions) -> tuple[Summary, Sequence[Table], Sequence[str]]:
+    from auscult.jobs.compare import compare_folders, write_comparison
+
+    folders, out = options.folders, options.out
+    compared = compare_folders(folders) if out is None else write_comparison(folders, out, overwrite=options.overwrite)
+    return compared.summary, compared.tables, ()
+
+
+def _compared_models(options: CompareOptions, suite: ModelSuite) -> tuple[Summary, Sequence[Table], Sequence[str]]:
     from auscult.suites.core.compare import compare_records, write_comparison
 
     folders, out = options.folders, options.out
-    with show.busy("comparing"):
-        if out is None:
-            comparison = compare_records(folders, suite)
-        else:
-            comparison = write_comparison(folders, suite, out, overwrite=options.overwrite)
-    for note in comparison.notes:
-        show.say(note)
-    if json:
-        show.as_json(comparison.summary.as_json())
+    if out is None:
+        compared = compare_records(folders, suite)
     else:
-        show.tables(comparison.shown)
-    if out is not None:
-        show.say(f"report: {out / 'report.html'}")
-    for folder in folders:
-        show.failures(folder)
+        compared = write_comparison(folders, suite, out, overwrite=options.overwrite)
+    return compared.summary, compared.shown, compared.notes

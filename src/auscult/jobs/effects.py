@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -36,15 +36,7 @@ _Numbers: TypeAlias = dict[str, dict[str, float]]
 """Metric to model to number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectsRun:
-    """Effects and stability as a summary and tables."""
-
-    summary: Summary
-    tables: tuple[Table, ...]
-
-
-def run_effects(options: EffectsOptions) -> EffectsRun:
+def run_effects(options: EffectsOptions) -> tuple[Summary, list[Table]]:
     """Read the sources, and compute effects where models form a grid, and stability where there are several sources.
 
     Raises:
@@ -68,18 +60,12 @@ def run_effects(options: EffectsOptions) -> EffectsRun:
         **{f"stability {metric}": asdict(stability) for metric, stability in stable.items()},
     }
     count = sum(len(rows) for rows in worth.values()) + len(stable)
-    return EffectsRun(
-        summary=Summary(command="effects", n=count, ok=count, failed=0, metrics=metrics),
-        tables=(
-            *(
-                _effects_table(
-                    label, grids[label], rows, missing=_missing(sources[label], grids[label]), many=len(sources) > 1
-                )
-                for label, rows in worth.items()
-            ),
-            *([_stability_table(stable, list(sources))] if stable else []),
-        ),
-    )
+    tables = [
+        _effects_table(label, grids[label], rows, missing=_missing(sources[label], grids[label]), many=len(sources) > 1)
+        for label, rows in worth.items()
+    ]
+    tables += [_stability_table(stable, list(sources))] if stable else []
+    return Summary(command="effects", n=count, ok=count, failed=0, metrics=metrics), tables
 
 
 def _grid(numbers: _Numbers) -> PartsGrid | None:
