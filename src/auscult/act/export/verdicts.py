@@ -13,19 +13,8 @@ from auscult.record.schema import is_sound
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE
 
 COLUMNS = (
-    "id",
-    "action",
-    "defect",
-    "iou",
-    "iou_low",
-    "iou_high",
-    "novelty",
-    "text",
-    "frame",
-    "mask",
-    "reading",
-    "rationale",
-    "judge",
+    *("id", "action", "defect", "iou", "iou_low", "iou_high", "novelty"),
+    *("text", "frame", "mask", "reading", "rationale", "judge"),
 )
 OPTIONAL_COLUMNS = (
     *("missing_share", "extra_share", "prob_iou_80", "prob_iou_50", "model_score", "joint_wrong", "joint_same"),
