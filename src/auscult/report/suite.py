@@ -361,10 +361,10 @@ def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
     Tables are by file name; they and the charts are in the record already.
     """
     for example in (example for section in page.sections for example in section.examples):
-        for file, data in ((example.file, example.jpeg), *((sound.file, sound.data) for sound in example.sounds)):
-            if not file:
+        for name, data in ((example.file, example.jpeg), *((sound.file, sound.data) for sound in example.sounds)):
+            if not name:
                 raise OutputError(f"the page shows a picture that is not in the record: {example.title[:100]}")
-            run.write_bytes(file, data, durable=False)
+            run.write_bytes(name, data, durable=False)
     names = {table: name for name, table in tables.items()}
     file = _PageFile(
         title=page.title,
