@@ -25,11 +25,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.cases.avibench import CONFIRMATION, DATA, STAGE_OF, YES_NO, prompt_of
+from auscult.cases.avibench import CONFIRMATION, DATA, STAGE_OF, prompt_of
 from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, Problems
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.language import data
 from auscult.media.paths import inside
 
 XyxyBox: TypeAlias = tuple[float, float, float, float]
@@ -196,9 +197,6 @@ def read_tree(source: Path) -> AviListing:
     if len(unread) == len(files):
         raise unread[0]
     listing.errors = problems.found
-    missing = [name for name in TASK_OF if name not in {folder for _, folder in files}]
-    if missing:
-        listing.notes.append(f"Not in the data: {', '.join(missing)}.")
     return listing
 
 
@@ -274,7 +272,7 @@ class _Folder:
             images=images,
             sounds=sounds,
             video=None if video is None else self._file(video),
-            truth=_TRUTHS[TASK_OF[self.name]](output.get("question_answer")),
+            truth=truth_of(self.name, output.get("question_answer")),
             confirms=confirms,
         )
         _check_media(sample)
@@ -393,6 +391,11 @@ def _names(row: Mapping[str, Any], key: str) -> list[str]:
 # --- truths ---
 
 
+def truth_of(folder: str, value: object) -> AviTruth:
+    """The truth of a sample of a folder, from ``question_answer``; an InputError where it is none."""
+    return _TRUTHS[TASK_OF[folder]](value)
+
+
 def _word(value: object) -> str:
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return spelled(str(value).strip())
@@ -475,20 +478,15 @@ def _sized(value: object) -> tuple[tuple[float, float], Mapping[str, Any]]:
 
 def _corners(value: object) -> XyxyBox:
     """Corner, width and height in pixels as two corners (Eqs. 21, 45)."""
-    if not isinstance(value, list) or len(value) != 4:
+    given = value if isinstance(value, list) and len(value) == 4 else []
+    numbers = [number({"bbox": one}, "bbox", low=-_LARGEST, high=_LARGEST) for one in given]
+    known = [one for one in numbers if one is not None]
+    if len(known) != 4:
         raise wrong("bbox", value, "[x, y, width, height] in pixels")
-    numbers = [number({"bbox": coordinate}, "bbox", low=-_LARGEST, high=_LARGEST) for coordinate in value]
-    x, y, width, height = (wrong_if_none(coordinate, value) for coordinate in numbers)
+    x, y, width, height = known
     if width <= 0 or height <= 0:
         raise wrong("bbox", str(value), "width and height above 0")
     return x, y, x + width, y + height
-
-
-def wrong_if_none(value: float | None, box: object) -> float:
-    """The number; an error where there is none."""
-    if value is None:
-        raise wrong("bbox", box, "[x, y, width, height] in pixels")
-    return value
 
 
 _TRUTHS: Final[Mapping[str, Callable[[object], AviTruth]]] = {
@@ -504,118 +502,32 @@ _TRUTHS: Final[Mapping[str, Callable[[object], AviTruth]]] = {
 }
 
 
-_EITHER: Final = ("not sure", "no available option")
-_NONE: Final = ("None", "not sure")
-_COMPARED: Final = ("first", "last", "same", "not sure")
+# --- the release's own words ---
 
-_AMIC: Final = (
-    "bus hair-dryer pipa man ambulance razor harp tabla bass handpan girl sitar car lion guitar vacuum-cleaner "
-    "cat mower helicopter boy drum keyboard tuba saw flute cello woman gun accordion violin clarinet erhu "
-    "saxophone guzheng dog baby horse male wolf bird ukulele piano female marimba"
-)
-_VMIC: Final = (
-    "sushi banana cake butterfly bird microphone hamburger pineapple man book sunglasses goat tie cabinetry "
-    "motorcycle drawer strawberry sheep pasta parrot bull table penguin watch pillow shellfish kangaroo flower "
-    "paddle rocket helicopter bus mushroom bee tree boat saxophone football lizard violin dog cucumber cello "
-    "airplane horse drum box rabbit car door orange shelf camera poster lemon cat fish bread piano apple glasses "
-    "bicycle truck deer woman wheelchair cheese chair plate tomato bed starfish balloon bottle crab beer frog "
-    "shrimp tower guitar pig peach train pumpkin elephant jellyfish parachute monkey flag"
-)
-_AVL: Final = (
-    "dog clarinet banjo cat guzheng tree lion tuba ukulele flute piano person violin airplane bass pipa trumpet "
-    "accordion saxophone car lawn-mower cello bassoon horse guitar erhu"
-)
-_AVQA: Final = (
-    "ukulele cello clarinet violin bassoon accordion banjo tuba flute electric_bass bagpipe drum congas suona "
-    "xylophone saxophone guzheng trumpet erhu piano acoustic_guitar pipa"
-)
-_PLACES: Final = (
-    "center", "top left", "top center", "top right", "bottom left", "bottom center", "bottom right",
-    "no available option", "not sure",
-)  # fmt: skip
-_SIDES: Final = ("the right one", "the left one", "the middle one", "the bottom one", "the top one")
+_WORDS: Final = data.read("avi_release", folder="auscult.cases")
+"""``options`` are words by folder and key; ``numbers`` are keys that are in its table no more: a number is asked for.
 
-
-def _classes(words: str) -> tuple[str, ...]:
-    return (*words.split(), *_EITHER)
-
-
-_OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "ASQA": {
-        "options_sound_clarity": _COMPARED,
-        "options_sound_order": ("sound", "noise", "not sure"),
-        "options_sound_volume": _COMPARED,
-        "options_yes_no": YES_NO,
-    },
-    "VSQA_I": {
-        "get_from_background_binary": YES_NO,
-        "get_from_image_binary": YES_NO,
-        "get_from_foreground_binary": YES_NO,
-        "get_from_image_triple": ("blurred", "normal", "clear", "not sure"),
-        "get_from_3d-task1": ("center", "left", "right", "not sure"),
-        "get_from_3d-task2": ("cone", "cube", "cylinder", "cuboid", "no available option", "not sure"),
-        "get_from_space_hard": _PLACES,
-        "get_from_color": ("blue", "green", "red", "purple", "yellow", "no available option", "not sure"),
-        "get_yes_no": YES_NO,
-        "get_lines_direction": ("horizontal", "vertical", "inclined", "not sure"),
-        "get_from_space_easy_area": _SIDES,
-        "get_from_space_easy_bbrightness": _SIDES,
-        "options_yes_no": YES_NO,
-    },
-    "VSQA_V": {
-        "which_object": ("square", "circle", "triangle", "no available option", "not sure"),
-        "what_shape": ("Triangular pyramid", "Cone", "Cube", "Sphere", *_NONE),
-        "what_movement_2d": ("horizontal", "inclined", "vertical", "no movement", *_NONE),
-        "what_movement_3d": ("Rotation", "Shrinking", "Translation", "Enlarging", *_NONE),
-        "what_surface": ("Rough", "Moderate", "Smooth", *_NONE),
-        "spacial_change": (
-            "Bottom-left to top-right", "Bottom-right to top-left", "Top-left to bottom-right",
-            "Top-right to bottom-left", *_NONE, "No movement",
-        ),
-        "options_yes_no": YES_NO,
-    },
-    "AMIC": {"amic_cls_list": _classes(_AMIC)},
-    "VMIC": {"vmic_cls_list": _classes(_VMIC)},
-    "AVL": {"avl_cls_list": _classes(_AVL)},
-    "AVM": {"avm_options_list": YES_NO},
-    "AVH": {"avh_options_list": YES_NO},
-    "VAH": {"vah_options_list": YES_NO},
-    "AVQA": {"avqa_cls_list": _classes(_AVQA), "avqa_options_list_is": YES_NO},
-    "AVSQA": {
-        "avsqa_options_list_object": ("cube", "pyramid", "cone", "sphere", "no available option", "not sure"),
-        "avsqa_options_list_color": (
-            "red", "blue", "white", "black", "gray", "green", "no available option", "not sure",
-        ),
-    },
-}  # fmt: skip
-_UNLISTED: Final = {"AVL": "avl_cls_list", "VMIC": "vmic_cls_list"}
-"""Folders whose prompts list the classes, so that an entry need not."""
-_NUMBERS: Final = frozenset({"get_from_3d-task3", "get_lines_count", "how_many"})
-"""Keys that the release has taken out of its table: a number is asked for."""
-_PROMPTED: Final = frozenset({"AMIC", "VMIC", "AVL", "AVM", "AVH", "VAH", "VAR", "AVR", "AVLG", "AVSQA"})
-"""Folders with a prompt under a key, ``prompt_`` and the folder's name."""
-_SPELLED: Final = {
-    "puprle": "purple",
-    "no movenment": "no movement",
-    "no availabel option": "no available option",
-}
+``unlisted`` is the key of the classes that a folder's prompt lists, so that an entry need not; ``prompted`` are folders
+with a prompt under a key, ``prompt_`` and the folder's name; ``misspelled`` are words and how they are written.
+"""
 
 
 def spelled(word: str) -> str:
     """A word without the release's misspelling."""
-    return _SPELLED.get(word.strip().casefold(), word)
+    return str(_WORDS["misspelled"].get(word.strip().casefold(), word))
 
 
-def options_of(folder: str, key: str) -> tuple[str, ...] | None:
+def options_of(folder: str, key: str) -> Sequence[str] | None:
     """What a key of options means in a folder, empty where a number is asked for; None where it is no key there."""
-    return () if key in _NUMBERS else _OPTIONS.get(folder, {}).get(key)
+    listed: Sequence[str] | None = _WORDS["options"].get(folder, {}).get(key)
+    return () if key in _WORDS["numbers"] else listed
 
 
-def unlisted(folder: str) -> tuple[str, ...]:
+def unlisted(folder: str) -> Sequence[str]:
     """The classes that a folder's prompt lists itself, empty for all others."""
-    return _OPTIONS[folder][_UNLISTED[folder]] if folder in _UNLISTED else ()
+    return options_of(folder, _WORDS["unlisted"].get(folder, "")) or ()
 
 
 def is_prompt(folder: str, key: str) -> bool:
     """Whether a text is a folder's key of a prompt."""
-    return folder in _PROMPTED and key == f"prompt_{folder.lower()}"
+    return folder in _WORDS["prompted"] and key == f"prompt_{folder.lower()}"
