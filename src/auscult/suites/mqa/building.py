@@ -21,7 +21,7 @@ from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
 from auscult.models.base import USUAL_ENDPOINT, EndpointChoice
 from auscult.models.hf import detected_count
-from auscult.models.named_objects import VLM, MaskProposer, NamedObject, NamedProposer, ObjectCounter, negative_objects
+from auscult.models.named_objects import VLM, MaskProposer, NamedProposer, ObjectCounter, negative_objects
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
@@ -232,8 +232,7 @@ class Builder:
     """Makes the candidates of a task; made once in each worker process."""
 
     seed: int
-    proposer: MaskProposer | None = None  # source of other objects; None for the data set's own
-    named: NamedProposer | None = None  # the same, by models that name the objects
+    proposer: MaskProposer | NamedProposer | None = None  # source of other objects; None for the data set's own
     generator: str = STANDARD  # a key of GENERATORS
     making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
@@ -242,9 +241,9 @@ class Builder:
         try:
             opened = [open_moment(task.instance.moments[index]) for index in task.moments]
             digest = digest_of(task.instance, task.moments)
-            others = self._found(task, opened[0])
+            others, names = self._others(task, opened[0])
             if task.protocol == "image":
-                masks, undefined = self._image(task, opened[0], [other.mask for other in others])
+                masks, undefined = self._image(task, opened[0], others)
             else:
                 masks, undefined = self._video(task, opened)
         except AuscultError as error:
@@ -253,9 +252,7 @@ class Builder:
         items = []
         for candidate in masks:
             files[_mask_name(task, candidate)] = encode_mask(candidate.made.output)
-            items.append(
-                self._line(task, candidate, opened[candidate.index], phrases=[other.phrase for other in others])
-            )
+            items.append(self._line(task, candidate, opened[candidate.index], names=names))
         target = {
             "id": task.key,
             "uid": task.instance.id,
@@ -268,19 +265,24 @@ class Builder:
         }
         return Result(id=task.key, files=files, rows={ITEMS: items, TARGETS: [target]})
 
-    def _found(self, task: BuildTask, masks: OpenedMoment) -> Sequence[NamedObject]:
-        """Objects that models find in the key frame and that resemble the target; none for a clip."""
-        if self.named is None or task.protocol == "video":
-            return ()
+    def _others(self, task: BuildTask, opened: OpenedMoment) -> tuple[Sequence[Mask | None], Sequence[str]]:
+        """Other objects of the key frame, and what the data set or a model calls them; none by models for a clip."""
         instance = task.instance
-        frame, meant = read_frame(instance.moments[task.moments[0]].frame), instance.category or instance.query.text
-        return self.named.named(frame, target=_target(masks), meant=meant or "the thing that is meant")
+        if self.proposer is None:
+            return opened.others, instance.others
+        if task.protocol == "video":
+            return (), ()
+        frame, target = read_frame(instance.moments[task.moments[0]].frame), _target(opened)
+        if not isinstance(self.proposer, NamedProposer):
+            return self.proposer(frame, target=target), ()
+        meant = instance.category or instance.query.text or "the thing that is meant"
+        found = self.proposer.named(frame, target=target, meant=meant)
+        return [other.mask for other in found], [other.phrase for other in found]
 
     def _image(
-        self, task: BuildTask, opened: OpenedMoment, proposed: Sequence[Mask]
+        self, task: BuildTask, opened: OpenedMoment, others: Sequence[Mask | None]
     ) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
-        others = proposed if self.named is not None else self._others(task, opened)
         target = tracks.target_of(_target(opened), others)
         candidates, undefined = [], []
         outcomes = list(variants(target, seed=self.seed, key=task.made_for, kinds=GENERATORS[self.generator]))
@@ -299,15 +301,9 @@ class Builder:
                 undefined.append({"kind": bare, "difficulty": difficulty, "reason": outcome.reason})
         return candidates, undefined
 
-    def _others(self, task: BuildTask, masks: OpenedMoment) -> Sequence[Mask | None]:
-        if self.proposer is None:
-            return masks.others
-        frame = read_frame(task.instance.moments[task.moments[0]].frame)
-        return self.proposer(frame, target=_target(masks))
-
     def _video(self, task: BuildTask, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of tracks through the clip."""
-        others = [moment.others if self._own else () for moment in opened]
+        others = [moment.others if self.proposer is None else () for moment in opened]
         candidates, undefined = [], []
         targets = [moment.target for moment in opened]
         for track in tracks.variants(targets, others, seed=self.seed, key=task.instance.id):
@@ -323,15 +319,10 @@ class Builder:
         return candidates, undefined
 
     def _reason(self, reason: str) -> str:
-        return NO_TRACKS if not self._own and reason == "no_other_object" else reason
-
-    @property
-    def _own(self) -> bool:
-        """Whether the other objects are the data set's own."""
-        return self.proposer is None and self.named is None
+        return NO_TRACKS if self.proposer is not None and reason == "no_other_object" else reason
 
     def _line(
-        self, task: BuildTask, candidate: MadeMask, opened: OpenedMoment, *, phrases: Sequence[str]
+        self, task: BuildTask, candidate: MadeMask, opened: OpenedMoment, *, names: Sequence[str]
     ) -> dict[str, Any]:
         """One line of ``items.jsonl``."""
         instance, frame = task.instance, task.numbers[candidate.index]
@@ -354,7 +345,7 @@ class Builder:
             "template": instance.template,
             "area": round(opened.area / _target(opened).size, 6),
         }
-        other, names = candidate.made.params.get("other"), instance.others if self._own else phrases
+        other = candidate.made.params.get("other")
         if isinstance(other, int) and other < len(names) and names[other]:
             row[KEY]["negative"] = names[other]  # the data set's word or a model's phrase
         if self.generator != STANDARD:
@@ -382,8 +373,6 @@ def make_builder(
     """Make the worker's function; module-level, so that a child process can import it."""
     if isinstance(negatives, str) and negatives.startswith(VLM):
         negatives = negative_objects(negatives, endpoint=endpoint)()
-    if isinstance(negatives, NamedProposer):
-        return Builder(seed=seed, named=negatives, generator=generator, making=making or {})
     source = None if negatives == OWN else negatives
     proposer = load_proposer(source) if isinstance(source, str) else source
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})
