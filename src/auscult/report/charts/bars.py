@@ -147,7 +147,7 @@ def _words(groups: Sequence[BarGroup], models: Sequence[str]) -> str:
     return "; ".join(type_texts) or "no type"
 
 
-_ROW, _SHARE_PX, _NUMBER_PX = 26.0, 110.0, 46.0
+_ROW, _SHARE_PX, _NUMBER_PX = 30.0, 110.0, 46.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +231,7 @@ def _percent(share: float | None) -> str:
     return "< 1 %" if share > 0 and not rounded else f"{rounded} %"
 
 
-_ROW, _APART = 30.0, 6.5
+_APART = 6.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -333,10 +333,10 @@ def matrix(table: Matrix, words: Words) -> Drawing:
     left = 8 + longest + 8
     top = (34.0 if words.heading else 8.0) + longest * _SLANT + size
     parts: list[DrawnShape] = []
-    for number, (name, short) in enumerate(zip(table.names, names, strict=True)):
-        title, middle = ("" if short == name else name), (number + 0.5) * cell
-        parts.append(Text(at=(left - 7, top + middle + 4), words=short, size=size, anchor="end", title=title))
-        parts.append(Text(at=(left + middle + 3, top - 6), words=short, size=size, rotation=-45, title=title))
+    for number, name in enumerate(table.names):
+        middle = (number + 0.5) * cell
+        parts.append(name_label((left - 7, top + middle + 4), name, _NAME_PX, size=size, anchor="end"))
+        parts.append(name_label((left + middle + 3, top - 6), name, _NAME_PX, size=size, rotation=-45))
     for row in range(side):
         for column in range(side):
             parts += _cell(table, (row, column), (left + column * cell, top + row * cell, cell))

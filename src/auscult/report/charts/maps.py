@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from auscult.report.charts.marks import BAR_PX, NONE, Words, check_size, heading, label, scale_bar
+from auscult.report.charts.marks import BAR_PX, NONE, Words, check_size, heading, label, name_label, scale_bar
 from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Rect, Text, fitted, on_scale, scale, text_width
 
 MAX_ROWS: Final = 80
@@ -53,23 +53,14 @@ def heat_map(rows: Sequence[str], columns: Sequence[MapColumn], words: Words, *,
     left = 16 + max((text_width(name, _LETTERS) for name in labels), default=20.0)
     top = (34.0 if words.heading else 8.0) + 18
     parts: list[DrawnShape] = [
-        Text(
-            at=(left - 7, top + (index + 0.5) * cell_height + 4),
-            words=short,
-            size=_LETTERS,
-            anchor="end",
-            title=_title(name, short),
-        )
-        for index, (name, short) in enumerate(zip(rows, labels, strict=True))
+        name_label((left - 7, top + (index + 0.5) * cell_height + 4), name, _NAME_PX, size=_LETTERS, anchor="end")
+        for index, name in enumerate(rows)
     ]
     x = left
     for column in columns:
         x += _GAP_PX if column.apart else 0.0
-        short = fitted(column.name, _LETTERS, cell_width + 2)
-        middle = x + cell_width / 2
-        parts.append(
-            Text(at=(middle, top - 5), words=short, size=_LETTERS, anchor="middle", title=_title(column.name, short))
-        )
+        above = (x + cell_width / 2, top - 5)
+        parts.append(label(above, column.name, cell_width + 2, size=_LETTERS, anchor="middle"))
         for index, name in enumerate(rows):
             parts += _cell(column, (index, name), (x, top + index * cell_height), digits=words.digits)
         x += cell_width
@@ -103,10 +94,6 @@ def _cell(column: MapColumn, row: tuple[int, str], at: tuple[float, float], *, d
 
 def _shade(value: float, low: float, high: float) -> float:
     return 2 * (value - low) / (high - low) - 1 if high != low else 0.0
-
-
-def _title(name: str, short: str) -> str:
-    return "" if short == name else name
 
 
 def _colours(at: tuple[float, float], ends: tuple[str, str], *, axis: str, room: float) -> list[DrawnShape]:

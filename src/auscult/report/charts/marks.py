@@ -270,10 +270,12 @@ def label(
     return Text(at=at, words=short, size=size, anchor=anchor, title=_title(words, short), colour=colour)
 
 
-def name_label(at: Point, name: str, room_px: float, *, anchor: TextAnchor = "start") -> Text:
+def name_label(
+    at: Point, name: str, room_px: float, *, size: float = 12.0, anchor: TextAnchor = "start", rotation: float = 0.0
+) -> Text:
     """A name, which keeps its end where it has to be cut; the whole is its title then."""
-    short = fitted(name, 12, room_px, ends=True)
-    return Text(at=at, words=short, anchor=anchor, title=_title(name, short))
+    short = fitted(name, size, room_px, ends=True)
+    return Text(at=at, words=short, size=size, anchor=anchor, rotation=rotation, title=_title(name, short))
 
 
 def _title(words: str, text: str) -> str:
