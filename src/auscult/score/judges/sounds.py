@@ -15,7 +15,7 @@ import numpy as np
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.judges import measures
 from auscult.score.judges.measures import JudgeColumns, Measured, TruthColumns, mean_of, mean_of_sums
-from auscult.score.stats.correlation import pearson_of_sums
+from auscult.score.stats.correlation import pearson_of_sums, pearson_rows
 from auscult.score.stats.few_clusters import CORRELATION, SHARE, Range
 from auscult.score.stats.inputs import members_of
 
@@ -29,7 +29,7 @@ def pearson(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Pearson's correlation of scores with the truth, -1..1, higher is better, over the outputs that have both."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
     x, y = ((iou[both] - iou[both].mean()) if both.any() else iou[both] for iou in (predicted.iou, truth.iou))
-    rows = np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
+    rows = pearson_rows(x, y)
     outcome: Scored[float] | Undefined = Undefined("fewer than two outputs, or all scores are equal")
     correlation = float(pearson_of_sums(rows.sum(axis=0)[None])[0]) if x.size > 1 else np.nan
     if np.isfinite(correlation):

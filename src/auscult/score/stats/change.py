@@ -1,11 +1,14 @@
 """Mean scores and ratios of sums with their intervals, and how they change under stress.
 
-The average performance change (APC) is how much of its score a model loses under stress.
+Samples: a comparison is fair on those that every column of scores has. A sample that failed somewhere enters none of
+the sums and is counted as failed, wherever else it was scored; likewise one that is undefined or missing somewhere.
 
-Conventions: clean and perturbed scores of the same samples, higher is better, in any unit (0..1 or percent). The
-change is perturbed minus clean, in that unit: **below 0 is a loss**, nearer to 0 is more robust.
+A mean score is a ratio with a denominator of 1 for every sample; an overall IoU (oIoU) is the pixels of all
+intersections over those of all unions, so that large objects weigh more. Higher is better where the score's own is.
 
-Variants:
+The average performance change (APC) is how much of its score a model loses under stress: perturbed minus clean of the
+same samples, in the unit of the scores (0..1 or percent), of which higher is better. **Below 0 is a loss**, nearer to 0
+is more robust. Only samples that are scored clean and at every level enter. Variants:
 
 - ``difference`` (default): the mean over the levels of perturbed minus clean, as the paper's tables print it. Over
   samples it is the mean of theirs, which equals the change of the means.
@@ -13,24 +16,11 @@ Variants:
   Over samples it is the share of their clean mean: a mean of each sample's share would be ruled by samples whose clean
   score is near 0. Undefined where the clean score is not above 0.
 
-Only samples that are scored clean and at every level enter; the others are counted.
+Intervals: whole clusters (videos, photographs) are drawn with replacement, for the clean and the perturbed scores and
+for both models of a difference at once, so that what makes a video hard for all cancels.
 
-Intervals: whole clusters (videos, photographs) are drawn with replacement, for the clean and the
-perturbed scores and for both models of a difference at once, so that what makes a video hard for all cancels.
-
-References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6; intervals as in ``intervals``.
-
-Samples that several columns of scores have in common, and how many they do not.
-
-A comparison is fair on the samples that every column scored. A sample that failed somewhere enters none of the sums and
-is counted as failed, wherever else it was scored; likewise one that is undefined or missing somewhere.
-
-Means and ratios of sums over samples, with intervals that draw whole clusters.
-
-A mean score is a ratio with a denominator of 1 for every sample; an overall IoU (oIoU) is the pixels of all
-intersections over those of all unions, so that large objects weigh more. Higher is better where the score's own is.
-
-References: oIoU and mIoU as in Kazemzadeh et al. 2014 and the RefCOCO literature; intervals as in ``intervals``.
+References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6; oIoU and mIoU as in Kazemzadeh et al. 2014 and the RefCOCO
+literature; intervals as in ``intervals``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ meaning and use of the area under a receiver operating characteristic (ROC) curv
 Correlation is by Pearson, Spearman and Kendall, with intervals that draw whole clusters.
 
 Conventions: -1..1, 0 for no relation; Kendall's is tau-b, which allows for ties. Undefined for fewer than two items and
-where a column is constant. Spearman's ranks are those among all items in each draw, as in ``ranks``; a draw of
+where a column is constant. Spearman's ranks are those among all items in each draw, as above; a draw of
 Kendall's counts pairs of items by how often their clusters were drawn, which is tau-b of the items drawn.
 
 References: M. Kendall, "A new measure of rank correlation", Biometrika 30, 1938; intervals as in ``intervals``.
@@ -186,11 +186,8 @@ def spearman_interval(
     same_length(predictions=np.asarray(predictions), clusters=clusters)
     if not isinstance(plain, Scored) or len(set(clusters)) < 2:
         return plain
-    first, second = mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5
-    columns = np.column_stack([np.ones(first.size), first, second, first**2, second**2, first * second])
-    total, draws = resampled(
-        columns, members_of(clusters), pearson_of_sums, rng=rng, replicates=replicates, level=level
-    )
+    rows = pearson_rows(mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5)
+    total, draws = resampled(rows, members_of(clusters), pearson_of_sums, rng=rng, replicates=replicates, level=level)
     if draws is None:
         return plain
     interval = with_interval(plain, draws, clusters=total, level=level, within=CORRELATION, ranks="among all items")
@@ -252,8 +249,13 @@ def mean_ranks(values: ArrayLike) -> Doubles:
     return ranks
 
 
+def pearson_rows(x: Doubles, y: Doubles) -> Doubles:
+    """Ones, x, y, squares and products, (n, 6): what adds up for ``pearson_of_sums``."""
+    return np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
+
+
 def pearson_of_sums(sums: Doubles) -> Doubles:
-    """Correlation from sums of ones, x, y, squares and products, (draws, 6); NaN where a side is constant."""
+    """Correlation from sums of ``pearson_rows``, (draws, 6); NaN where a side is constant."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.clip(xx - x * x / n, 0, None) * np.clip(yy - y * y / n, 0, None)
     result: Doubles = np.full(len(sums), np.nan)
@@ -339,7 +341,7 @@ def associations(
         return dict.fromkeys(KINDS, Undefined(reason, {"items": x.size}))
     rngs = {kind: generator(seed, "association", kind) for kind in KINDS}
     members, scaled = members_of(clusters), [(column - column.mean()) / column.std() for column in (x, y)]
-    pearson = _products(*scaled)
+    pearson = pearson_rows(*scaled)
     plain = Scored(float(pearson_of_sums(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
     count, draws = resampled(pearson, members, pearson_of_sums, rng=rngs["pearson"], replicates=replicates)
     interval = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
@@ -381,10 +383,6 @@ def associations_by(
             group_clusters = [cluster for cluster, is_valid in zip(clusters, mask, strict=True) if is_valid]
             result[group, name] = associations(values[mask], table[against][mask], clusters=group_clusters, seed=seed)
     return result
-
-
-def _products(x: Doubles, y: Doubles) -> Doubles:
-    return np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
 
 
 def _kendall_interval(

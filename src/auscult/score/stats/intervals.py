@@ -6,7 +6,8 @@ Metrics:
 
 - ``bootstrap_interval``: whole clusters (all masks of one photograph, all frames of one video) are drawn with
   replacement, because items of one cluster resemble one another; drawing items would promise too much. Below 30
-  clusters the draws are widened, and where all clusters are wholly right the interval is exact: see ``few``.
+  clusters the draws are widened, and where all clusters are wholly right the interval is exact: see
+  ``few_clusters``.
 - ``coverage``: the share of truths that lie in their intervals. A 90 % interval should cover 0.90; more is as
   wrong as less.
 
