@@ -276,7 +276,7 @@ class TestWhatIsNotUnderstood:
         assert read_sentence("any type of blur").situations == ()
         assert read_sentence("users type in a hurry").situations == ("typed queries",)
         rooms = {kind.partition(".")[0] for kind in read_sentence("only the sentences").unwished}
-        assert rooms == {"vision", "sound", "timing"}
+        assert rooms == {"vision", "sound", "timing", "masks"}
 
     def test_words_that_were_understood_are_not_said(self) -> None:
         assert read_sentence("severe reverb; the camera can't fail").unmatched == ()

@@ -9,10 +9,22 @@ import pytest
 
 from auscult.agent.knowledge import BuiltInDebater, cell, kinds, situation_rows, situations
 from auscult.agent.knowledge.sentence import read_sentence
-from auscult.agent.knowledge.situations import FILE, GRADES, kind_of, lineage, raw
-from auscult.errors import UnknownName
-from auscult.stress.presets import places, why_not
+from auscult.agent.knowledge.situations import FILE, GRADES, _perturbations, kind_of, lineage, raw
+from auscult.agent.offers import perturbations_of
+from auscult.errors import UnknownName, UsageError
+from auscult.registry import entries
+from auscult.stress.presets import barred, places, tags_of
 from auscult.stress.recipe_parts import registered
+from auscult.suites.r2.cases import TASK_RULES, TaskRules
+from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
+
+
+def _takes(task: TaskRules, name: str) -> bool:
+    """Whether ``run r2`` has a condition of a perturbation for a task."""
+    try:
+        return len(conditions_of(task, mixes=(), kinds=(name,), levels=("low",))) > 1
+    except UsageError:
+        return False
 
 
 class TestTable:
@@ -26,7 +38,7 @@ class TestTable:
         assert {grade for *_, grade, _, _ in rows} == set(GRADES)
 
     def test_every_registered_perturbation_is_known_and_nothing_else(self) -> None:
-        known_kinds, all_kinds = set(raw()["kinds"]), set(map(kind_of, registered()))
+        known_kinds, all_kinds = set(raw()["kinds"]), set(map(kind_of, (*registered(), *FIRST_MASKS)))
         lacking = all_kinds - known_kinds
         assert not lacking, (
             f"add a line for {', '.join(sorted(lacking))} under `kinds` in {FILE}, and cells where needed"
@@ -34,10 +46,17 @@ class TestTable:
         assert known_kinds == all_kinds == set(kinds())
         assert {kind for situation in situations().values() for kind in situation.cells} <= known_kinds
 
+    @pytest.mark.parametrize("task", TASK_RULES.values(), ids=TASK_RULES)
+    def test_what_run_r2_offers_for_a_task_has_cells(self, task: TaskRules) -> None:
+        offered = {kind_of(entry.name) for entry in entries("stressor") if _takes(task, entry.name)}
+        assert offered == set(map(kind_of, perturbations_of(task)[0]))
+        assert not [kind for kind in offered for name in situations() if cell(name, kind).grade not in GRADES]
+
     def test_a_perturbation_of_a_plug_in_is_in_no_row(self, monkeypatch: pytest.MonkeyPatch) -> None:
         names = ("vision.fog.v1", "vision.locusts.v1")
         monkeypatch.setattr(sys.modules[kind_of.__module__], "registered", lambda: names)
-        assert kinds.__wrapped__() == ("vision.fog",)
+        masks = ("masks.erode", "masks.dilate", "masks.cutout")
+        assert tuple(_perturbations.__wrapped__()) == ("vision.fog", *masks)
 
     def test_a_perturbation_without_a_line_says_where_to_add_it(self) -> None:
         with pytest.raises(UnknownName, match=r"nothing is known of vision\.locusts") as error:
@@ -66,8 +85,8 @@ class TestNoContradictions:
     def test_what_a_place_bars_is_impossible_in_every_case_of_it(self) -> None:
         for name in situations():
             for place in filter(None, (situations()[ancestor].place for ancestor in lineage(name))):
-                barred = [kind for kind in kinds() if why_not(kind, place)]
-                assert [kind for kind in barred if cell(name, kind).grade != "impossible"] == [], (name, place)
+                never = [kind for kind in kinds() if barred(f"{kind}.v1", tags_of(place))]
+                assert [kind for kind in never if cell(name, kind).grade != "impossible"] == [], (name, place)
 
     def test_a_case_allows_what_is_impossible_above_it_only_with_a_word(self) -> None:
         for name in situations():

@@ -15,6 +15,7 @@ from auscult import registry
 from auscult.errors import NothingToDo, UnknownName, UsageError
 from auscult.stress.presets import Preset, allowed, compatible, places, why_not
 from auscult.stress.recipe import PAPER, ROOMS, SCHEDULES, drawn, preset
+from auscult.suites.r2.conditions import FIRST_MASKS
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.name.split(".")[0] in ROOMS]
 DATA = json.loads(files("auscult.stress").joinpath("data/occurrence.json").read_text(encoding="utf-8"))
@@ -32,7 +33,7 @@ def one_look() -> Iterator[None]:
 
 class TestRules:
     def test_every_built_in_has_its_rules_and_no_rule_is_of_nothing(self) -> None:
-        own_names = {name.rpartition(".v")[0].removesuffix("_r2bench") for name in NAMES}
+        own_names = {name.rpartition(".v")[0].removesuffix("_r2bench") for name in (*NAMES, *FIRST_MASKS)}
         assert set(DATA["never"]) == own_names
         assert {name for first, second, _ in DATA["apart"] for name in (first, second)} <= own_names
 

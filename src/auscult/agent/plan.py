@@ -24,7 +24,7 @@ from auscult.media.paths import read_bytes
 from auscult.record.codec import from_json, load, to_json
 from auscult.record.digest import digest_json
 from auscult.score.tasks import TASKS
-from auscult.stress.presets import apart, tags_of, why_not
+from auscult.stress.presets import apart, barred, tags_of
 from auscult.stress.recipe_parts import base_of, no_such
 
 FILE: Final = "plan.yaml"
@@ -437,13 +437,13 @@ def conflicts(plan: Plan) -> Iterator[tuple[int, str]]:
     """
     names = [_group(plan, entry) for entry in plan.perturbations]
     for number, (name, perturbation) in enumerate(zip(names, plan.perturbations, strict=True)):
-        if perturbation.force or name.startswith("masks."):
+        if perturbation.force:
             continue
-        barred = [why_not(name, place) for place in plan.places]
-        if barred and all(barred):
-            yield number, f"cannot occur in {' or '.join(plan.places)}: {barred[0]}"
+        reasons = [barred(name, tags_of(place)) for place in plan.places]
+        if reasons and all(reasons):
+            yield number, f"cannot occur in {' or '.join(plan.places)}: {reasons[0]}"
             continue
         for other in () if len(plan.places) > 1 else names[:number]:
-            if other != name and not other.startswith("masks.") and (reason := apart(other, name)):
+            if other != name and (reason := apart(other, name)):
                 yield number, f"cannot occur together with {base_of(other)}: {reason}"
                 break

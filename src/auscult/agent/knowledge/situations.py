@@ -16,8 +16,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from auscult.errors import UnknownName
 from auscult.language import data
 from auscult.language.lexicon import stem
-from auscult.stress.presets import why_not
+from auscult.stress.presets import barred, tags_of
 from auscult.stress.recipe_parts import base_of, registered, room_of
+from auscult.suites.r2.conditions import FIRST_MASKS
 
 Grade: TypeAlias = Literal["needed", "plausible", "impossible"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
@@ -64,9 +65,16 @@ def kind_of(full: str) -> str:
 
 
 @cache
+def _perturbations() -> Mapping[str, str]:
+    """The full name of a registered perturbation or defect of a first mask by its kind, of those the file knows."""
+    names = [(kind_of(name), name) for name in (*registered(), *FIRST_MASKS)]
+    return MappingProxyType({kind: name for kind, name in names if kind in raw()["kinds"]})
+
+
+@cache
 def kinds() -> tuple[str, ...]:
-    """The registered perturbations that the file knows, by room and short name; those of plug-ins it does not."""
-    return tuple(dict.fromkeys(kind for kind in map(kind_of, registered()) if kind in raw()["kinds"]))
+    """What the file knows of perturbations and of first masks, by room and short name; plug-ins are not in it."""
+    return tuple(_perturbations())
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -175,8 +183,8 @@ def _written(name: str, kind: str, *, steps: int) -> Iterator[Cell]:
     situation = situations()[name]
     if kind in situation.cells:
         yield replace(situation.cells[kind], steps=steps)
-    elif situation.place and kind in kinds() and (barred := why_not(kind, situation.place)):
-        yield Cell(grade="impossible", reason=barred, of=name, steps=steps, source=_RULES)
+    elif situation.place and kind in kinds() and (why := barred(_perturbations()[kind], tags_of(situation.place))):
+        yield Cell(grade="impossible", reason=why, of=name, steps=steps, source=_RULES)
 
 
 def situation_rows() -> Iterator[tuple[str, str, str, str, str, str]]:
