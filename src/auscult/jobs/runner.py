@@ -134,7 +134,7 @@ def failed_row(item: Item | Instance | SoundItem, error: AuscultError, stage: st
 # --- tasks and workers ---
 
 
-class Divisible(Protocol):
+class VerbTask(Protocol):
     """A unit of work for one worker."""
 
     @property
@@ -150,10 +150,6 @@ class Divisible(Protocol):
     def split(self) -> Sequence[Self]:
         """Smaller tasks to try if it failed as a whole; empty if it cannot be split."""
         ...
-
-
-class VerbTask(Divisible, Protocol):
-    """A task of a verb."""
 
     def failed(self, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
         """The rows of ``errors.jsonl`` if it failed, or its worker crashed or timed out."""
@@ -174,12 +170,11 @@ class Indivisible:
         """No parts."""
         return ()
 
-    def failed(self: Divisible, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+    def failed(self: VerbTask, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
         """One row of ``errors.jsonl``, under its key."""
         return [error_to_json(self.key, error)]
 
 
-T = TypeVar("T", bound=Divisible)
 V = TypeVar("V", bound=VerbTask)
 K = TypeVar("K")
 R = TypeVar("R")
@@ -187,13 +182,13 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workers(Generic[T, R]):
+class Workers(Generic[V, R]):
     """Worker processes, with their function and limits; or threads of this process, for functions that wait.
 
     Threads have no limits: their function must have its own.
     """
 
-    make: Callable[[], Callable[[T], R]]  # called once in each worker process; makes the function of one task
+    make: Callable[[], Callable[[V], R]]  # called once in each worker process; makes the function of one task
     count: int  # worker processes; 0 for this process
     stage: str
     timeout_s: float | None = None  # limit for one task; None for none
@@ -204,14 +199,14 @@ class Workers(Generic[T, R]):
     early: EarlyWorkers | None = None  # worker processes already started
 
     def results(
-        self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
-    ) -> Iterator[tuple[T, R | Failed]]:
+        self, tasks: Iterable[V], *, before: Callable[[V], None] | None = None
+    ) -> Iterator[tuple[V, R | Failed]]:
         """Yield tasks with their results, in any order.
 
         If a task fails as a whole, because a judge raised or a process died, its parts are tried one by one, so that
         one bad item does not fail the others.
         """
-        retries: list[T] = []
+        retries: list[V] = []
         if self.threads:
             tasks = (part for task in tasks for part in task.split() or (task,))
         for attempt in (tasks, retries):
@@ -226,7 +221,7 @@ class Workers(Generic[T, R]):
                 else:
                     yield task, outcome
 
-    def _run(self, queued: Iterator[Task[T]]) -> Iterator[TaskResult[R]]:
+    def _run(self, queued: Iterator[Task[V]]) -> Iterator[TaskResult[R]]:
         if not self.threads:
             yield from run_tasks(
                 self.make,
@@ -240,9 +235,9 @@ class Workers(Generic[T, R]):
                 early=self.early,
             )
             return
-        workers: list[Callable[[T], R]] = []
+        workers: list[Callable[[V], R]] = []
 
-        def make() -> Callable[[T], R]:
+        def make() -> Callable[[V], R]:
             workers.append(self.make())
             return workers[0]
 
@@ -255,7 +250,7 @@ class Workers(Generic[T, R]):
                     close()
 
     @staticmethod
-    def _queued(tasks: Iterable[T], before: Callable[[T], None] | None) -> Iterator[Task[T]]:
+    def _queued(tasks: Iterable[V], before: Callable[[V], None] | None) -> Iterator[Task[V]]:
         for task in tasks:
             if before is not None:
                 before(task)
@@ -693,24 +688,36 @@ def refuse_changed(
     Raises:
         Mismatch: An item is gone from INPUT, or its files have changed or cannot be read.
     """
-    known = stamps or {}
-    by_id = {item.id: item for item in items}
-    frames: dict[Path, str] = {}
-    stamp = cache(stamp_file)
+    known, digest, stamp = stamps or {}, cache(digest_file), cache(stamp_file)
 
     def same(item: Item, before: object) -> bool:
-        if item.frame not in frames:
-            frames[item.frame] = digest_file(item.frame)
+        if item.id in known and known[item.id] == input_stamp(item, stamp):
+            return True
         variants = (False, True) if item.audio is not None else (False,)
-        return any(input_digest(item, frames[item.frame], sound=sound) == before for sound in variants)
+        return any(input_digest(item, digest(item.frame), sound=sound) == before for sound in variants)
 
+    by_id = {item.id: item for item in items}
+    require_all_unchanged(done, by_id, same, path=lambda item: item.mask.path or item.frame)
+
+
+def require_all_unchanged(
+    done: Mapping[str, R],
+    present: Mapping[str, K],
+    same: Callable[[K, R], bool],
+    *,
+    path: Callable[[K], Path | None],
+    made: str = "has a result",
+    parts: str = "frame, mask, text or sound has",
+) -> None:
+    """Refuse (``Mismatch``) earlier results that INPUT lacks now, or whose files are not the ``same``, one by one.
+
+    ``path`` is the file that a message names, ``made`` and ``parts`` word it.
+    """
     for name, before in done.items():
-        item = by_id.get(name)
-        if item is None:
-            raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
-        if name in known and known[name] == input_stamp(item, stamp):
-            continue
-        require_unchanged(name, partial(same, item, before), path=item.mask.path or item.frame)
+        if name not in present:
+            raise Mismatch(f"{name} {made} in the folder and is no longer in the input", hint=HINT)
+        now = present[name]
+        require_unchanged(name, partial(same, now, before), path=path(now), made=made, parts=parts)
 
 
 def require_unchanged(

@@ -32,9 +32,9 @@ from auscult.arrays.resampling import resampled
 from auscult.arrays.segments import reduced
 from auscult.cases.ids import counted, natural_key
 from auscult.cases.sounds import sound_line
-from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch
+from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.judges import load_sound_judge
-from auscult.jobs.runner import CHUNK, HINT, INPUTS, LastCached, Result, failed_row, require_unchanged
+from auscult.jobs.runner import CHUNK, INPUTS, LastCached, Result, failed_row, require_all_unchanged
 from auscult.media.frames import FRAME_SUFFIXES, read_frame
 from auscult.media.limits import Limits
 from auscult.media.sound import SoundReader
@@ -289,14 +289,13 @@ def refuse_changed_sounds(
     done: Mapping[str, object], items: Sequence[SoundItem], *, stamps: Mapping[str, object]
 ) -> None:
     """Refuse changed files of earlier verdicts, id to ``sound_digest``."""
-    by_id, digest, stamp = {item.id: item for item in items}, cache(digest_file), cache(stamp_file)
-    for name, before in done.items():
-        item = by_id.get(name)
-        if item is None:
-            raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
-        if name not in stamps or stamps[name] != sound_digest(item, stamp):
-            same = partial(lambda item, before: sound_digest(item, digest) == before, item, before)
-            require_unchanged(name, same, path=item.separated, parts="mixture, output or prompt has")
+    digest, stamp = cache(digest_file), cache(stamp_file)
+
+    def same(item: SoundItem, before: object) -> bool:
+        return stamps.get(item.id) == sound_digest(item, stamp) or sound_digest(item, digest) == before
+
+    by_id, parts = {item.id: item for item in items}, "mixture, output or prompt has"
+    require_all_unchanged(done, by_id, same, path=lambda item: item.separated, parts=parts)
 
 
 @dataclass(slots=True, eq=False)

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final
 
 from auscult import registry
-from auscult.errors import REMARKS, ErrorRecord, Mismatch, UsageError
+from auscult.errors import REMARKS, ErrorRecord, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.options import arguments_of, refuse_out_of_range
 from auscult.jobs.perturb.choice import (
@@ -39,13 +39,12 @@ from auscult.jobs.perturb.options import PerturbOptions
 from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
-    HINT,
     Result,
     ResultWriter,
     Verb,
     finish_tables,
     item_row,
-    require_unchanged,
+    require_all_unchanged,
     run_manifest,
 )
 from auscult.media.containers import load_av
@@ -147,17 +146,14 @@ def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> No
     """Refuse changed files of earlier outputs."""
     digests: dict[tuple[str, ...], str] = {}
 
-    def same(part: PerturbedPart, row: Row) -> bool:
-        made_of = (part.id, *row.get("items", ()))
+    def same(output: Output, row: Row) -> bool:
+        made_of = (output.part.id, *row.get("items", ()))
         if made_of not in digests:
-            digests[made_of] = part_digest(part, made_of[1:])
+            digests[made_of] = part_digest(output.part, made_of[1:])
         return digests[made_of] == row.get("input")
 
-    for name, row in rows.items():
-        if name not in outputs:
-            raise Mismatch(f"{name} was made in the folder and is no longer in the input", hint=HINT)
-        part = outputs[name].part
-        require_unchanged(name, partial(same, part, row), path=part.path, made="was made", parts="input has")
+    words = {"made": "was made", "parts": "input has"}
+    require_all_unchanged(rows, outputs, same, path=lambda output: output.part.path, **words)
 
 
 def content_digest(rows: Mapping[str, Row]) -> str:
