@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
+from auscult.language import data
 from auscult.outcome import Signature, Undefined
 from auscult.record import codec
 from auscult.score.answers import (
@@ -82,81 +83,7 @@ class AviTask:
         return sum(self.folders.values())
 
 
-_CHOICE_OF_3: Final = 33.33
-
-_ALL: Final = (
-    AviTask(
-        name="AMIC", title="audio multi-instance classification", stage="perception", modality=("sound",),
-        dominance="sound", capability="audio perception",
-        prompt="classes", answer="counts", metric="f1 and count", chance=0.0, folders={"AMIC": 518},
-    ),
-    AviTask(
-        name="VMIC", title="visual multi-instance classification", stage="perception", modality=("picture",),
-        dominance="vision", capability="visual perception",
-        prompt="classes", answer="counts", metric="recall and count", chance=0.0, folders={"VMIC": 521},
-    ),
-    AviTask(
-        name="AVL", title="audio-visual localization", stage="perception", modality=("sound", "picture"),
-        dominance="both", capability="cross-modal local perception",
-        prompt="classes", answer="boxes", metric="boxes", chance=0.0, folders={"AVL": 205},
-    ),
-    AviTask(
-        name="AVM", title="audio-visual matching", stage="perception", modality=("sound", "video"),
-        dominance="both", capability="cross-modal global perception",
-        prompt="options", answer="option", metric="match", chance=_CHOICE_OF_3, folders={"AVM": 250},
-    ),
-    AviTask(
-        name="VAR", title="visual-reference audio retrieval", stage="understanding", modality=("sound", "picture"),
-        dominance="sound", capability="cross-modal acquisitive understanding",
-        prompt="candidates", answer="indices", metric="retrieval", chance=10.0, folders={"VAR": 264},
-    ),
-    AviTask(
-        name="AVR", title="audio-reference visual retrieval", stage="understanding", modality=("sound", "picture"),
-        dominance="vision", capability="cross-modal acquisitive understanding",
-        prompt="candidates", answer="indices", metric="retrieval", chance=10.0, folders={"AVR": 264},
-    ),
-    AviTask(
-        name="AVC", title="audio-visual captioning", stage="understanding", modality=("sound", "video"),
-        dominance="both", capability="cross-modal narrative understanding",
-        prompt="instruction", answer="caption", metric="fense", chance=13.06, folders={"AVC": 280},
-    ),
-    AviTask(
-        name="AVH", title="audio-reference visual hallucination", stage="reasoning", modality=("sound", "video"),
-        dominance="sound", capability="cross-modal resistance reasoning",
-        prompt="options", answer="option", metric="match", chance=_CHOICE_OF_3, folders={"AVH": 250},
-    ),
-    AviTask(
-        name="VAH", title="visual-reference audio hallucination", stage="reasoning", modality=("sound", "video"),
-        dominance="vision", capability="cross-modal resistance reasoning",
-        prompt="options", answer="option", metric="match", chance=_CHOICE_OF_3, folders={"VAH": 250},
-    ),
-    AviTask(
-        name="AVQA", title="audio-visual question answering", stage="reasoning", modality=("sound", "video"),
-        dominance="both", capability="cross-modal coarse-grained reasoning",
-        prompt="options", answer="option", metric="match", chance=21.35, folders={"AVQA": 469},
-    ),
-    AviTask(
-        name="AVLG", title="audio-visual language grounding", stage="reasoning", modality=("sound", "video"),
-        dominance="both", capability="cross-modal fine-grained reasoning",
-        prompt="expression", answer="frame boxes", metric="video iou", chance=0.0, folders={"AVLG": 503},
-    ),
-    AviTask(
-        name="ASQA", title="audio sensation question answering", stage="sensation", modality=("sound",),
-        dominance="sound", capability="audio sensation",
-        prompt="options", answer="option", metric="match", chance=29.66, folders={"ASQA": 502},
-    ),
-    AviTask(
-        name="VSQA", title="visual sensation question answering", stage="sensation", modality=("picture", "video"),
-        dominance="vision", capability="visual sensation",
-        prompt="options", answer="option", metric="match", chance=26.70, folders={"VSQA_I": 620, "VSQA_V": 580},
-    ),
-    AviTask(
-        name="AVSQA", title="audio-visual sensation question answering", stage="sensation",
-        modality=("sound", "picture", "video"),
-        dominance="both", capability="cross-modal sensation",
-        prompt="options", answer="option list", metric="match", chance=24.63, folders={"AVSQA": 388},
-    ),
-)  # fmt: skip
+_ALL: Final = codec.from_json(tuple[AviTask, ...], data.read("avi_tasks", folder="auscult.score")["tasks"])
 
 TASKS: Final[Mapping[str, AviTask]] = MappingProxyType({task.name: task for task in _ALL})
 """The tasks by name, in the paper's order."""
