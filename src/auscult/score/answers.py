@@ -104,10 +104,25 @@ def chosen(predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unpar
     return Chosen(samples=tuple(samples), failed=failed, unparsed=silent)
 
 
-def rules_of(variant: str, known: Collection[str]) -> frozenset[str]:
+RULES: Final[Mapping[str, frozenset[str]]] = {
+    "f1 and count": frozenset({"cap", "true_count"}),
+    "recall and count": frozenset({"cap", "true_count", "lenient"}),
+    "boxes": frozenset({"divisor", "free_unparsed", "guessed_scale"}),
+    "video iou": frozenset({"null_list"}),
+    "retrieval": frozenset({"sorted"}),
+    "fense": frozenset({"mean", "flag"}),
+    "sbert": frozenset({"mean"}),
+    "match": frozenset(),
+    "reply": frozenset({"first", "short"}),
+}
+"""What each score, and the reading of replies, knows of the release's rules."""
+
+
+def rules_of(variant: str, score: str) -> frozenset[str]:
     """The rules of the release that a variant asks for, of those that a score knows."""
-    rules = {"paper": frozenset[str](), "AVI-Bench": frozenset(known)}.get(variant, frozenset(variant.split("+")))
-    if not rules <= set(known):
+    known = RULES[score]
+    rules = {"paper": frozenset[str](), "AVI-Bench": known}.get(variant, frozenset(variant.split("+")))
+    if not rules <= known:
         expected = f"paper, AVI-Bench, or some of {', '.join(sorted(known))} joined by +" if known else "paper"
         raise InputError(f"variant={variant!r}", expected=expected, hint="paper follows the paper's equations")
     return rules
@@ -307,16 +322,15 @@ _LENIENT_FROM: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counting:
-    """What tells the two tasks apart: the semantic half, the cost of a class that is missed, the release's rules."""
+    """What tells the two tasks apart: the semantic half, and the cost of a class that is missed."""
 
     semantic: str
     tau: float
     k: float
-    rules: frozenset[str]
 
 
-_AMIC: Final = _Counting(semantic="f1", tau=7.0, k=0.3, rules=frozenset({"cap", "true_count"}))
-_VMIC: Final = _Counting(semantic="recall", tau=12.0, k=0.3, rules=frozenset({"cap", "true_count", "lenient"}))
+_AMIC: Final = _Counting(semantic="f1", tau=7.0, k=0.3)
+_VMIC: Final = _Counting(semantic="recall", tau=12.0, k=0.3)
 
 
 def amic(
@@ -366,13 +380,13 @@ def _count_score(
     predictions: Sequence[Counts | Undefined | Failed], truths: Sequence[Counts], task: _Counting, **asked: str
 ) -> AnswerScore | Undefined:
     variant, unparsed = asked["variant"], asked["unparsed"]
-    entered = chosen(predictions, truths, unparsed=unparsed)  # type: ignore[arg-type]
+    entered, metric = chosen(predictions, truths, unparsed=unparsed), f"{task.semantic} and count"  # type: ignore[arg-type]
     return score_of(
         entered,
-        row=partial(_count_row, task=task, rules=rules_of(variant, task.rules)),
+        row=partial(_count_row, task=task, rules=rules_of(variant, metric)),
         combine=partial(_counts_combined, k=task.k),
         signature=Signature.of(
-            metric=f"{task.semantic} and count", variant=variant, tau=task.tau, k=task.k, zero="not named",
+            metric=metric, variant=variant, tau=task.tau, k=task.k, zero="not named",
             unparsed=unparsed,
         ),
     )  # fmt: skip
@@ -457,7 +471,7 @@ def retrieval(
     Raises:
         InputError: Unequal numbers of predictions and truths, an index that is no whole number, or an unknown variant.
     """
-    rules = rules_of(variant, {"sorted"})
+    rules = rules_of(variant, "retrieval")
     entered = chosen(predictions, truths, unparsed=unparsed)
     answers = {frozenset(_indices(answer)) for _, answer, _ in entered.samples}
     repeats = 1 - len(answers) / max(len(entered.samples), 1)

@@ -120,7 +120,7 @@ def avl(
     Raises:
         InputError: Unequal numbers, a truth without a box, an unknown variant.
     """
-    rules = rules_of(variant, {"divisor", "free_unparsed", "guessed_scale"})
+    rules = rules_of(variant, "boxes")
     return score_of(
         chosen(predictions, truths, unparsed=unparsed),
         row=partial(_avl_row, convention=convention, rules=rules),
@@ -156,7 +156,7 @@ def avlg(
     Raises:
         InputError: Unequal numbers, a truth without a frame, an unknown variant.
     """
-    rules = rules_of(variant, {"null_list"})
+    rules = rules_of(variant, "video iou")
     return score_of(
         chosen(predictions, truths, unparsed=unparsed),
         row=partial(_avlg_row, convention=convention, none_counts="null_list" not in rules),

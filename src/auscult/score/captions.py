@@ -90,7 +90,7 @@ def fense(
         InputError: Unequal numbers, a sample without a reference, numbers of a network that cannot be, an unknown
             variant.
     """
-    rules = rules_of(variant, {"mean", "flag"})
+    rules = rules_of(variant, "fense")
     entered = chosen(predictions, truths, unparsed=unparsed)
     similarity = similarities(entered, sentences, mean="mean" in rules)
     error = _errors(entered, fluency)
@@ -122,7 +122,7 @@ def sbert(
 
     ``variant`` is ``paper``, or ``mean`` (all that ``AVI-Bench`` has): the mean over the references.
     """
-    rules = rules_of(variant, {"mean"})
+    rules = rules_of(variant, "sbert")
     entered = chosen(predictions, truths, unparsed=unparsed)
     return score_of_rows(
         entered,
@@ -191,26 +191,6 @@ def _errors(entered: Chosen, fluency: FluencyModel) -> Doubles:
         )
     by_text = dict(zip(texts, probabilities, strict=True))
     return np.array([by_text.get(caption, 0.0) for _, caption, _ in entered.samples], np.float64)
-
-
-FENSE: Final = ScoreSpec.of(
-    fense,
-    takes="captions",
-    summary="similarity in meaning of a caption and its closest reference, less where it is not fluent",
-    goal="describing what is seen and heard",
-    modality="text",
-    source="AVI-Bench Eqs. 41-43",
-    truth="captions of people",
-)
-SBERT: Final = ScoreSpec.of(
-    sbert,
-    takes="captions",
-    summary="similarity in meaning of a caption and its closest reference",
-    goal="describing what is seen and heard",
-    modality="text",
-    source="AVI-Bench Eq. 41 and Table 7",
-    truth="captions of people",
-)
 
 
 Synonyms: TypeAlias = Callable[[str], Collection[str]]
@@ -530,6 +510,14 @@ def _spec(function: Callable[..., Any], summary: str, source: str) -> ScoreSpec:
     )
 
 
+FENSE: Final = _spec(
+    fense,
+    "similarity in meaning of a caption and its closest reference, less where it is not fluent",
+    "AVI-Bench Eqs. 41-43",
+)
+SBERT: Final = _spec(
+    sbert, "similarity in meaning of a caption and its closest reference", "AVI-Bench Eq. 41 and Table 7"
+)
 METEOR: Final = _spec(
     meteor, "words and stems of a caption that its references have, and in their order", "WMT 2007, 2014"
 )

@@ -118,7 +118,7 @@ def read_reply(
         >>> read_reply("It is a dog, I think.", "option", words=("dog", "cat"))
         Read(answer='dog', path='tolerant')
     """
-    rules = rules_of(variant, {"first", "short"})
+    rules = rules_of(variant, "reply")
     if not isinstance(reply, str):
         return Undefined("the reply is no text")
     if form == "counts" and "short" in rules and len(reply) >= _SHORT:

@@ -25,6 +25,7 @@ from auscult.language import data
 from auscult.outcome import Signature, Undefined
 from auscult.record import codec
 from auscult.score.answers import (
+    RULES,
     AnswerScore,
     Unparsed,
     amic,
@@ -101,18 +102,6 @@ def leaning(dominance: Dominance, stages: tuple[TaskStage, ...] = FAMILIAR) -> t
 
 _PAPER: Final = "paper"
 _RELEASE: Final = "AVI-Bench"
-_RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
-    "f1 and count": frozenset({"cap", "true_count"}),
-    "recall and count": frozenset({"cap", "true_count", "lenient"}),
-    "boxes": frozenset({"divisor", "free_unparsed", "guessed_scale"}),
-    "video iou": frozenset({"null_list"}),
-    "retrieval": frozenset({"sorted"}),
-    "fense": frozenset({"mean", "flag"}),
-    "sbert": frozenset({"mean"}),
-    "match": frozenset(),
-    "reply": frozenset({"first", "short"}),
-}
-"""What each score, and the reading of replies, knows of the release's rules."""
 _ORDERS: Final = ("xyxy", "yxyx", "xywh")
 _UNITS: Final = ("share", "thousandths", "pixels")
 NO_SENTENCES: Final = "captions are scored with --sentence-model DIR and --fluency-model DIR, folders of weights"
@@ -152,7 +141,7 @@ class TaskScore(Protocol):
 
 def check_variant(variant: str) -> None:
     """Refuse rules that no score knows."""
-    known = frozenset[str]().union(*_RULES.values())
+    known = frozenset[str]().union(*RULES.values())
     unknown = set() if variant in (_PAPER, _RELEASE) else set(variant.split("+")) - known
     if unknown:
         raise UsageError(
@@ -164,8 +153,8 @@ def check_variant(variant: str) -> None:
 def variant_of(metric: str, variant: str) -> str:
     """The part of a variant that a score knows."""
     if variant in (_PAPER, _RELEASE):
-        return variant if _RULES[metric] else _PAPER
-    return "+".join(sorted(_RULES[metric] & set(variant.split("+")))) or _PAPER
+        return variant if RULES[metric] else _PAPER
+    return "+".join(sorted(RULES[metric] & set(variant.split("+")))) or _PAPER
 
 
 def convention_of(text: str) -> BoxConvention:
