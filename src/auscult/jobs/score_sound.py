@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -155,15 +155,20 @@ PERMUTED: Final = ("bss3", "bss4")
 _OF_MIXTURES: Final = re.compile(r"mix(ture)?s?(_[a-z]+)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SoundPairs:
-    """Stems of one mixture, ``names`` of them, and their outputs, None if missing; ``wanted`` are those to score."""
+class SoundPair(NamedTuple):
+    """A stem, its name in its mixture, and its output, which is looked for in ``folder``; None if missing."""
 
     name: str
-    names: tuple[str, ...]
-    folders: tuple[Path, ...]  # where the output of each is
-    stems: tuple[Path, ...]
-    outputs: tuple[Path | None, ...]
+    stem: Path
+    folder: Path
+    output: Path | None
+
+
+class SoundPairs(NamedTuple):
+    """The stems of one mixture with their outputs; ``wanted`` are those to score."""
+
+    name: str
+    pairs: tuple[SoundPair, ...]
     wanted: tuple[int, ...]
 
 
@@ -240,29 +245,27 @@ def _sounds(folder: Path) -> list[Path]:
     return sorted((path for path in paths if path.stem != "mixture"), key=lambda path: natural_key(path.name))
 
 
-class _Stems(NamedTuple):
-    """Stems of one mixture, and names and folders of their outputs; ``mixture`` is empty for the whole folder's."""
-
-    mixture: str
-    names: tuple[str, ...]
-    folders: tuple[Path, ...]
-    paths: tuple[Path, ...]
+def _by_name(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in _sounds(folder)}
 
 
-def _stems(prediction: Path, truth: Path) -> Iterator[_Stems]:
+def _pairs(prediction: Path, truth: Path) -> Iterator[tuple[str, list[SoundPair]]]:
+    """The stems of each mixture with their outputs; the mixture's name is empty for the whole folder's."""
+    given = cache(_by_name)
+
+    def pair(name: str, stem: Path, folder: Path) -> SoundPair:
+        return SoundPair(name, stem, folder, given(folder).get(stem.stem))
+
     folders = sorted(path for path in truth.iterdir() if path.is_dir())
     sources = _sources(prediction, folders)
     if sources:
-        files = {folder.name: {path.stem: path for path in _sounds(folder)} for folder in sources}
-        for mixture in dict.fromkeys(name for paths in files.values() for name in paths):
-            paths = {source: found[mixture] for source, found in files.items() if mixture in found}
-            yield _Stems(mixture, tuple(paths), tuple(prediction / source for source in paths), tuple(paths.values()))
+        for mixture in dict.fromkeys(name for source in sources for name in given(source)):
+            stems = {source.name: given(source)[mixture] for source in sources if mixture in given(source)}
+            yield mixture, [pair(source, stem, prediction / source) for source, stem in stems.items()]
         return
     for folder in (truth, *folders):
-        stems = tuple(_sounds(folder))
         place = prediction / folder.relative_to(truth)
-        names = tuple(path.stem for path in stems)
-        yield _Stems("" if folder == truth else folder.name, names, (place,) * len(stems), stems)
+        yield "" if folder == truth else folder.name, [pair(stem.stem, stem, place) for stem in _sounds(folder)]
 
 
 def _sources(prediction: Path, folders: Sequence[Path]) -> list[Path]:
@@ -281,43 +284,29 @@ def _sources(prediction: Path, folders: Sequence[Path]) -> list[Path]:
 
 def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], _Unmatched]:
     """The mixtures (single stems if others do not matter), and the outputs and stems that have no partner."""
-    places = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
-    given = {place: {path.stem: path for path in _sounds(place)} for place in places}
-    pairs: list[SoundPairs] = []
+    mixtures: list[SoundPairs] = []
     used: set[Path] = set()
     missing: list[Path] = []
-    for mixture, names, folders, stems in _stems(prediction, truth):
-        outputs = tuple(given.get(place, {}).get(path.stem) for place, path in zip(folders, stems, strict=True))
-        if len(set(names)) < len(stems):
+    for mixture, pairs in _pairs(prediction, truth):
+        if len({pair.name for pair in pairs}) < len(pairs):
             raise UsageError(
-                "two stems have one name", path=stems[0].parent, expected="names that differ before the ending"
+                "two stems have one name", path=pairs[0].stem.parent, expected="names that differ before the ending"
             )
-        used.update(path for path in outputs if path is not None)
-        missing += [stem for stem, output in zip(stems, outputs, strict=True) if output is None and any(outputs)]
+        outputs = [pair.output for pair in pairs if pair.output is not None]
+        used.update(outputs)
+        missing += [pair.stem for pair in pairs if pair.output is None and outputs]
         prefix = f"{mixture}/" if mixture else ""
-        scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
-        whole = SoundPairs(
-            name=prefix or truth.name, names=names, folders=folders, stems=stems, outputs=outputs, wanted=scored
-        )
-        if together and stems:
-            pairs.append(whole)
-        pairs.extend(_alone(whole, number, prefix=prefix) for number in (() if together else scored))
-    if not pairs:
+        wanted = [number for number, pair in enumerate(pairs) if pair.output is not None or not outputs]
+        if not together:
+            mixtures += [SoundPairs(f"{prefix}{pairs[number].name}", (pairs[number],), (0,)) for number in wanted]
+        elif pairs:
+            mixtures.append(SoundPairs(prefix or truth.name, tuple(pairs), tuple(wanted)))
+    if not mixtures:
         expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
         raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
-    return pairs, _Unmatched([path for found in given.values() for path in found.values() if path not in used], missing)
-
-
-def _alone(mixture: SoundPairs, number: int, *, prefix: str) -> SoundPairs:
-    """One stem of a mixture, for scores that need no other."""
-    return SoundPairs(
-        name=f"{prefix}{mixture.names[number]}",
-        names=(mixture.names[number],),
-        folders=(mixture.folders[number],),
-        stems=(mixture.stems[number],),
-        outputs=(mixture.outputs[number],),
-        wanted=(0,),
-    )
+    places = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
+    extra = [path for place in places for path in _by_name(place).values() if path not in used]
+    return mixtures, _Unmatched(extra, missing)
 
 
 def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]:
@@ -326,21 +315,20 @@ def _lost(mixture: SoundPairs, failure: Failed, protocol: str) -> list[SoundRow]
 
 def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]], *, note: str = "") -> SoundRow:
     folder, _, _ = mixture.name.rpartition("/")
-    name = mixture.names[number]
+    name = mixture.pairs[number].name
     return SoundRow(
         id=f"{folder}/{name}" if folder else name,
-        mixture=folder or (mixture.name if len(mixture.stems) > 1 else name),
+        mixture=folder or (mixture.name if len(mixture.pairs) > 1 else name),
         outcomes=outcomes,
         note=note,
     )
 
 
-def _output(mixture: SoundPairs, number: int) -> Path:
-    path = mixture.outputs[number]
-    if path is None:
-        place = mixture.folders[number] / mixture.stems[number].name
+def _output(pair: SoundPair) -> Path:
+    if pair.output is None:
+        place = pair.folder / pair.stem.name
         raise InputError("there is no output of this stem", expected=f"{place}, or with another ending")
-    return path
+    return pair.output
 
 
 class _Moved:
@@ -370,18 +358,19 @@ class _Scorer:
 
     def __call__(self, mixture: SoundPairs) -> list[SoundRow]:
         with ExitStack() as opened:
-            stems = [opened.enter_context(SoundReader(path, cut=False)) for path in mixture.stems]
-            for reader, path in zip(stems, mixture.stems, strict=True):
+            pairs = mixture.pairs
+            stems = [opened.enter_context(SoundReader(pair.stem, cut=False)) for pair in pairs]
+            for reader, pair in zip(stems, pairs, strict=True):
                 if (reader.rate_hz, reader.shape) != (stems[0].rate_hz, stems[0].shape):
                     hint = "the stems of one mixture stand in one folder: give each mixture a folder of its own"
-                    raise _unlike(reader, stems[0], path, owner=f"stem {shown(mixture.stems[0].name)}", hint=hint)
+                    raise _unlike(reader, stems[0], pair.stem, owner=f"stem {shown(pairs[0].stem.name)}", hint=hint)
             fitted: dict[int, tuple[Signal, str] | Failed] = {}
             for number in mixture.wanted:
                 try:
                     heard = stems if self._options.permute else [stems[number]]
-                    fitted[number] = self._fitted(_output(mixture, number), heard, opened)
+                    fitted[number] = self._fitted(_output(pairs[number]), heard, opened)
                 except InputError as error:
-                    fitted[number] = _failed(error, mixture.outputs[number])
+                    fitted[number] = _failed(error, pairs[number].output)
             if self._options.permute:
                 return self._permuted(mixture, stems, fitted)
             return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
@@ -422,11 +411,11 @@ class _Scorer:
             return _row(mixture, number, {protocol: found})
         try:
             if self._listener is not None:
-                outcomes, parts = self._listener(found[0][..., :], stems[number][..., :], mixture.stems[number])
+                outcomes, parts = self._listener(found[0][..., :], stems[number][..., :], mixture.pairs[number].stem)
                 return replace(_row(mixture, number, self._signed(outcomes), note=found[1]), parts=parts)
             outcomes = score_sound(protocol, found[0], stems, target=number, rate_hz=stems[0].rate_hz)
         except InputError as error:
-            return _row(mixture, number, {protocol: _failed(error, mixture.outputs[number])})
+            return _row(mixture, number, {protocol: _failed(error, mixture.pairs[number].output)})
         return _row(mixture, number, self._signed(outcomes), note=found[1])
 
     def _permuted(
@@ -445,7 +434,7 @@ class _Scorer:
             result = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
         rows = []
         for number, (chosen, ratios) in enumerate(zip(result.order, result.ratios, strict=True)):
-            moved = [] if chosen == number else [f"output {mixture.names[chosen]}"]
+            moved = [] if chosen == number else [f"output {mixture.pairs[chosen].name}"]
             note = "; ".join(filter(None, [*moved, outputs[chosen][1]]))
             rows.append(_row(mixture, number, self._signed(ratios), note=note))
         return rows
