@@ -40,17 +40,12 @@ _FRAMES: Final = 16
 """Transforms of one signal that are held together."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Correlations:
-    """Products of n delayed channels of stems with one another and with m channels of estimates."""
+def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: int) -> tuple[Doubles, Doubles]:
+    """Products of n channels of stems with all n + m channels, and the energy of each of the estimates' m, (m,).
 
-    stems: Doubles  # (n, n, L): at (i, j, t) the sum of ``i[x] j[x + t]`` over x
-    cross: Doubles  # (n, m, L): the same of stem i and estimate j
-    own: Doubles  # energy of each channel of the estimates, (m,)
-
-
-def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: int) -> Correlations:
-    """Correlate signals of one shape, the channels of each one after the other."""
+    Signals are of one shape, the channels of each one after the other. Products are (n, n + m, lags): at (i, j, t) the
+    sum of ``i[x] j[x + t]`` over x.
+    """
     size = 1 << max(11, (4 * lags - 1).bit_length() + 1)
     step = size - lags + 1
     rows = sum(1 if len(stem.shape) == 1 else stem.shape[0] for stem in stems)
@@ -70,11 +65,11 @@ def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: 
         total = products if total is None else [old + new for old, new in zip(total, products, strict=True)]
     by_lag = np.fft.irfft(np.stack(total or []), size)[..., :lags]
     check_finite(float(by_lag.sum()), float(np.sum(energy)))
-    return Correlations(by_lag[:, :rows], by_lag[:, rows:], np.asarray(energy))
+    return by_lag, np.asarray(energy)
 
 
 def gram(products: Doubles) -> Doubles:
-    """Inner products of all delayed channels, (n L, n L) with blocks of L, from ``Correlations.stems`` (n, n, L)."""
+    """Inner products of all delayed channels, (n L, n L) with blocks of L, from ``correlations`` (n, n, L)."""
     rows, _, lags = products.shape
     matrix = np.empty((rows, lags, rows, lags))
     for i in range(rows):
@@ -272,15 +267,15 @@ class _Projections:
     """Least squares of all channels of estimates on all delayed channels of stems, and on those of each stem alone."""
 
     def __init__(self, estimates: Sequence[Signal], stems: Sequence[Signal], lags: int) -> None:
-        self.found = correlations(stems, estimates, lags=lags)
-        self.lags, self.shape = lags, (len(stems), len(estimates), self.found.own.size // len(estimates))
-        products = self.found.stems
+        by_lag, own = correlations(stems, estimates, lags=lags)
+        self.lags, self.shape = lags, (len(stems), len(estimates), own.size // len(estimates))
+        products, self.cross = np.split(by_lag, [len(by_lag)], axis=1)
         level = np.einsum("iit->it", products)[:, 0]
-        self.true, self.own = level.reshape(len(stems), -1).sum(axis=1), self.summed(self.found.own)
+        self.true, self.own = level.reshape(len(stems), -1).sum(axis=1), self.summed(own)
         silent = np.flatnonzero(level == 0)
         products[silent, silent, 0] = 1.0  # its filter is 0, and the equations are not singular
         self.matrix = gram(products)
-        self.right = self.found.cross.transpose(0, 2, 1).reshape(len(self.matrix), -1)
+        self.right = self.cross.transpose(0, 2, 1).reshape(len(self.matrix), -1)
         self.wide = solved(self.matrix, self.right)
         height = self.shape[2] * lags
         self.rows = [slice(start, start + height) for start in range(0, len(self.matrix), height)]
@@ -309,7 +304,7 @@ def _whole_signals(fit: _Projections, *, images: bool) -> _Parts:
     ratios = {"sdr": (target, output - target), "sir": (target, others), "sar": (everything, output - everything)}
     if images:
         count, outputs, channels = fit.shape
-        both = np.einsum("ncmc->nm", fit.found.cross[:, :, 0].reshape(count, channels, outputs, channels))
+        both = np.einsum("ncmc->nm", fit.cross[:, :, 0].reshape(count, channels, outputs, channels))
         true = np.broadcast_to(fit.true[:, None], target.shape)
         image = {"sdr": (true, output - 2 * both + true), "isr": (true, target - 2 * both + true)}
         ratios = {**image, "sir": ratios["sir"], "sar": ratios["sar"]}
