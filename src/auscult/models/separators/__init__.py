@@ -67,7 +67,7 @@ def calling(function: Callable[..., Any]) -> Ask:
     return ask
 
 
-class Program:
+class Program(LineProgram):
     """Asks a program, which runs as long as this object, with lines of JSON (``work/line_program``).
 
     A request names the mixture, a WAV file of 16 bits, what is wanted, and a folder to write into. The answer has the
@@ -79,9 +79,6 @@ class Program:
         {"id": "m1#1", "separated": "out.wav"}    {"id": "m1#1", "tracks": {"vocals": "v.wav", "drums": "d.wav"}}
     """
 
-    def __init__(self, line: str) -> None:
-        self._program = LineProgram.of(line, answers=_ANSWERS)
-
     def __call__(self, request: SeparationRequest) -> Samples | dict[str, Samples]:
         """Write the mixture, ask, and read the sounds that the answer names."""
         picture = request.query.picture
@@ -90,7 +87,7 @@ class Program:
             depth: Depth = "int16" if np.abs(channels).max() <= 1.0 else "float32"
             write_bytes(mixture, wav_bytes(Sound(samples=channels, rate_hz=request.rate_hz), depth))
             line = {
-                "id": self._program.key("mixture" if request.item is None else request.item.id),
+                "id": self.key("mixture" if request.item is None else request.item.id),
                 "mixture": str(mixture),
                 "rate_hz": request.rate_hz,
                 "text": request.query.text,
@@ -98,16 +95,12 @@ class Program:
                 "video": None if picture is None else str(picture.resolve()),
                 "folder": home,
             }
-            reply = self._program.ask(line, most_bytes=_MOST_BYTES)
+            reply = self.ask(line, most_bytes=_MOST_BYTES)
             tracks = reply.get("tracks")
             if isinstance(tracks, dict):
                 check_count(tracks)  # before so many files are read
                 return {str(name): _read_named(path, home, request) for name, path in tracks.items()}
             return _read_named(reply.get("separated"), home, request)
-
-    def close(self) -> None:
-        """End the program; a second call does nothing."""
-        self._program.close()
 
 
 def _read_named(name: object, folder: str, request: SeparationRequest) -> Samples:
@@ -209,7 +202,7 @@ class SeparatorSpec(ModelSpec):
         if self.kind == "callable":
             return calling(function_of(self.target, self.function, method="separate"))
         if self.kind == "command":
-            return Program(self.target)
+            return Program.of(self.target, answers=_ANSWERS)
         if self.kind == "predictions":
             return FolderOfSounds(Path(self.target))
         return SEPARATORS[self.target] if self.weights is None else RELEASED[self.target](self.weights)
