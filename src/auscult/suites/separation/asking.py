@@ -16,7 +16,7 @@ import numpy as np
 
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs import predict as job
-from auscult.jobs.runner import Progress, Workers
+from auscult.jobs.runner import Progress
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.wav import Sound, as_stored, wav_bytes
 from auscult.models.separators import SeparatorSpec
@@ -89,18 +89,10 @@ def separate(
         key = request.prepared.case.digest if model.kind != "predictions" else request.key  # type: ignore[attr-defined]
         by_input.setdefault(key, []).append(request)
     sent = {group[0].key: group for group in by_input.values()}
-    workers = Workers(
-        make=partial(_SeparatorProcess, model, run.path),
-        count=options.workers,
-        stage=job.STAGE,
-        timeout_s=options.timeout_s,
-        setup_s=options.setup_s,
-        memory_mb=options.memory_mb,
-        kept=options.kept,
-    )
-    for first, *_ in sent.values():
+    firsts = [group[0] for group in sent.values()]
+    for first in firsts:
         run.claim(_file_name(first, model))
-    for queued, outcome in workers.results(group[0] for group in sent.values()):
+    for queued, outcome in job.by_workers(partial(_SeparatorProcess, model, run.path), firsts, options):
         for request in sent[queued.key]:
             if isinstance(outcome, Failed):
                 fail(request, outcome.error)
