@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -50,10 +50,8 @@ def sound_score(
     kinds: dict[str, ScoreInput] = {"stems": "sound and stems", "spans": "sound and spans", "embeddings": "embeddings"}
     takes: ScoreInput = next((kinds[need] for need in needs if need in kinds), "sounds")
     metadata = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
-    spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **metadata)
-    return SoundScore(
-        **{name: getattr(spec, name) for name in ("meta", "function", "options", "takes")}, unit=unit, needs=needs
-    )
+    spec = SoundScore.of(function, takes=takes, higher_is_better=higher_is_better, **metadata)
+    return replace(spec, unit=unit, needs=needs)
 
 
 def check_signals(**signals: Signal) -> tuple[int, int]:
