@@ -93,9 +93,6 @@ def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
     """The target, then the other sources, float32 (channels, samples), and their rate.
 
     If no other source is named, the rest of the mixture is the only one.
-
-    Raises:
-        InputError: No stem is named, or the sounds differ in length, rate or channels.
     """
     if item.truth is None or item.truth.stem is None:
         raise InputError("no true stem is named", expected='"truth": {"stem": FILE}', hint="leave this item out")

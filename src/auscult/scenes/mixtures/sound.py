@@ -103,9 +103,6 @@ def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
 
     Loudness is set after ITU-R BS.1770: of each source beside the others of its side, of the target beside the rest,
     and of the mixture, which is softer than planned where a sample would pass ``CEILING``.
-
-    Raises:
-        InputError: A source of the plan is silent, or is not in the catalogue.
     """
     stems = {source.name: _levelled(plan, source, catalogue) for source in plan.sources}
     target = {name: stem for name, stem in stems.items() if name in plan.target}
