@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from auscult.agent.debate import CHOICE_SETS, AgentLog, Debate, Offer, Offered, Proposal, debate
 from auscult.agent.knowledge import BuiltInDebater, kinds, read_sentence
+from auscult.agent.knowledge.planner import nearest_samples
 
 PHOTOS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "office": ("people sit around a table and talk", {"indoors": True, "place": ["office"]}),
@@ -93,6 +94,18 @@ class TestPerturbations:
         assert not choices["sound.background_noise.v1"].selected
         assert any("vision.snow is taken" in remark and "indoors" in remark for remark in plan.remarks)
 
+    @pytest.mark.parametrize(
+        ("text", "masks"),
+        [
+            ("first masks are drawn by hand, at night", {"masks.erode", "masks.dilate", "masks.cutout"}),
+            ("the mask is too small", {"masks.erode"}),
+            ("indoors, no sloppy masks", set()),
+            ("outdoor night scene", set()),
+        ],
+    )
+    def test_defects_of_first_masks(self, text: str, masks: set[str]) -> None:
+        assert {name for name in chosen_perturbations(text) if name.startswith("masks.")} == masks
+
     def test_only_means_only(self) -> None:
         assert chosen_perturbations("outdoor night scene, only fog") == {"vision.fog"}
         assert chosen_perturbations("typos and jpeg") == {"sentences.misspelling", "vision.jpeg_compression"}
@@ -145,22 +158,60 @@ class TestSamplesAndMetrics:
             ("traffic at night", {"crossing"}),
             ("concert", {"stage"}),
             ("not at night, outdoors", {"park"}),
-            ("cheap microphone", set(PHOTOS)),
+            ("whatever there is", set(PHOTOS)),
+            ("cheap microphone", set()),  # of which no caption speaks
+            ("ultrasound pictures", set()),
         ],
     )
     def test_those_that_fit(self, text: str, names: set[str]) -> None:
         assert set(planned(text).proposal.selected("samples")) == names
 
-    def test_unknown_ones_only_when_nothing_fits_better_and_none_that_contradict(self) -> None:
-        plan = planned("underwater footage at night")
-        choices = {choice.type: choice for choice in plan.proposal.samples}
-        assert not choices["park"].selected
-        small_offer = offer(photos={name: PHOTOS[name] for name in ("unknown", "office")})
-        choice_of = {choice.type: choice for choice in planned("outdoor night scene", small_offer).proposal.samples}
-        assert (choice_of["unknown"].selected, choice_of["office"].selected) == (True, False)
-        assert "Nothing that is offered fits better" in choice_of["unknown"].reason
-        none = offer(photos={"office": PHOTOS["office"]})
-        assert planned("outdoor night scene", none).proposal.selected("samples") == ()
+    @pytest.mark.parametrize(
+        ("text", "nearest"),
+        [
+            ("outdoor night scene", {"unknown"}),  # nothing is known of it, and the office contradicts
+            ("cheap microphone", {"unknown", "office"}),
+            ("tablet screens in a gym", {"office"}),
+        ],
+    )
+    def test_the_nearest_ones_are_told_apart_from_those_that_fit(self, text: str, nearest: set[str]) -> None:
+        two = offer(photos={name: PHOTOS[name] for name in ("unknown", "office")})
+        assert planned(text, two).proposal.selected("samples") == ()
+        assert {choice.type for choice in nearest_samples(text, two) if choice.selected} == nearest
+
+    def test_none_is_near_where_each_contradicts(self) -> None:
+        (office,) = nearest_samples("outdoor night scene", offer(photos={"office": PHOTOS["office"]}))
+        assert (office.selected, office.reason) == (False, "It is indoors, and the sentence outdoors.")
+
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("a street concert", {"busker"}),  # of streets, the one where music is heard
+            ("streets and kitchens", {"street", "busker", "rain", "cook"}),
+            ("a street in the rain", {"rain"}),
+            ("rain", {"rain"}),
+            ("a street, a singing person", {"busker"}),
+            ("a dash cam", set()),  # not each street is seen from a car
+            ("an office", set()),  # a person and a chair do not make a kitchen one
+            ("a phone in the kitchen", {"cook"}),
+        ],
+    )
+    def test_of_several_things_those_samples_that_show_most(self, text: str, names: set[str]) -> None:
+        photos: dict[str, tuple[str, dict[str, Any]]] = {
+            "street": ("cars in a street", {"indoors": False}),
+            "busker": ("a man plays the violin in a street", {"indoors": False}),
+            "rain": ("a street in the rain", {"indoors": False}),
+            "cook": ("a man with a laptop on a chair speaks in a kitchen", {"indoors": True}),
+        }
+        assert set(planned(text, offer(photos=photos)).proposal.selected("samples")) == names
+
+    def test_a_sample_without_sound_is_not_for_a_task_that_hears(self) -> None:
+        photos: dict[str, tuple[str, dict[str, Any]]] = {
+            name: ("a dog in a park", {"sound": name == "heard"}) for name in ("heard", "silent")
+        }
+        assert planned("dogs in a park", offer(photos=photos)).proposal.selected("samples") == ("heard",)
+        seen = planned("dogs in a park", offer("vos", photos=photos)).proposal.selected("samples")
+        assert seen == ("heard", "silent")
 
     def test_as_many_as_the_sentence_asks_for_the_fitting_ones_first(self) -> None:
         assert set(planned("motion blur, only the first two clips").proposal.selected("samples")) == set([*PHOTOS][:2])

@@ -120,6 +120,11 @@ class TestStudy:
         assert [perturbation.name for perturbation in study_plan.perturbations] == ["vision.brightness.v1"]
         assert any("plausible" in remark for remark in study_plan.remarks)
 
+    def test_where_no_sample_is_known_to_fit_the_nearest_are_taken_and_that_is_said(self, tmp_path: Path) -> None:
+        study_plan = run_study(options(tmp_path, sentence="ultrasound pictures, only fog", dry_run=True)).plan
+        assert study_plan.samples
+        assert any("those that come nearest to it are taken" in remark for remark in study_plan.remarks)
+
     def test_a_wish_that_the_task_cannot_grant_is_named_and_another_may_follow_it(self, tmp_path: Path) -> None:
         with pytest.raises(NothingToDo, match=r"asks only for sentences\.misspelling"):
             run_study(options(tmp_path, sentence="a street, typos only", dry_run=True))

@@ -39,7 +39,7 @@ from auscult.agent.debate import (
     debate,
     replay,
 )
-from auscult.agent.knowledge.planner import BuiltInDebater, alternatives
+from auscult.agent.knowledge.planner import BuiltInDebater, alternatives, nearest_samples
 from auscult.agent.knowledge.sentence import Reading, read_sentence
 from auscult.agent.knowledge.situations import kind_of, lineage, situations
 from auscult.agent.offers import offer_of
@@ -346,6 +346,9 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
         bold = BuiltInDebater("guardian").propose(options.sentence, offer)
         proposal = replace(proposal, perturbations=bold.perturbations)
         remarks.append("No perturbation is sure to occur here: the plausible ones are taken.")
+    if not proposal.selected("samples"):
+        proposal = replace(proposal, samples=nearest_samples(options.sentence, offer))
+        remarks.append("No sample is known to show what is asked for: those that come nearest to it are taken.")
     taken, left = (_chosen(proposal, selected=side) for side in (True, False))
     if options.suite == "avi":
         taken["samples"], left["samples"] = _of_tasks(taken, left["samples"])

@@ -7,13 +7,14 @@ of these the operator accepts entries with several reasons. The guardian does no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from auscult.agent.debate import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered, Proposal
 from auscult.agent.knowledge.sentence import OPPOSITE, Reading, read_sentence
 from auscult.agent.knowledge.situations import ANYWHERE, Cell, anywhere, cell, kind_of, kinds, lineage, raw, situations
+from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.cases import TASK_RULES
 
 SURE: Final = 0.8
@@ -25,6 +26,7 @@ PLAUSIBLE: Final = 0.5
 _INHERITED: Final = 0.7  # needed by a broader situation, more than one step away
 _MANY: Final = 2  # the operator accepts what more situations than this find plausible
 _WEAK: Final = 0.3  # plausible in general
+_SIDES: Final = frozenset({"indoors", "outdoors", "day", "night", "low light"})
 _RRIS_METRICS: Final = ("mIoU", "mRR", "rIoU")  # the paper's
 
 
@@ -234,18 +236,55 @@ class _Scene(NamedTuple):
     night: bool | None
 
 
-def _samples(reading: Reading, offer: Offer) -> Iterator[_Support]:
-    request = _scene(reading, {})
-    supports = [_fit(request, _scene(read_sentence(_words_of(sample)), sample.facts)) for sample in offer.samples]
+class _Shown(NamedTuple):
+    """What a sentence wants to be seen or heard in a sample: of each line any, and the more the better."""
+
+    scenes: tuple[str, ...]  # places and subjects
+    weather: tuple[str, ...]
+    objects: tuple[str, ...]  # those that the scenes do not show anyway
+    devices: tuple[str, ...]  # cameras, microphones and networks, if nothing else is said
+
+
+def nearest_samples(text: str, offer: Offer) -> tuple[Choice, ...]:
+    """The samples that come nearest to a sentence; none that contradicts it."""
+    supports = list(_samples(read_sentence(text), offer))
     best = max((support.value for support in supports), default=0.0)
+    return tuple(
+        Choice(type=sample.name, reason=support.reason, selected=0 < support.value == best)
+        for sample, support in zip(offer.samples, supports, strict=True)
+    )
+
+
+def _samples(reading: Reading, offer: Offer) -> Iterator[_Support]:
+    request, shown = _scene(reading, {}), _shown(reading)
+    rules = TASK_RULES.get(offer.task)
+    hears = rules is not None and "sound" in rules.rooms
+    scenes = [_scene(read_sentence(_words_of(sample)), sample.facts) for sample in offer.samples]
+    supports = [
+        _Support(0.0, "It has no sound, and the task hears.")
+        if hears and sample.facts.get("sound") is False
+        else _fit(request, shown, scene)
+        for sample, scene in zip(offer.samples, scenes, strict=True)
+    ]
+    supports = _showing_most(supports, [_extent(shown, scene) for scene in scenes])
     best_first = sorted(range(len(supports)), key=lambda index: -supports[index].value)
     beyond = set() if reading.most_samples is None else set(best_first[reading.most_samples :])
     for index, support in enumerate(supports):
-        last = 0 < support.value == best < SURE
         if index in beyond and support.value:
             yield _Support(0.0, f"The sentence asks for {reading.most_samples} at most.")
         else:
-            yield _Support(SURE, f"{support.reason} Nothing that is offered fits better.") if last else support
+            yield support
+
+
+def _showing_most(supports: Sequence[_Support], extents: Sequence[tuple[float, ...]]) -> list[_Support]:
+    """Supports of samples; of those that fit, the ones that show less of what is said than others are plausible."""
+    most = max((extent for extent, one in zip(extents, supports, strict=True) if one.value >= SURE), default=())
+    return [
+        _Support(PLAUSIBLE, f"{one.reason} Others show more of what is said.")
+        if one.value >= SURE and extent < most
+        else one
+        for extent, one in zip(extents, supports, strict=True)
+    ]
 
 
 def _words_of(sample: Offered) -> str:
@@ -264,12 +303,38 @@ def _scene(reading: Reading, facts: Mapping[str, Any]) -> _Scene:
     return _Scene(reading, broader, stated if isinstance(stated, bool) else side, is_night)
 
 
-def _fit(request: _Scene, sample: _Scene) -> _Support:
+def _shown(reading: Reading) -> _Shown:
+    scenes = tuple(name for name in reading.situations if situations()[name].shows)
+    rest = [name for name in reading.situations if not situations()[name].shows and name not in _SIDES]
+    weather = tuple(name for name in rest if "outdoors" in lineage(name))
+    objects = tuple(name for name in reading.objects if name not in _usual(scenes))
+    nothing_else = not (scenes or weather or objects or _SIDES.intersection(reading.situations))
+    of_clips = [name for name in rest if any(room_of(kind) != "sentences" for kind in situations()[name].cells)]
+    return _Shown(scenes, weather, objects, tuple(of_clips) if nothing_else else ())
+
+
+def _extent(shown: _Shown, sample: _Scene) -> tuple[float, ...]:
+    """How many of the scenes a sample shows, how much of the rest, and what else marks the other scenes."""
+    seen = [name for name in shown.scenes if name in sample.broader]
+    objects = sum(name in sample.reading.objects for name in shown.objects) / max(1, len(shown.objects))
+    weather, usual, marks = sum(name in sample.broader for name in shown.weather), _usual(seen), 0.0
+    for name in set(shown.scenes).difference(seen):
+        others = set(situations()[name].shows) - usual
+        marks += len(others & {*sample.reading.objects, *sample.broader}) / max(1, len(others))
+    return len(seen), weather + objects, marks
+
+
+def _usual(scenes: Iterable[str]) -> set[str]:
+    """What these situations show, and the broader ones."""
+    return {word for name in scenes for of in lineage(name) for word in situations()[of].shows}
+
+
+def _fit(request: _Scene, shown: _Shown, sample: _Scene) -> _Support:
     """How well a sample fits: the least support over what is requested; 0 for a contradiction."""
     against = next(_conflicts(request, sample), "")
     if against:
         return _Support(0.0, _sentence(against))
-    supports = list(_fits(request, sample)) or [_Support(1.0, "the sentence asks for no certain scenes")]
+    supports = list(_fits(request, shown, sample)) or [_Support(1.0, "the sentence asks for no certain scenes")]
     return _Support(
         min(support.value for support in supports), _sentence(", ".join(support.reason for support in supports))
     )
@@ -289,37 +354,47 @@ def _conflicts(request: _Scene, sample: _Scene) -> Iterator[str]:
         yield f"it shows {min(denied)}, which the sentence leaves out"
 
 
-def _fits(request: _Scene, sample: _Scene) -> Iterator[_Support]:
-    scenes = [name for name in request.reading.situations if situations()[name].shows]
-    if scenes:
-        yield max(_similarity(name, sample) for name in scenes)
+def _fits(request: _Scene, shown: _Shown, sample: _Scene) -> Iterator[_Support]:
+    if shown.scenes:
+        yield max(_similarity(name, sample) for name in shown.scenes)
     elif request.indoors is not None:
         side = "indoors" if request.indoors else "outdoors"
         yield _Support(0.4, f"it may be {side}") if sample.indoors is None else _Support(0.9, f"it is {side}")
     if request.night is not None:
         time = "night" if request.night else "day"
         yield _Support(0.7, f"it may be {time}") if sample.night is None else _Support(0.9, f"it is {time}")
-    objects = () if scenes else request.reading.objects
-    shared = [name for name in objects if name in sample.reading.objects]
-    if shared:
-        yield _Support(1.0, f"it shows {' and '.join(shared[:3])}")
-    elif objects:
-        words = " and ".join(objects[:3])
-        yield _Support(0.2 if sample.reading.objects else 0.4, f"it is not known to show {words}")
+    if not shown.scenes and (shown.weather or shown.objects):
+        yield _of_weather_and_objects(shown, sample)
+    if shown.devices:
+        known = [name for name in shown.devices if name in sample.broader]
+        yield (
+            _Support(1.0, f"it is of {known[0]}") if known else _Support(PLAUSIBLE, f"it may be of {shown.devices[0]}")
+        )
+
+
+def _of_weather_and_objects(shown: _Shown, sample: _Scene) -> _Support:
+    wanted = (*shown.weather, *shown.objects)
+    seen = [name for name in wanted if name in sample.broader or name in sample.reading.objects]
+    if seen:
+        return _Support(1.0, f"it shows {' and '.join(seen[:3])}")
+    known = bool(sample.reading.objects) if shown.objects else False
+    return _Support(0.2 if known else 0.4, f"it is not known to show {' and '.join(wanted[:3])}")
 
 
 def _similarity(name: str, sample: _Scene) -> _Support:
-    """How similar a sample is to a situation."""
-    shared = sorted(situation for situation in sample.broader & set(lineage(name)) if situations()[situation].shows)
-    if shared:
-        return _Support(
-            1.0 if name in sample.broader else 0.9, f"it shows {name if name in sample.broader else shared[0]}"
-        )
-    common = [word for word in situations()[name].shows if word in sample.reading.objects or word in sample.broader]
+    """How similar a sample is to a situation; one of another situation shows at most a neighbour of it."""
+    if name in sample.broader:
+        return _Support(1.0, f"it shows {name}")
+    marks = situations()[name].shows
+    common = [word for word in marks if word in sample.reading.objects or word in sample.broader]
+    as_may_be = f"it shows {' and '.join(common[:3])}, as may be with {name}"
+    wider = sorted(of for of in sample.broader & set(lineage(name)) if situations()[of].shows)
+    if wider:
+        whole = len(common) == len(marks)  # music on a stage is a concert
+        return _Support(SURE, as_may_be) if whole else _Support(PLAUSIBLE, f"it shows {wider[0]}, which {name} is")
     if common:
-        return _Support(
-            min(0.8, 0.3 + 0.15 * len(common)), f"it shows {' and '.join(common[:3])}, as may be with {name}"
-        )
+        of_another = any(situations()[of].shows for of in sample.reading.situations) and not sample.broader & {*common}
+        return _Support(min(PLAUSIBLE if of_another else SURE, 0.3 + 0.15 * len(common)), as_may_be)
     is_known = bool(sample.reading.situations or sample.reading.objects)
     return _Support(0.2 if is_known else 0.4, f"it {'is not known to' if is_known else 'may'} show {name}")
 

@@ -53,7 +53,7 @@ _KINDS: Final = frozenset({"kinds", "groups"})
 # objects, but not in these sentences: "in case of rain", "cars stop"
 _NOT_SEEN: Final = frozenset(
     {"model", "candidate", "server", "camera", "device", "can", "light", "lights", "case", "stop", "pick up", "range"}
-    | {"control", "signal", "auto", "cycle"}
+    | {"control", "signal", "auto", "cycle", "engine", "trunk"}
 )
 _LEAST_SPELT: Final = 6  # letters of a word that may be misspelt
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
@@ -222,7 +222,10 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         defaultdict[tuple[str, bool], set[str]](set),
     )
     for match in matches:
+        films = any(table == "situations" and not situations()[name].shows for table, name in match.targets)
         for table, name in match.targets:
+            if films and table == "objects":  # a phone that films is not to be seen
+                continue
             names[table, match.start in out].add(name)
             if table in _KINDS and _alone(words, match):
                 names["alone", match.start in out].add(name)
