@@ -24,7 +24,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
@@ -224,13 +224,8 @@ class ChatHow:
 
     def asking(self) -> Asking:
         """The same as one model takes it."""
-        return Asking(
-            base_url=self.base_url,
-            connections=self.connections,
-            seed=self.seed,
-            spending=self.spending,
-            sends=self.sends,
-        )
+        same = ("base_url", "connections", "seed", "spending", "sends")
+        return Asking(**{name: getattr(self, name) for name in same})
 
     def kept(self) -> ReplyCache:
         """What the run has asked before, beside its questions."""
@@ -329,11 +324,5 @@ def _model(stage: _Stage, home: Path, *, asking: Asking, other: OtherModel) -> N
         raise UsageError(f"{stage.model[:80]!r} stands in a cascade", expected="models that are no cascade themselves")
     if not stage.model.startswith(CHAT):
         return other(stage.model)
-    stage_asking = Asking(
-        base_url=stage.base_url or asking.base_url,
-        connections=asking.connections,
-        seed=asking.seed,
-        spending=asking.spending,
-        sends=asking.sends,
-    )
-    return named_chat(stage.model, profile=home / stage.profile if stage.profile else None, asking=stage_asking)
+    profile = home / stage.profile if stage.profile else None
+    return named_chat(stage.model, profile=profile, asking=replace(asking, base_url=stage.base_url or asking.base_url))

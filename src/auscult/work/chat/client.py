@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -53,6 +52,7 @@ _UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _LOGIN: Final = re.compile(r"//[^/\s]*@")
 _NO_KEY: Final = "no-key"
 _FIRST_WAIT_S: Final = 0.5
+_MOST_WAIT_S: Final = 120.0  # before a try; an endpoint that asks for more has failed
 _MOST_IN_A_ROW: Final = 10
 _MOST_TEXT: Final = 200
 _KEPT: Final = "what was answered is kept: the same command goes on from there"
@@ -93,25 +93,13 @@ def key_of(variable: str) -> Secret | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where and how to ask.
+    """Where and how to ask."""
 
-    Attributes:
-        base_url: Up to and without ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``.
-        key: Sent as a bearer token; None where none is needed.
-        timeout_s: For one try.
-        tries: How often a request is sent at most.
-        most_wait_s: The longest wait before a try; an endpoint that asks for more has failed.
-        most_bytes: Of one answer.
-        connections: Requests under way at once.
-    """
-
-    base_url: str
-    key: Secret | None = None
-    timeout_s: float = 120.0
-    tries: int = 5
-    most_wait_s: float = 120.0
-    most_bytes: int = 8 << 20
-    connections: int = 8
+    base_url: str  # up to and without ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``
+    key: Secret | None = None  # sent as a bearer token; None where none is needed
+    timeout_s: float = 120.0  # for one try
+    tries: int = 5  # how often a request is sent at most
+    connections: int = 8  # requests under way at once
 
     def __post_init__(self) -> None:
         """Refuse an address that is none, or that holds a key itself."""
@@ -129,16 +117,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatCall:
-    """A request.
+    """A request."""
 
-    Attributes:
-        body: The JSON of ``/chat/completions``, media in it as ``Base64``; with ``"stream": true`` the answer is read
-            as events.
-        most: Tokens that it takes at most, for the budget.
-    """
-
+    # the JSON of ``/chat/completions``, media in it as ``Base64``; with ``"stream": true`` the answer is read as events
     body: Mapping[str, Any]
-    most: Tokens
+    most: Tokens  # that it takes at most, for the budget
 
 
 @dataclass(slots=True)
@@ -182,7 +165,6 @@ class ChatClient:
         if self._health.error is not None:
             raise self._health.error
         most_cost = 0.0 if self._price is None else self._price.of(call.most)
-        start = time.monotonic()
         with self._spending.reserved(most_cost):
             reply, tries = self._reply(body_bytes(call.body), streamed=call.body.get("stream") is True)
             cost = None if self._price is None else self._price.of(reply.tokens or call.most)
@@ -193,7 +175,6 @@ class ChatClient:
             reply,
             text=self.without_key(reply.text),
             model=self.without_key(reply.model),
-            seconds=time.monotonic() - start,
             tries=tries,
             cost=cost,
         )
@@ -272,10 +253,8 @@ class ChatClient:
         return problem, _retry_after_s(answer.headers) or retry_delay_s(answer.content) or None
 
     def _wait(self, seconds: float, problem: str) -> None:
-        if seconds > self.endpoint.most_wait_s:
-            raise self._failure(
-                f"{problem}; it asks to wait {seconds:.0f} s, the most is {self.endpoint.most_wait_s:g}"
-            )
+        if seconds > _MOST_WAIT_S:
+            raise self._failure(f"{problem}; it asks to wait {seconds:.0f} s, the most is {_MOST_WAIT_S:g}")
         if self._closed.wait(seconds):
             raise EndpointError(problem, hint=_KEPT)
 
@@ -331,13 +310,7 @@ def _new_connection(endpoint: Endpoint, secret: str) -> _Connection:
     import httpx2
     import openai
 
-    http = http_client(
-        endpoint.base_url,
-        secret=secret,
-        most_bytes=endpoint.most_bytes,
-        timeout_s=endpoint.timeout_s,
-        connections=endpoint.connections,
-    )
+    http = http_client(endpoint.base_url, secret=secret, timeout_s=endpoint.timeout_s, connections=endpoint.connections)
     # openai would send organization and project of the environment to any address: they are omitted.
     omitted = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     api = openai.OpenAI(

@@ -37,25 +37,15 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """A completed reply.
+    """A completed reply."""
 
-    Attributes:
-        text: What the model said, or why it refused; may be empty.
-        finish: Why it ended, as the endpoint says: ``stop``, ``length``, ``content_filter``; empty where it does not.
-        tokens: As the endpoint counted them; None where it does not.
-        model: Which model answered, as the endpoint says; it may be more precise than what was asked.
-        seconds: From the first try to the end of the reply.
-        tries: How often it was sent, those that failed among them.
-        cost: USD; None without a price.
-    """
-
-    text: str
+    text: str  # what the model said, or why it refused; may be empty
+    # why it ended, as the endpoint says: ``stop``, ``length``, ``content_filter``; empty where it does not
     finish: str = ""
-    tokens: Tokens | None = None
-    model: str = ""
-    seconds: float = 0.0
-    tries: int = 1
-    cost: float | None = None
+    tokens: Tokens | None = None  # as the endpoint counted them; None where it does not
+    model: str = ""  # which model answered, as the endpoint says; it may be more precise than what was asked
+    tries: int = 1  # how often it was sent, those that failed among them
+    cost: float | None = None  # USD; None without a price
 
 
 def after_thought(text: str) -> str:

@@ -27,15 +27,10 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a model costs.
+    """What a model costs, in USD for a million tokens."""
 
-    Attributes:
-        sent: USD for a million tokens that go in.
-        received: USD for a million tokens that come out.
-    """
-
-    sent: float
-    received: float
+    sent: float  # for those that go in
+    received: float  # for those that come out
 
     def of(self, tokens: Tokens) -> float:
         """The cost of tokens, in USD."""

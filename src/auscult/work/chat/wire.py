@@ -22,6 +22,7 @@ from auscult.work.chat.replies import Malformed
 SHORTEST_SECRET: Final = 12
 """Characters. A shorter key, such as ``EMPTY``, is a placeholder: to remove it would change replies."""
 _PIECE: Final = 1 << 16
+_MOST_BYTES: Final = 8 << 20  # of one reply
 _KEPT_HEADERS: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
 
 
@@ -58,8 +59,8 @@ class TooMuch(Malformed):
     """The reply exceeds the limit of bytes; the rest was not read."""
 
 
-def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float, connections: int) -> Any:
-    """An ``httpx2.Client`` that reads at most ``most_bytes`` of a reply and follows no redirection.
+def http_client(base_url: str, *, secret: str, timeout_s: float, connections: int) -> Any:
+    """An ``httpx2.Client`` that reads at most 8 MiB of a reply and follows no redirection.
 
     The key is removed from every reply first, so that an endpoint that repeats it cannot bring it into a record, unless
     it is shorter than `SHORTEST_SECRET`. Replies are requested without compression, and compressed ones refused, since
@@ -68,20 +69,16 @@ def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float
     import httpx2
 
     limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-    transport = _Bounded(
-        httpx2.HTTPTransport(limits=limits, proxy=_proxy(base_url)),
-        secret=secret,
-        most_bytes=most_bytes,
-        timeout_s=timeout_s,
-    )
+    inner = httpx2.HTTPTransport(limits=limits, proxy=_proxy(base_url))
+    transport = _Bounded(inner, secret=secret, timeout_s=timeout_s)
     return httpx2.Client(transport=transport, follow_redirects=False)
 
 
 class _Bounded:
     """A transport of ``httpx2`` that reads each reply whole, with bounded size and time."""
 
-    def __init__(self, inner: Any, *, secret: str, most_bytes: int, timeout_s: float) -> None:
-        self._inner, self._secret, self._most_bytes, self._timeout_s = inner, secret, most_bytes, timeout_s
+    def __init__(self, inner: Any, *, secret: str, timeout_s: float) -> None:
+        self._inner, self._secret, self._timeout_s = inner, secret, timeout_s
         self._deadline = _Deadline()
         # only the pool takes a network backend, and httpx2 makes the pool itself
         pool = inner._pool  # noqa: SLF001
@@ -97,7 +94,7 @@ class _Bounded:
         try:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise Malformed("it is packed, which was not asked for")
-            body = b"".join(_bounded(response.stream, self._most_bytes))
+            body = b"".join(_bounded(response.stream))
         finally:
             response.close()
         headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
@@ -147,12 +144,12 @@ class _Timed:
             self._inner.write(buffer[start : start + _PIECE], self._deadline.left(timeout))
 
 
-def _bounded(stream: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
+def _bounded(stream: Iterable[bytes]) -> Iterator[bytes]:
     read = 0
     for chunk in stream:
         read += len(chunk)
-        if read > most_bytes:
-            raise TooMuch(f"it has more than {most_bytes:,} bytes")
+        if read > _MOST_BYTES:
+            raise TooMuch(f"it has more than {_MOST_BYTES:,} bytes")
         yield chunk
 
 
