@@ -32,40 +32,52 @@ from auscult.score.levels import ALPHA, Levels, Reading, harmonic_mean, levels, 
 from auscult.score.tasks import STAGES, TASKS
 from auscult.types import Doubles
 
-LeaderboardRows: TypeAlias = Sequence[tuple[str, Mapping[str, float], Levels]]
-"""Models from the first row down, with their task scores and levels."""
-
 _SQUARES: Final = 25
 _SENSES: Final = (("A", 0.9, 0.9), ("B", 0.2, 0.2), ("C", 0.9, 0.7), ("D", 0.3, 0.1), ("E", 0.1, 0.3))  # Table 14
 _DOMAINS: Final = (("A", 0.9, 0.85), ("B", 0.9, 0.3), ("C", 0.6, 0.6), ("D", 0.2, 0.15), ("E", 0.3, 0.9))
 _BEST_RANK: Final = ("low rank", "rank 1")
 
+SHORT: Final[Mapping[str, str]] = {
+    "perception": "perc.", "understanding": "und.", "reasoning": "reas.", "sensation": "sens.", "average": "avg.",
+    "level_1": "L1 task", "level_2": "L2 modality", "level_3": "L3 stage", "level_4": "L4 domain",
+}  # fmt: skip
+"""Stages and levels as heads of columns."""
+LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
 
-def ranks(values: Sequence[float]) -> list[int]:
-    """Ranks from 1, the highest; equal numbers share the better one."""
-    return [1 + sum(other > value for other in values) for value in values]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLevels:
+    """One model: its task scores, 0..100, and its levels."""
+
+    model: str
+    scores: Mapping[str, float]
+    levels: Levels
 
 
-def figures(models: LeaderboardRows) -> dict[str, Drawing]:
+def ranks(values: Sequence[float | None]) -> list[int | None]:
+    """Ranks from 1, the highest; equal numbers share the better one, and what has no number has no rank."""
+    there = [value for value in values if value is not None]
+    return [None if value is None else 1 + sum(other > value for other in there) for value in values]
+
+
+def rank_column(name: str, values: Sequence[float | None], *, apart: bool = False) -> MapColumn:
+    """The ranks of models as a column of a map, of which the first ``MAX_ROWS`` are shown."""
+    shown_ranks = tuple(None if rank is None else float(rank) for rank in ranks(values)[:MAX_ROWS])
+    return MapColumn(name=name, values=shown_ranks, low=float(max(len(values), 2)), high=1.0, apart=apart)
+
+
+def figures(models: Sequence[ModelLevels]) -> dict[str, Drawing]:
     """Each figure by file name, with the first ``MAX_ROWS`` models, ranked among all."""
     cut = f" (the first {MAX_ROWS} of {len(models)} models)" if len(models) > MAX_ROWS else ""
-    stages = (*STAGES, "average")
-    of_stages = {stage: [float(getattr(result, stage)) for _, _, result in models] for stage in stages}
-    of_tasks = {task: [float(scores[task]) for _, scores, _ in models] for task in TASKS}
-    names = [model for model, _, _ in models[:MAX_ROWS]]
-    short = {
-        "perception": "perc.",
-        "understanding": "und.",
-        "reasoning": "reas.",
-        "sensation": "sens.",
-        "average": "avg.",
-    }
-    begin = {task.name for task in TASKS.values() if task.name in {"VAR", "AVH", "ASQA"}}
+    of_stages = {stage: list(map(_of(stage), models)) for stage in (*STAGES, "average")}
+    of_tasks = {task: list(map(_of(task), models)) for task in TASKS}
+    names = [entry.model for entry in models[:MAX_ROWS]]
+    begin = {"VAR", "AVH", "ASQA"}  # the first of their stages
     rank_words = Words(axis="rank among the models, 1 is the highest", digits=0)
     return {
         "stage_ranks": heat_map(
             names,
-            [_ranked(short[stage], values, apart=stage == "average") for stage, values in of_stages.items()],
+            [rank_column(SHORT[stage], values, apart=stage == "average") for stage, values in of_stages.items()],
             Words(axis=rank_words.axis, digits=0, heading=f"Ranks by stage{cut}"),
             ends=_BEST_RANK,
         ),
@@ -80,18 +92,13 @@ def figures(models: LeaderboardRows) -> dict[str, Drawing]:
         ),
         "task_ranks": heat_map(
             names,
-            [_ranked(task, values, apart=task in begin) for task, values in of_tasks.items()],
+            [rank_column(task, values, apart=task in begin) for task, values in of_tasks.items()],
             Words(axis=rank_words.axis, digits=0, heading=f"Ranks by task{cut}"),
             ends=_BEST_RANK,
         ),
         "why_relative": why_relative(),
         "why_harmonic": why_harmonic(),
     }
-
-
-def _ranked(name: str, values: Sequence[float], *, apart: bool) -> MapColumn:
-    positions = tuple(float(rank) for rank in ranks(values)[:MAX_ROWS])
-    return MapColumn(name=name, values=positions, low=float(max(len(values), 2)), high=1.0, apart=apart)
 
 
 def why_relative() -> Drawing:
@@ -149,23 +156,8 @@ def _surface(
 _READINGS: Final[Mapping[str, Reading]] = {"table": "table", "equation": "equation"}
 _MAX_BYTES: Final = 16 << 20
 _FORM: Final = "a CSV with the column model and one for each task, or JSON of model to task to score, all in percent"
-_LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
 _Row: TypeAlias = tuple[str, int | None, Callable[[], dict[str, float]]]
 """A model, its line, and what reads its scores."""
-
-_NAMES: Final = {
-    "perception": "perc.", "understanding": "und.", "reasoning": "reas.", "sensation": "sens.", "average": "avg.",
-    "level_1": "L1 task", "level_2": "L2 modality", "level_3": "L3 stage", "level_4": "L4 domain",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelLevels:
-    """One model: its task scores, 0..100, and its levels."""
-
-    model: str
-    scores: Mapping[str, float]
-    levels: Levels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +199,7 @@ def run_levels(options: LevelsOptions) -> LevelsRun:
         write_bytes(options.leaderboard, board)
     if options.out is not None and models:
         write_bytes(options.out / "leaderboard.json", board)
-        for name, drawing in figures([(entry.model, entry.scores, entry.levels) for entry in models]).items():
+        for name, drawing in figures(models).items():
             write_bytes(options.out / "figures" / f"{name}.svg", to_svg(drawing).encode())
             write_bytes(options.out / "figures" / f"{name}.png", to_png(drawing))
     metrics = {entry.model: {**asdict(entry.levels), "reading": reading} for entry in models}
@@ -234,7 +226,7 @@ def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
         "scores": {
             "overall": round(values.average, 2),
             "stages": {stage: round(getattr(values, stage), 2) for stage in STAGES},
-            "taxonomy": {name: round(getattr(values, level), 2) for name, level in zip(names, _LEVELS, strict=True)},
+            "taxonomy": {name: round(getattr(values, level), 2) for name, level in zip(names, LEVELS, strict=True)},
             "tasks": dict(one.scores),
         },
     }
@@ -243,10 +235,10 @@ def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
 def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, ...]:
     """Stages and levels of models and, if there are several, ranks of models and tasks."""
     basis = "the three familiar stages" if reading == "table" else "the eleven familiar tasks (Eq. 1 as printed)"
-    rows = tuple((model.model, *(f"{getattr(model.levels, name):.2f}" for name in _NAMES)) for model in models)
+    rows = tuple((model.model, *(f"{getattr(model.levels, name):.2f}" for name in SHORT)) for model in models)
     numbers = Table(
         title="Stages and levels, 0 to 100, by level 4",
-        header=("model", *_NAMES.values()),
+        header=("model", *SHORT.values()),
         rows=rows,
         note=f"Level 1 is the mean of {basis}. Scores of other samples than the released ones are not comparable.",
     )
@@ -265,7 +257,7 @@ def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, .
     return (
         numbers,
         gaps,
-        _ranks("Ranks of stages and levels", models, {text: _of(name) for name, text in _NAMES.items()}),
+        _ranks("Ranks of stages and levels", models, {text: _of(name) for name, text in SHORT.items()}),
         _ranks("Ranks of tasks", models, {name: _of(name) for name in TASKS}),
     )
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from auscult.cases.ids import counted
+from auscult.jobs.levels import LEVELS, SHORT, rank_column
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
-from auscult.report.charts.maps import MAX_ROWS, MapColumn, heat_map
+from auscult.report.charts.maps import MAX_ROWS, heat_map
 from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
@@ -19,8 +20,7 @@ from auscult.suites.core.numbers import GridView, Number, estimate, number_text,
 from auscult.suites.core.page import PagePart, SuiteResults
 from auscult.suites.core.tables import difference_text
 
-LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
-_LEVEL_NAMES: Final = ("L1 task", "L2 modality", "L3 stage", "L4 domain")
+_LEVEL_NAMES: Final = tuple(SHORT[name] for name in LEVELS)
 _HUMAN: Final = "human:"
 OWN: Final = "Own data: these numbers are not comparable with the paper's Table 3."
 RELEASED: Final = "The data have the released number of samples in every folder."
@@ -320,11 +320,6 @@ _LADDER = {
     "level_4": "level 4, domain",
 }  # fmt: skip
 
-_SHORT = {
-    "perception": "perc.", "understanding": "und.", "reasoning": "reas.", "sensation": "sens.",
-    "level_1": "L1", "level_2": "L2", "level_3": "L3", "level_4": "L4",
-}  # fmt: skip
-
 
 def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Number]) -> Figure | None:
     """The four levels of each model with level 1; None for no such model, or too many to draw."""
@@ -355,8 +350,7 @@ def rank_map(
         numbers = [level.get((model, CLEAN, name)) for model in models]
         values = [None if number is None else number.value for number in numbers]
         if any(value is not None for value in values):
-            short, last = _SHORT.get(name, name), float(len(models))
-            columns.append(MapColumn(name=short, values=_ranks(values), low=last, high=1.0))
+            columns.append(rank_column(SHORT.get(name, name).partition(" ")[0], values))
     if not columns:
         return None
     return Figure(
@@ -364,8 +358,3 @@ def rank_map(
         caption="Ranks of the models in each task, stage and level; equal numbers share a rank.",
         drawing=heat_map(models, columns, Words(axis="rank, 1 is the highest", digits=0), ends=("last", "first")),
     )
-
-
-def _ranks(values: Sequence[float | None]) -> tuple[float | None, ...]:
-    defined = [value for value in values if value is not None]
-    return tuple(None if value is None else float(1 + sum(other > value for other in defined)) for value in values)
