@@ -20,6 +20,7 @@ from auscult.suites.avi.cases import AviCase, Prepared
 from auscult.suites.avi.scoring import SCORE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
+from auscult.suites.core.requests import highest_of_each
 from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 
 MOST_TELLING: Final = 8
@@ -64,28 +65,20 @@ def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> l
 
 
 def _worst(grid: Grid, model: str, cases: Mapping[str, AviCase]) -> list[AviCase]:
-    values = grid.cell(model, CLEAN, SCORE).values
-    worst: dict[str, AviCase] = {}
-    for case in sorted(
-        (case for case in cases.values() if case.id in values), key=lambda entry: (values[entry.id], entry.id)
-    ):
-        if values[case.id] < 1:
-            worst.setdefault(case.task.name, case)
-    return [worst[name] for name in TASKS if name in worst]
+    wrong = {name: -value for name, value in grid.cell(model, CLEAN, SCORE).values.items() if value < 1}
+    worst = highest_of_each(cases.values(), wrong, of=lambda case: case.task.name)
+    return sorted(worst, key=lambda case: list(TASKS).index(case.task.name))
 
 
 def _telling(grid: Grid, models: Sequence[str], cases: Mapping[str, AviCase]) -> list[AviCase]:
     columns = [grid.cell(model, CLEAN, SCORE).values for model in models]
-    far = {
+    apart = {
         name: max(values) - min(values)
         for name in cases
         if len(values := [column[name] for column in columns if name in column]) > 1
     }
-    by_clip: dict[str, AviCase] = {}
-    for name in sorted(far, key=lambda name: (-far[name], name)):
-        if far[name] >= _FAR:
-            by_clip.setdefault(cases[name].clip, cases[name])
-    return list(by_clip.values())[:MOST_TELLING]
+    far = {name: difference for name, difference in apart.items() if difference >= _FAR}
+    return highest_of_each(cases.values(), far)[:MOST_TELLING]
 
 
 def _replies(

@@ -11,9 +11,10 @@ name would stay in the folder, with failures that no command can remove.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -30,6 +31,8 @@ from auscult.suites.core.conditions import CLEAN, NOTHING, PARTS, Condition, uni
 from auscult.suites.core.results import ResultKey
 
 FILE: Final = "requests.jsonl"
+STAGE: Final = "case"
+"""Stage of an error that prevents a case."""
 _AGAIN: Final = "the file is missing, edited or damaged; run the command of this record again with --overwrite"
 
 
@@ -77,6 +80,24 @@ class CaseList(Generic[CaseKind]):
     cases: list[CaseKind] = field(default_factory=list)
     errors: list[ListError] = field(default_factory=list)
     absent: int = 0  # count of null expressions, which the task leaves out
+
+    def add(self, name: str, make: Callable[[], CaseKind]) -> None:
+        """Make a case; what prevents it is kept under this name."""
+        try:
+            self.cases.append(make())
+        except AuscultError as error:
+            self.errors.append((name, ErrorRecord.of(error, STAGE)))
+
+
+def highest_of_each(
+    cases: Iterable[CaseKind], values: Mapping[str, float], *, of: Callable[[CaseKind], str] = attrgetter("clip")
+) -> list[CaseKind]:
+    """Of each clip, or other group, the case with the highest value; the highest first, equal ones by id."""
+    chosen: dict[str, CaseKind] = {}
+    for case in sorted(cases, key=lambda case: (-values.get(case.id, 0.0), case.id)):
+        if case.id in values:
+            chosen.setdefault(of(case), case)
+    return list(chosen.values())
 
 
 def changes_case(case: SuiteCase, condition: Condition) -> bool:

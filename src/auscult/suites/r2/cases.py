@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -19,7 +19,7 @@ from auscult.cases.datasets.refavs import COLUMNS, TABLE, has_heading
 from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
-from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName
+from auscult.errors import ErrorRecord, InputError, UnknownName
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_class_map, read_mask
@@ -31,7 +31,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridView
 from auscult.suites.core.page import SuiteResults
-from auscult.suites.core.requests import CaseList
+from auscult.suites.core.requests import STAGE, CaseList
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
 from auscult.suites.r2.ref_avs import ref_avs_results
@@ -203,7 +203,6 @@ def scored_frames(rule: FrameRule, count: int) -> range:
     return range(1, count - 1 if rule == "davis2017" else count)
 
 
-STAGE = "case"
 _PHOTO_FPS = 25.0
 _ALL_OPEN: Final[Mapping[Path, ErrorRecord]] = MappingProxyType({})
 
@@ -257,23 +256,16 @@ def cases_of(
     case_list, digests = CaseList[R2Case](), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
-        try:
-            if instance.absent and not task.null:
-                case_list.absent += 1
-            else:
-                case_list.cases.append(_with_unique_digest(_case(instance, source), digests))
-        except AuscultError as error:
-            case_list.errors.append((instance.id, ErrorRecord.of(error, STAGE)))
+        if instance.absent and not task.null:
+            case_list.absent += 1
+        else:
+            case_list.add(instance.id, partial(_case, instance, source))
         step()
+    for number, case in enumerate(case_list.cases):  # digests are cache keys of answers, so each is unique
+        if case.digest in digests:
+            case_list.cases[number] = replace(case, digest=digest_json([case.digest, case.id]))
+        digests.add(case_list.cases[number].digest)
     return case_list
-
-
-def _with_unique_digest(case: R2Case, digests: set[str]) -> R2Case:
-    """The case, with its id in its digest if an earlier case has the same: digests are cache keys of answers."""
-    if case.digest in digests:
-        case = replace(case, digest=digest_json([case.digest, case.id]))
-    digests.add(case.digest)
-    return case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
-from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.errors import InputError
 from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
@@ -31,7 +31,6 @@ from auscult.types import Instance, Mask, MaskRef, Moment, Query
 
 NO_KIND: Final = "not told"
 """The kind of a negative sentence if the data do not say how it was made."""
-_STAGE: Final = "case"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +106,7 @@ def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda
     """Make the cases; a sentence without picture, words or true mask is left out, with an error."""
     case_list, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
     for instance in instances:
-        try:
-            case_list.cases.append(_case(instance, hash_of, size_of))
-        except AuscultError as error:
-            case_list.errors.append((instance.id, ErrorRecord.of(error, _STAGE)))
+        case_list.add(instance.id, partial(_case, instance, hash_of, size_of))
         step()
     case_list.cases.sort(key=lambda case: (case.clip, str(case.frame)))  # a worker keeps the picture of the last one
     return case_list

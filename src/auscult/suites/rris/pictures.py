@@ -25,6 +25,7 @@ from auscult.report.page import Example, Section
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
+from auscult.suites.core.requests import highest_of_each
 from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 from auscult.suites.rris.cases import RrisCase, RrisPrepared
 from auscult.suites.rris.scoring import IOU, PAINTED
@@ -193,10 +194,7 @@ _KEY: Final = "Tinted is a model's mask, the white line is the true outline, whe
 def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: bool) -> list[RrisCase]:
     """The worst case of each picture."""
     selected = [case for case in cases if (case.target is not None) == exists and badness.get(case.id, 0.0) > 0]
-    worst: dict[str, RrisCase] = {}
-    for case in sorted(selected, key=lambda entry: (-badness[entry.id], entry.id)):
-        worst.setdefault(case.clip, case)
-    return list(worst.values())[:MOST]
+    return highest_of_each(selected, badness)[:MOST]
 
 
 def _orders(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from auscult.cases.sounds import SoundListing, read_sounds
-from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.errors import InputError
 from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress
 from auscult.media.sound import read_sound
@@ -24,7 +24,6 @@ from auscult.types import Samples, SoundItem
 
 SCORED: Final = "1"
 """Version of the scores: another one scores stored outputs again."""
-_STAGE: Final = "case"
 _UNNAMED: Final = 1e-3  # share of the mixture's energy; with more, what the stems leave is a source of its own
 
 
@@ -150,10 +149,7 @@ def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseLis
     """Make the cases, those of one request in a row; an item with unreadable files is left out, with an error."""
     case_list, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
     for item in items:
-        try:
-            case_list.cases.append(_case(item, hash_of))
-        except AuscultError as error:
-            case_list.errors.append((item.id, ErrorRecord.of(error, _STAGE)))
+        case_list.add(item.id, partial(_case, item, hash_of))
         step()
     case_list.cases.sort(key=lambda case: (case.clip, str(case.item.mixture), case.digest))
     for number, case in enumerate(case_list.cases):

@@ -19,6 +19,7 @@ from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part,
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.suites.core.conditions import CLEAN, NOTHING
 from auscult.suites.core.grid import Grid
+from auscult.suites.core.requests import highest_of_each
 from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 from auscult.suites.separation.cases import CaseSounds, Prepared, SeparationCase
 from auscult.suites.separation.results import PUBLISHED, named, value_text
@@ -73,10 +74,7 @@ def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished
 def _worst(grid: Grid, model: str, cases: Sequence[SeparationCase], *, count: int) -> list[SeparationCase]:
     """One case of each cluster, the worst first, those without score last."""
     values = grid.cell(model, CLEAN, SCALES[0]).values
-    worst: dict[str, SeparationCase] = {}
-    for case in sorted(cases, key=lambda entry: (values.get(entry.id, 6.0), entry.id)):
-        worst.setdefault(case.clip, case)
-    return list(worst.values())[:count]
+    return highest_of_each(cases, {case.id: -values.get(case.id, 6.0) for case in cases})[:count]
 
 
 def _outputs(
