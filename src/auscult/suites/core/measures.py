@@ -178,12 +178,9 @@ def _gap(
 
 def _differences(view: GridView) -> Iterator[Number]:
     """Differences of every two models on their common cases: of scores under each condition, and of changes."""
-    models = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
-    models.sort(key=view.grid.task.is_baseline)  # in a pair, the model comes before the baseline
-    for index, first in enumerate(models):
-        for second in models[index + 1 :]:
-            for metric in view.metrics:
-                yield from _between(view, (first, second), metric)
+    for pair in view.pairs():
+        for metric in view.metrics:
+            yield from _between(view, pair, metric)
 
 
 def _between(view: GridView, pair: tuple[str, str], metric: str) -> Iterator[Number]:
@@ -293,7 +290,7 @@ def scores_at(view: GridView, model: str, metric: str, *, group: ConditionGroup,
 def asked_clean(views: Mapping[str, GridView]) -> list[str]:
     """The models with results of the clean input of every data set."""
     first = next(iter(views.values()))
-    return [model for model in first.grid.models if all(view.grid.is_complete(model, CLEAN) for view in views.values())]
+    return [model for model in first.models if all(model in view.models for view in views.values())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -182,6 +183,15 @@ class GridView:
         """The cases of the split."""
         grid = self.grid
         return tuple(name for name in grid.cases if not self.split or grid.splits.get(name) == self.split)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models with results of the clean input."""
+        return tuple(name for name in self.grid.models if self.grid.is_complete(name, CLEAN))
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Every two of these models, a model before a baseline."""
+        return combinations(sorted(self.models, key=self.grid.task.is_baseline), 2)
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -55,8 +55,7 @@ def _release_numbers(view: GridView) -> list[Number]:
     """J, F and S of clean input by the releases' rules."""
     return [
         _by_rules(view, model, measure, variant=variant)
-        for model in view.grid.models
-        if view.grid.is_complete(model, CLEAN)
+        for model in view.models
         for variant in _RELEASES
         for measure in _MEASURES
     ]

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Any, Final
 
 from auscult.cases.ids import counted
@@ -126,7 +125,7 @@ class RrisTask(Task):
             view=view,
             numbers=tuple(numbers),
             tables={name: table for name, table in tables.items() if table.rows},
-            unscored=tuple(model for model in _asked(view) if level[model, "mIoU"].value is None),
+            unscored=tuple(model for model in view.models if level[model, "mIoU"].value is None),
             lead=_lead(view, level),
             parts=_PARTS,
         )
@@ -150,10 +149,6 @@ _PARTS: Final[tuple[PagePart, ...]] = (
 
 
 # --- numbers
-
-
-def _asked(view: GridView) -> list[str]:
-    return [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
 
 
 def _sentences(view: GridView, model: str) -> list[_Sentence]:
@@ -197,8 +192,7 @@ def _pictures(view: GridView) -> dict[Hashable, Hashable]:
 
 def _numbers(view: GridView) -> Iterable[Number]:
     pictures, kinds, by_key = _pictures(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
-    models = _asked(view)
-    for model in models:
+    for model in view.models:
         sentences = _sentences(view, model)
         by_kind = {"": sentences} | {kind: _of_kind(sentences, kind) for kind in kinds}
         for kind, members in by_kind.items():
@@ -212,7 +206,7 @@ def _numbers(view: GridView) -> Iterable[Number]:
             for metric in PAPER:
                 columns = _columns(_SCORES[metric], right)
                 yield _level(view, model + ORACLE, metric, columns=columns, pictures=pictures)
-    for pair in combinations(sorted(models, key=view.grid.task.is_baseline), 2):
+    for pair in view.pairs():
         for kind in ("", *kinds):
             for metric in ("mRR", "rIoU") if kind else PAPER:
                 first, second = (by_key[model, metric, kind] for model in pair)
@@ -363,7 +357,7 @@ def _without(view: GridView) -> str:
 def _kinds(view: GridView, numbers: Sequence[Number]) -> Table:
     """Numbers by kind of negation; mask ratios in the form of Table 7."""
     level, rows = _by(numbers, view, "level"), []
-    for model in _asked(view):
+    for model in view.models:
         for kind in _kinds_of(view):
             cells = [level[model, metric, kind] for metric in BY_KIND]
             rows.append((model, kind, *(number_text(cell, interval=True) for cell in cells), counts_text(cells[-1])))
@@ -384,9 +378,7 @@ def _more(view: GridView, numbers: Sequence[Number]) -> Table:
     return Table(
         title="Other scores",
         header=("model", *metrics),
-        rows=tuple(
-            (model, *(number_text(level[model, metric, CLEAN]) for metric in metrics)) for model in _asked(view)
-        ),
+        rows=tuple((model, *(number_text(level[model, metric, CLEAN]) for metric in metrics)) for model in view.models),
         note="Percent; intervals are in cells.csv. oIoU and P@X are of positive sentences; gIoU, cIoU, N-acc and T-acc "
         "those of generalized referring segmentation; R, of R2VOS, rises with any pixel on a positive sentence. "
         f"{_without(view)}",
@@ -420,7 +412,7 @@ def _lead(view: GridView, level: Mapping[tuple[str, str], Number]) -> str:
     pictures = len({grid.cases[case] for case in view.cases})
     opening = f"{counted(len(view.cases), 'sentence')} about {counted(pictures, 'picture')} were asked"
     sentences = [f"{opening}; {negative:,} of them name nothing that is there."]
-    for model in _asked(view):
+    for model in view.models:
         if not grid.task.is_baseline(model):
             texts = [f"{name} {number_text(level[model, name], interval=True)}" for name in ("rIoU", "mRR", "mIoU")]
             oracle = level.get((model + ORACLE, "rIoU"))

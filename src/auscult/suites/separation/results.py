@@ -119,11 +119,9 @@ _PARTS: Final[tuple[PagePart, ...]] = (
 
 
 def _numbers(view: GridView) -> _Numbers:
-    grid = view.grid
-    models = tuple(model for model in grid.models if grid.is_complete(model, CLEAN))
     groups = _groups(view)
     level: dict[tuple[str, str, str, str], Number] = {}
-    for model in models:
+    for model in view.models:
         families = _by(view, "family") if model.startswith(PUBLISHED) or model == BASELINES[0] else {}
         families.pop(_UNKNOWN, None)
         for group, by_level in (groups | {"family": families}).items():
@@ -139,7 +137,7 @@ def _numbers(view: GridView) -> _Numbers:
                         outcome=_mean(view, [model], metric, cases=members),
                     )
     difference = {}
-    for first, second in _pairs(view, models):
+    for first, second in _pairs(view):
         published = first.startswith(PUBLISHED) or second.startswith(PUBLISHED)
         shared, pair = view.cases if published else _once(view, view.cases), f"{first} - {second}"
         for metric in _COMPARED:
@@ -155,7 +153,7 @@ def _numbers(view: GridView) -> _Numbers:
     return _Numbers(
         level=level,
         difference=difference,
-        models=models,
+        models=view.models,
         levels={group: tuple(by_level) for group, by_level in (groups | {"family": _by(view, "family")}).items()},
     )
 
@@ -209,10 +207,10 @@ def _mean(view: GridView, models: Sequence[str], metric: str, *, cases: Iterable
     return mean_ratio(values, **view.interval_options(_SCALE if metric in SCALES and not second else None))
 
 
-def _pairs(view: GridView, models: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(view: GridView) -> list[tuple[str, str]]:
     """Pairs of every model with the untouched mixture and, if they are few, with each other."""
-    tested = [model for model in models if not view.grid.task.is_baseline(model)]
-    against = [(model, BASELINES[0]) for model in tested if BASELINES[0] in models]
+    tested = [model for model in view.models if not view.grid.task.is_baseline(model)]
+    against = [(model, BASELINES[0]) for model in tested if BASELINES[0] in view.models]
     return against + (list(combinations(tested, 2)) if len(tested) <= _MOST_PAIRED else [])
 
 
