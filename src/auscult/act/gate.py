@@ -152,7 +152,8 @@ class _Ordered:
         numbers: dict[str, int] = {}
         cluster = np.array([numbers.setdefault(mask.cluster, len(numbers)) for mask in scored], dtype=np.int64)
         sizes = np.bincount(cluster)
-        orders = [_random_order(scored[end - size].cluster, size) for size, end in _ends(sizes)]
+        ends = zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True)
+        orders = [_random_order(scored[end - size].cluster, size) for size, end in ends]
         order = np.lexsort((np.concatenate(orders) if orders else np.zeros(0), cluster))
         self._cluster = cluster[order]
         self._score = np.array([mask.score for mask in scored], dtype=np.float64)[order]
@@ -189,10 +190,6 @@ def _counts(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
 def _random_order(cluster: str, size: int) -> CountArray:
     """A random order of the masks of a photograph."""
     return generator(_SEED, "gate", cluster).permutation(size) if size > 1 else np.zeros(1, dtype=np.int64)
-
-
-def _ends(sizes: CountArray) -> list[tuple[int, int]]:
-    return list(zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True))
 
 
 def _step(counted: _Counted, bound: Bound) -> GateStep:

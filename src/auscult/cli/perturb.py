@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -54,15 +54,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to ``auscult stress``."""
     for room, (does, without) in ROOMS.items():
         decorate = command(PerturbOptions, without=(*without, "scores"), fixed={"room": room})
-        app.command(room)(decorate(_described(does)))
-
-
-def _described(summary: str) -> Callable[[PerturbOptions, Shown], None]:
-    def run(options: PerturbOptions, shown: Shown) -> None:
-        _perturb(options, shown)
-
-    run.__doc__ = summary
-    return run
+        app.command(room, help=does)(decorate(_perturb))
 
 
 def _perturb(options: PerturbOptions, shown: Shown) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from auscult.errors import InputError, UsageError
 from auscult.nets.mq_auditor.weights import convert
@@ -35,7 +35,7 @@ def _converted(source: Path, target: Path, *, beats: bool) -> list[str]:
     if not source.is_file():
         raise UsageError("there is no such file of weights", path=source, expected="the release's file, downloaded")
     (result,) = run_tasks(
-        partial(_converter, target.resolve(), beats=beats),
+        partial(partial, convert, target=target.resolve(), beats=beats),
         [Task(source.name, source.resolve())],
         workers=1,
         timeout_s=_READ_S,
@@ -48,7 +48,3 @@ def _converted(source: Path, target: Path, *, beats: bool) -> list[str]:
                          hint="nothing of it was executed", path=source)  # fmt: skip
     names: list[str] = result.outcome
     return names
-
-
-def _converter(target: Path, *, beats: bool) -> Any:
-    return partial(convert, target=target, beats=beats)

@@ -200,7 +200,7 @@ def load_judge(
     if name.startswith(CASCADE):
         full_name = judge_spec(name, asking=asking).name
         parts = [load_judge(part, asking=asking) for part in _parts(name)]
-        return CascadeJudge(parts, name=full_name, possible=_Possible(policy), seconds=seconds)
+        return CascadeJudge(parts, name=full_name, possible=partial(_possible, policy=policy), seconds=seconds)
     if name.startswith(CHAT):
         from auscult.jobs.chat_judge import find_chat
 
@@ -227,14 +227,9 @@ def _folder(text: str) -> Path:
     return Path(text.partition("@")[2])
 
 
-@dataclass(frozen=True, slots=True)
-class _Possible:
+def _possible(verdict: Verdict, case: Case, *, policy: Policy) -> set[Decision]:
     """The actions that a policy may take on a verdict of a case."""
-
-    policy: Policy
-
-    def __call__(self, verdict: Verdict, case: Case) -> set[Decision]:
-        return possible_actions(verdict, self.policy, named=bool((case.query.text or "").strip()))
+    return possible_actions(verdict, policy, named=bool((case.query.text or "").strip()))
 
 
 def find_judge(name: str) -> tuple[registry.Entry, Path | None]:

@@ -27,8 +27,8 @@ from auscult.judge.cards import Result as CardResult
 from auscult.record.lines import read_lines
 from auscult.scenes.draw import Stage
 from auscult.scenes.options import SceneOptions
-from auscult.scenes.plan import ObjectPlan, choose
-from auscult.scenes.splits import GENERATED, Shelf, Split, divide
+from auscult.scenes.plan import choose
+from auscult.scenes.splits import GENERATED, divide
 from auscult.score.stats.few_clusters import lower_bound, upper_bound
 from auscult.types import Case, MaskJudge, Prediction, Query, Verdict
 
@@ -62,11 +62,12 @@ class ProbedScene:
 
 def probed_scene(number: int) -> ProbedScene:
     """Scene ``number``, from 0: always the same."""
-    shelves, options = _shelves(), SceneOptions(size=_SIZE, seconds=3.0, objects=(2, 4))
+    shelves = divide(GENERATED, wanted=("test_s",))
+    options = SceneOptions(size=_SIZE, seconds=3.0, objects=(2, 4))
     for attempt in range(100):  # until colour and kind name one object, and another is visible
         plan = choose(_SEED, 100 * number + attempt, assets=GENERATED, shelves=shelves, options=options)
         shot = Stage(plan, GENERATED.looks).at(plan.seconds / 2)
-        names = [_name(item) for item in plan.objects]
+        names = [f"{item.look.colour} {item.look.category}" for item in plan.objects]
         visible = [index for index, mask in enumerate(shot.visible) if mask.mean() >= _LEAST_SHARE]
         unique = [index for index in visible if names.count(names[index]) == 1]
         if unique and len(visible) > 1:
@@ -81,14 +82,6 @@ def probed_scene(number: int) -> ProbedScene:
             }
             return ProbedScene(frame=shot.frame, text=f"the {names[target]}", masks=masks)
     raise AuscultError(f"no scene could be drawn for probe {number}", hint="this is a fault of auscult: report it")
-
-
-def _shelves() -> Mapping[Split, Shelf]:
-    return divide(GENERATED, wanted=("test_s",))
-
-
-def _name(thing: ObjectPlan) -> str:
-    return f"{thing.look.colour} {thing.look.category}"
 
 
 def ask_probes(judge: MaskJudge, number: int) -> list[dict[str, Any]]:

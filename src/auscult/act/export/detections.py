@@ -45,10 +45,8 @@ def to_detections(masks: Sequence[ExportedMask], *, classes: Sequence[str] = ())
     }
     for key in _ESTIMATES:
         values = [mask.row.get(key) for mask in masks]
-        numbers = key.startswith("iou")
-        data[f"auscult_{key}"] = np.array(
-            [_or_nan(value) for value in values] if numbers else [str(value or "") for value in values]
-        )
+        texts = [str(value or "") for value in values]
+        data[f"auscult_{key}"] = np.array(values, np.float64) if key.startswith("iou") else np.array(texts)
     return supervision.Detections(
         xyxy=np.array([box_of(mask.mask) or (0, 0, 0, 0) for mask in masks], dtype=np.float32),
         mask=np.stack([mask.mask for mask in masks]),
@@ -56,10 +54,6 @@ def to_detections(masks: Sequence[ExportedMask], *, classes: Sequence[str] = ())
         class_id=np.array([names.index(mask.label) for mask in masks]),
         data=data,
     )
-
-
-def _or_nan(value: Any) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def from_detections(found: Any, *, frame: str = "") -> list[ExportedMask]:
