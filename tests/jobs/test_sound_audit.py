@@ -268,6 +268,8 @@ def test_the_same_command_again_judges_what_is_new_or_failed(tmp_path: Path, plu
     (source / "out1_1.wav").unlink()
     assert audit(source).failed == 1
     (source / "out1_1.wav").write_bytes(output_bytes)
+    with (source.parent / "out" / "inputs.jsonl").open("a") as index:
+        index.write('{"stamp": 7}\n')  # of no item
     before = len(plugged())
     assert (audit(source).ok, len(plugged()) - before) == (4, 1)
     save_sound(source / "out0_0.wav", tone(hz=500.0))

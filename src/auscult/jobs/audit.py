@@ -22,7 +22,7 @@ from auscult.jobs.joint import JOINT
 from auscult.jobs.judges import JudgeAsking, judge_spec, refuse_idle_chat_options, sound_judge_arguments
 from auscult.jobs.judging import VERDICTS, identity_arguments, load_default_judge, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
-from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Result, ResultWriter
+from auscult.jobs.runner import HINT, FrameVerb, Result, ResultWriter, stamps_of
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.chat.model import REPLY_CACHE
 from auscult.record.codec import from_json
@@ -142,8 +142,7 @@ class Audit(FrameVerb[Summary]):
 
         items, run = self.listing.sounds, writer.run
         done = {row["id"]: row["input"] for row in run.lines(VERDICTS) if is_sound(row)}
-        stamps = {row["id"]: row["stamp"] for row in run.lines(INPUTS) if row["input"] == done.get(row["id"])}
-        refuse_changed_sounds(done, items, stamps=stamps)
+        refuse_changed_sounds(done, items, stamps=stamps_of(run.path, done))
         return [item for item in items if item.id not in done]
 
     def arguments(self) -> dict[str, Any]:

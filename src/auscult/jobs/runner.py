@@ -627,11 +627,7 @@ class FrameVerb(Verb[Any, S]):
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Refuse to resume with changed files of earlier results; ``done`` has ``_COMPARED`` of each row."""
         before = {name: row.get("input") for name, row in done.items()}
-        rows = read_lines(self.options.out / INPUTS)
-        stamps = {
-            str(row.get("id")): row.get("stamp") for row in rows if row.get("input") == before.get(str(row.get("id")))
-        }
-        refuse_changed(before, self.listing.items, stamps=stamps)
+        refuse_changed(before, self.listing.items, stamps=stamps_of(self.options.out, before))
 
 
 # --- resuming a run ---
@@ -641,6 +637,12 @@ INPUTS: Final = "inputs.jsonl"
 """File of stamps beside each result's ``input_digest``, which show without opening a file that it is unchanged."""
 
 _OfFile: TypeAlias = Callable[[Path], str]
+
+
+def stamps_of(folder: Path, done: Mapping[str, object]) -> dict[str, object]:
+    """The stamps in a record of the results ``done``, id to ``input_digest``; other lines are passed over."""
+    rows = ((str(row.get("id")), row) for row in read_lines(folder / INPUTS))
+    return {name: row.get("stamp") for name, row in rows if row.get("input") == done.get(name)}
 
 
 def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]:
