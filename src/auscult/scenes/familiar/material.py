@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Final
 
 from msgspec import Meta
 
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.language import data
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.paths import inside
 from auscult.media.sound import SOUND_SUFFIXES
@@ -25,50 +25,14 @@ from auscult.record.codec import Word
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.sound.folder import FolderSounds
 
-_FOLDER, _STEM = "folder", "stem"
-_SOUNDS: Final = (
-    ("sounds", _FOLDER),
-    ("audio/esc10", _FOLDER),
-    ("audio/berklee", _FOLDER),
-    ("av/image_sound_pairs/gcompris_farm_animals", _STEM),
-    ("av/image_sound_pairs/gcompris_instruments", _STEM),
-    ("av/image_sound_pairs/imagebind_nc", _STEM),
-)
-_PICTURES: Final = (
-    ("pictures", _FOLDER),
-    ("av/image_sound_pairs/gcompris_farm_animals", _STEM),
-    ("av/image_sound_pairs/imagebind_nc", _STEM),
-)
-_PHOTOGRAPHS: Final = (("photographs", "images"), ("images/coco", "images"))
-_SAME: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "airplane": "plane",
-        "baby cry": "crying baby",
-        "bird audio": "bird",
-        "bird image": "bird",
-        "car audio": "car",
-        "car image": "car",
-        "chickens": "chicken",
-        "clock tick": "clock",
-        "dog audio": "dog",
-        "dog bark": "dog",
-        "dog image": "dog",
-        "femalevoice": "woman speaking",
-        "fire crackling": "fire",
-        "flute traversiere": "flute",
-        "malevoice": "man speaking",
-        "person sneeze": "sneeze",
-        "sax": "saxophone",
-        "snare": "snare drum",
-    }
-)
-"""Labels of one thing in several collections, as one word."""
-_VAGUE: Final = frozenset({"animal", "can", "crowd", "paper", "water", "glass", "bottle"})
-"""Labels of collections that say too little of what is heard to be told from others."""
-_GENERAL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {"bird": frozenset({"chicken", "crow", "duck", "goose", "owl", "rooster", "turkey"})}
-)
-"""Labels that are true of what others name as well; they are not used beside one of those."""
+_FOLDER: Final = "folder"  # a label is the name of the folder; else of the file
+_KNOWN: Final = data.read("collections", folder="auscult.scenes.familiar")
+"""``sounds`` and ``pictures`` are places, each with what names its label, and ``photographs`` are places with boxes.
+
+``same`` has labels of one thing in several collections, as one word; ``vague`` those that say too little of what is
+heard to be told from others; ``general`` those that are true of what others name as well, and are not used beside one
+of these.
+"""
 
 LEAST_SHARE: Final = 0.004
 """A class counts in a photograph if each of its things takes up at least this share of it."""
@@ -102,7 +66,9 @@ class Material:
     def labels(self) -> tuple[str, ...]:
         """Labels with a recording, none of which is true of another's."""
         return tuple(
-            label for label in self.sounds.files if self.sounds.files.keys().isdisjoint(_GENERAL.get(label, ()))
+            label
+            for label in self.sounds.files
+            if self.sounds.files.keys().isdisjoint(_KNOWN["general"].get(label, ()))
         )
 
     @property
@@ -142,9 +108,9 @@ def open_material(root: Path) -> tuple[Material, tuple[ErrorRecord, ...]]:
     if not root.is_dir():
         raise UsageError("there is no such folder" if not root.exists() else "this is a file", path=root, hint=_LAYOUT)
     errors: list[ErrorRecord] = []
-    sounds = _labelled(root, _SOUNDS, suffixes=SOUND_SUFFIXES, errors=errors)
-    pictures = _labelled(root, _PICTURES, suffixes=FRAME_SUFFIXES, errors=errors)
-    photographs = [photograph for place in _PHOTOGRAPHS for photograph in _photographs(root, place, errors)]
+    sounds = _labelled(root, _KNOWN["sounds"], suffixes=SOUND_SUFFIXES, errors=errors)
+    pictures = _labelled(root, _KNOWN["pictures"], suffixes=FRAME_SUFFIXES, errors=errors)
+    photographs = [photograph for place in _KNOWN["photographs"] for photograph in _photographs(root, place, errors)]
     if not sounds and not photographs:
         raise UsageError("the folder holds no labelled recording and no photograph with boxes", path=root, hint=_LAYOUT)
     files = FolderSounds(name=root.resolve().name, files=sounds, words={})
@@ -171,8 +137,8 @@ def _labelled(
             if named_by == _FOLDER and len(parts) < 2:
                 continue
             raw = (parts[0] if named_by == _FOLDER else path.stem).replace("_", " ").lower()
-            label = _SAME.get(raw, raw)
-            if place == "sounds" or label not in _VAGUE:
+            label = _KNOWN["same"].get(raw, raw)
+            if place == "sounds" or label not in _KNOWN["vague"]:
                 by_label.setdefault(label, {})[f"{place}/{name}"] = path
     return {label: dict(sorted(files.items())) for label, files in sorted(by_label.items())}
 
@@ -215,7 +181,7 @@ def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) 
     read = codec.read_file(
         _Instances, home / "instances.json", what="the instances", expected=expected, most_bytes=_MOST_BYTES
     )
-    names = {category.id: _SAME.get(category.name, category.name) for category in read.categories}
+    names = {category.id: _KNOWN["same"].get(category.name, category.name) for category in read.categories}
     by_image: dict[int, list[_Annotation]] = {}
     for annotation in read.annotations:
         by_image.setdefault(annotation.image_id, []).append(annotation)

@@ -22,7 +22,7 @@ from auscult.scenes.familiar.staging import (
     STILL_S,
     VIDEO,
     Cast,
-    filmed,
+    about_video,
     in_cells,
     in_columns,
     photographed,
@@ -30,6 +30,7 @@ from auscult.scenes.familiar.staging import (
     stage,
     track,
 )
+from auscult.scenes.plan import ScenePlan
 from auscult.scenes.primitives.sounds import spread_s
 from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack
 from auscult.types import Mask
@@ -155,19 +156,16 @@ def matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     count = int(rng.integers(1, 3))
     others = some_of(rng, world.things, count, but=frozenset(shown))
     heard = {"yes": shown[:count], "no": others, NOT_SURE: []}[answer]
+    plan = shown_and_heard(rng, world, shown=shown, heard=heard)
+    return about_video(plan, world, text=f"{MATCHES} {world.legend}", truth=answer, options=YES_NO)
+
+
+def shown_and_heard(rng: np.random.Generator, world: World, *, shown: Sequence[str], heard: Sequence[str]) -> ScenePlan:
+    """A video of some things in any order, with sounds that come from none of the places."""
     looks = [world.look(rng, shown[int(index)]) for index in rng.permutation(len(shown))]
     tracks = heard_once(rng, [world.voice(rng, name) for name in heard], seconds=SECONDS)
-    plan = stage(
-        rng, world, Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks), size=VIDEO, seconds=SECONDS
-    )
-    return Drawn(
-        text=f"{MATCHES} {world.legend}",
-        truth=answer,
-        options=YES_NO,
-        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
-        frames=filmed(plan, world),
-        proof={"plan": plan.as_json()},
-    )
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks)
+    return stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
 
 
 def heard_once(rng: np.random.Generator, sources: Sequence[SoundSource], *, seconds: float) -> list[SoundTrack]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,8 +17,8 @@ from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, some_of
-from auscult.scenes.familiar.perception import heard_once, xywh
-from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, played, stage, track
+from auscult.scenes.familiar.perception import heard_once, shown_and_heard, xywh
+from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, about_video, in_columns, stage, track
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.primitives.sounds import spread_s
@@ -56,16 +55,9 @@ def seen_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Dr
     others = some_of(rng, world.things, 5, but=frozenset({asked}))
     shown = [*others[:2], *([asked] if answer == "yes" else others[2:3])]
     heard = [others[3], asked if rng.random() < 0.5 else others[4]]
-    plan = _suggestion(rng, world, shown=shown, heard=heard)
-    blank = answer == NOT_SURE
-    return Drawn(
-        text=ask_seen(asked),
-        truth=answer,
-        options=YES_NO,
-        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
-        frames=even(rng) if blank else filmed(plan, world),
-        proof={"plan": plan.as_json(), "asked": asked, "blank": blank},
-    )
+    plan, blank = shown_and_heard(rng, world, shown=shown, heard=heard), answer == NOT_SURE
+    text, frames = ask_seen(asked), even(rng) if blank else None
+    return about_video(plan, world, text=text, truth=answer, options=YES_NO, frames=frames, asked=asked, blank=blank)
 
 
 def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -74,22 +66,9 @@ def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> D
     others = some_of(rng, world.things, 5, but=frozenset({asked}))
     shown = [*others[:2], asked if rng.random() < 0.5 else others[2]]
     heard = {"yes": [others[3], asked], "no": others[3:], NOT_SURE: []}[answer]
-    plan = _suggestion(rng, world, shown=shown, heard=heard)
-    return Drawn(
-        text=f"{ask_heard(asked)} {world.legend}",
-        truth=answer,
-        options=YES_NO,
-        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
-        frames=filmed(plan, world),
-        proof={"plan": plan.as_json(), "asked": asked},
-    )
-
-
-def _suggestion(rng: np.random.Generator, world: World, *, shown: Sequence[str], heard: Sequence[str]) -> ScenePlan:
-    looks = [world.look(rng, shown[int(index)]) for index in rng.permutation(len(shown))]
-    tracks = heard_once(rng, [world.voice(rng, name) for name in heard], seconds=SECONDS)
-    cast = Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks)
-    return stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
+    plan = shown_and_heard(rng, world, shown=shown, heard=heard)
+    text = f"{ask_heard(asked)} {world.legend}"
+    return about_video(plan, world, text=text, truth=answer, options=YES_NO, asked=asked)
 
 
 def ask_seen(thing: str) -> str:
@@ -120,9 +99,9 @@ def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn
     unseen = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
     looks = [world.look(rng, name) for name in names[:_COLUMNS_SHOWN]]
     elsewhere = [_once(rng, world.voice(rng, name)) for name in unseen]
-    question = _Question(text="How many of the things that are shown are heard?", answer=answer, options=NUMBERS)
+    text = "How many of the things that are shown are heard?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=elsewhere)
-    return _sample(rng, world, question, cast=cast)
+    return _sample(rng, world, cast, text=text, answer=answer, options=NUMBERS)
 
 
 def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -137,7 +116,7 @@ def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
         voices[number] = _starting_at(rng, world.voice(rng, looks[number].category), after_s)
     text = "Three things are shown. Where in the picture is the one that is heard first?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
-    return _sample(rng, world, _Question(text=text, answer=answer, options=SIDES), cast=cast)
+    return _sample(rng, world, cast, text=text, answer=answer, options=SIDES)
 
 
 def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -147,8 +126,8 @@ def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     heard = ([mover] * (answer == "yes") + others)[: int(rng.integers(1, 3))]
     voices = {index: _once(rng, world.voice(rng, looks[index].category)) for index in heard}
     paths = in_columns(rng, looks, moving=[index == mover for index in range(len(SIDES))])
-    question = _Question(text="Is the thing that moves heard?", answer=answer, options=("yes", "no"))
-    return _sample(rng, world, question, cast=Cast(looks=looks, paths=paths, tracks=voices))
+    cast = Cast(looks=looks, paths=paths, tracks=voices)
+    return _sample(rng, world, cast, text="Is the thing that moves heard?", answer=answer, options=YES_NO[:2])
 
 
 def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -159,7 +138,7 @@ def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     voices = {side: _repeated(rng, world.voice(rng, looks[side].category), count) for side, count in enumerate(counts)}
     text = "Two things are shown, one on the left and one on the right. Which of them is heard more often?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
-    return _sample(rng, world, _Question(text=text, answer=answer, options=MORE_OFTEN), cast=cast)
+    return _sample(rng, world, cast, text=text, answer=answer, options=MORE_OFTEN)
 
 
 def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -173,8 +152,9 @@ def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> D
         looks.append(next(look for name in free if (look := _coloured(rng, world, name, colour=colour)) is not None))
         free.remove(looks[-1].category)
     voices = {meant: _once(rng, world.voice(rng, looks[meant].category))}
-    question = _Question(text="Which colour has the thing that is heard?", answer=answer, options=COLOURS)
-    return _sample(rng, world, question, cast=Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices))
+    text = "Which colour has the thing that is heard?"
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
+    return _sample(rng, world, cast, text=text, answer=answer, options=COLOURS)
 
 
 def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look | None:
@@ -188,26 +168,12 @@ def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: 
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What is asked of a scene, and what may be answered."""
-
-    text: str
-    answer: str
-    options: tuple[str, ...]
-
-
-def _sample(rng: np.random.Generator, world: World, question: _Question, *, cast: Cast) -> Drawn:
+def _sample(
+    rng: np.random.Generator, world: World, cast: Cast, *, text: str, answer: str, options: tuple[str, ...]
+) -> Drawn:
     """The sample of a question about a scene."""
     plan = stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
-    return Drawn(
-        text=f"{question.text} {world.legend}",
-        truth=question.answer,
-        options=question.options,
-        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
-        frames=filmed(plan, world),
-        proof={"plan": plan.as_json()},
-    )
+    return about_video(plan, world, text=f"{text} {world.legend}", truth=answer, options=options)
 
 
 def _once(rng: np.random.Generator, source: SoundSource) -> SoundTrack:

@@ -5,9 +5,9 @@ Things never hide one another and never leave the picture, so that what is plann
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from auscult.rng import pick
 from auscult.scenes.appearance.colours import choose_light
 from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
 from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack, TimeSpan, mix_down
@@ -149,3 +149,18 @@ def filmed(plan: ScenePlan, world: World) -> Iterator[Frame]:
     renderer = Stage(plan, world.looks)
     for number in range(round(plan.seconds * FPS)):
         yield renderer.at(number / FPS).frame
+
+
+def about_video(
+    plan: ScenePlan, world: World, *, text: str, truth: str, options: tuple[str, ...],
+    frames: Iterable[Frame] | None = None, **proof: Any,
+) -> Drawn:  # fmt: skip
+    """A question about a video of a scene, of which ``frames`` may be others; ``proof`` stands beside its plan."""
+    return Drawn(
+        text=text,
+        truth=truth,
+        options=options,
+        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
+        frames=filmed(plan, world) if frames is None else frames,
+        proof={"plan": plan.as_json(), **proof},
+    )
