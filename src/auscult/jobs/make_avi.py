@@ -23,6 +23,7 @@ from typing import Any, Final, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from auscult.cases.avi_tree import truth_of
 from auscult.cases.avibench import DATA, YES_NO, data_json, task_folder
 from auscult.errors import ErrorRecord
 from auscult.jobs.options import FamiliarOptions, PriseOptions
@@ -46,7 +47,7 @@ from auscult.scenes.primitives.base import Folder, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS as STIMULI
 from auscult.scenes.primitives.kinds import question, question_id, question_row
 from auscult.score.answers import AnswerScore, amic, retrieval, vmic
-from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes, avl, avlg, from_xywh
+from auscult.score.boxes import FourNumbers, avl, avlg
 from auscult.score.captions import FluencyModel, SentenceEncoder, cider_d, fense, meteor, rouge_l, sbert
 
 SAMPLES: Final = "samples.jsonl"
@@ -217,6 +218,11 @@ def _truth(entry: Mapping[str, Any]) -> Any:
     return entry["output"]["question_answer"]
 
 
+def _truths(entries: Entries) -> list[Any]:
+    """The truths as scores take them."""
+    return [truth_of(entry["task"], _truth(entry)) for entry in entries]
+
+
 def _options(entry: Mapping[str, Any]) -> list[str]:
     options: list[str] = entry["input"]["question"]["options"]
     return options
@@ -241,7 +247,7 @@ def _choices(entries: Entries, *, random: bool) -> float:
 
 def _candidates(entries: Entries, *, random: bool) -> float:
     answers = [(int(_drawing(entry).integers(_shown(entry))) if random else 0,) for entry in entries]
-    return _value(retrieval(answers, [_truth(entry) for entry in entries]))
+    return _value(retrieval(answers, _truths(entries)))
 
 
 def _shown(entry: Mapping[str, Any]) -> int:
@@ -251,7 +257,7 @@ def _shown(entry: Mapping[str, Any]) -> int:
 
 
 def _counts(entries: Entries, *, random: bool) -> float:
-    truths = [{name: int(count) for name, count in _truth(entry).items()} for entry in entries]
+    truths = _truths(entries)
     score = amic if entries[0]["task"] == "AMIC" else vmic
     if random:
         return _value(score([_some_classes(entry) for entry in entries], truths))
@@ -270,22 +276,18 @@ def _some_classes(entry: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _located(entries: Entries, *, random: bool) -> float:
-    truths, answers = [], list[list[NamedBox]]()
+    answers = []
     for entry in entries:
-        truth, rng = _truth(entry), _drawing(entry)
-        boxes = [(name.rpartition("_")[0], _corners(box)) for name, box in truth["bbox"].items()]
-        truths.append(SoundingBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
+        rng = _drawing(entry)
         answers.append([(name, _box(rng) if random else _WHOLE) for name in _options(entry)])
-    return _value(avl(answers, truths))
+    return _value(avl(answers, _truths(entries)))
 
 
 def _grounded(entries: Entries, *, random: bool) -> float:
-    truths, answers = [], list[list[FourNumbers | None]]()
-    for entry in entries:
-        truth, rng = _truth(entry), _drawing(entry)
-        boxes = [None if box is None else _corners(box) for box in truth["bbox"].values()]
-        truths.append(FrameBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
-        answers.append([_box(rng) if random else _MIDDLE for _ in boxes])
+    truths, answers = _truths(entries), []
+    for entry, truth in zip(entries, truths, strict=True):
+        rng = _drawing(entry)
+        answers.append([_box(rng) if random else _MIDDLE for _ in truth.boxes])
     return _value(avlg(answers, truths))
 
 
@@ -293,10 +295,6 @@ def _box(rng: np.random.Generator) -> FourNumbers:
     """Two corners at random."""
     low, high = np.sort(rng.random((2, 2)), axis=0)
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
-
-
-def _corners(box: Sequence[float]) -> FourNumbers:
-    return from_xywh((box[0], box[1], box[2], box[3]))
 
 
 _SCORES: Final[Mapping[str, _ChanceScore]] = {
