@@ -62,40 +62,25 @@ to count; ``indices`` numbers from 0; ``boxes`` and ``frame boxes`` their types 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviSample:
-    """One question of the released tree, a confirmation being one too.
+    """One question of the released tree, a confirmation being one too."""
 
-    Attributes:
-        folder: Its folder, such as ``VSQA_I``; ``TASK_OF`` says of which task.
-        position: Its place in the folder's ``data.json``, from 0.
-        name: Its id there, which other samples may have too.
-        subtask: The type of question; empty where the release has none.
-        clip: What is shown or heard, so that samples of one clip are drawn together by intervals; empty where only its
-            media tell.
-        prompt: How to answer.
-        text: What is asked.
-        options: What may be answered; empty where anything may be.
-        images: Files that are shown, in order.
-        sounds: Files that are heard, in order.
-        video: The file that is shown, or None.
-        truth: What is right.
-        confirms: Position of the question that this one confirms; None for a question of its own.
-        unconfirmed: Whether its confirmation cannot be asked, though it is no empty one: whether an answer is a guess
-            is then not known.
-    """
-
-    folder: str
-    position: int
-    name: str
-    subtask: str
+    folder: str  # its folder, such as ``VSQA_I``; ``TASK_OF`` says of which task
+    position: int  # its place in the folder's ``data.json``, from 0
+    name: str  # its id there, which other samples may have too
+    subtask: str  # the type of question; empty where the release has none
+    # what is shown or heard, so that samples of one clip are drawn together by intervals; empty where only its media
+    # tell
     clip: str
-    prompt: str
-    text: str
-    options: tuple[str, ...]
-    images: tuple[Path, ...]
-    sounds: tuple[Path, ...]
-    video: Path | None
-    truth: AviTruth
-    confirms: int | None = None
+    prompt: str  # how to answer
+    text: str  # what is asked
+    options: tuple[str, ...]  # what may be answered; empty where anything may be
+    images: tuple[Path, ...]  # files that are shown, in order
+    sounds: tuple[Path, ...]  # files that are heard, in order
+    video: Path | None  # the file that is shown, or None
+    truth: AviTruth  # what is right
+    confirms: int | None = None  # position of the question that this one confirms; None for a question of its own
+    # whether its confirmation cannot be asked, though it is no empty one: whether an answer is a guess is then not
+    # known
     unconfirmed: bool = False
 
     @property

@@ -101,15 +101,11 @@ CONFIRMATION: Final = "pre_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviBoxes:
-    """Boxes of one picture, or of frames of one size.
+    """Boxes of one picture, or of frames of one size."""
 
-    Attributes:
-        size: (width, height) in pixels.
-        boxes: Of what sounds (AVL) class and number, ``dog_1``, to its box; of frames (AVLG) ``frame_0`` and so on to
-            the box of what is sought, None where it is not. A box is left, top, width and height in pixels.
-    """
-
-    size: tuple[int, int]
+    size: tuple[int, int]  # (width, height) in pixels
+    # of what sounds (AVL) class and number, ``dog_1``, to its box; of frames (AVLG) ``frame_0`` and so on to the box of
+    # what is sought, None where it is not. A box is left, top, width and height in pixels.
     boxes: Mapping[str, tuple[int, int, int, int] | None]
 
 
@@ -119,32 +115,19 @@ AviAnswer: TypeAlias = str | tuple[str, ...] | tuple[int, ...] | Mapping[str, in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviEntry:
-    """One question of ``data.json``.
+    """One question of ``data.json``."""
 
-    Attributes:
-        id: Names question and confirmation; unique among what we write, not in the release.
-        folder: Its folder, such as ``VSQA_I``.
-        subtask: The type of question.
-        prompt: How to answer.
-        text: What is asked.
-        options: What may be answered; empty where a number is asked for.
-        answer: The truth.
-        images: Pictures that are shown, named within the task's folder (``input/images/a.png``).
-        sounds: Sounds that are heard, likewise.
-        video: The video that is shown, likewise; None without one.
-        confirmation: Text and truth of the question's confirmation; None where it has none, or is one itself.
-    """
-
-    id: str
-    folder: str
-    subtask: str
-    prompt: str
-    text: str
-    options: tuple[str, ...]
-    answer: AviAnswer
-    images: tuple[str, ...] = ()
-    sounds: tuple[str, ...] = ()
-    video: str | None = None
+    id: str  # names question and confirmation; unique among what we write, not in the release
+    folder: str  # its folder, such as ``VSQA_I``
+    subtask: str  # the type of question
+    prompt: str  # how to answer
+    text: str  # what is asked
+    options: tuple[str, ...]  # what may be answered; empty where a number is asked for
+    answer: AviAnswer  # the truth
+    images: tuple[str, ...] = ()  # pictures that are shown, named within the folder (``input/images/a.png``)
+    sounds: tuple[str, ...] = ()  # sounds that are heard, likewise
+    video: str | None = None  # the video that is shown, likewise; None without one
+    # text and truth of the question's confirmation; None where it has none, or is one itself
     confirmation: tuple[str, str] | None = None
 
 

@@ -47,25 +47,16 @@ Draw: TypeAlias = Callable[[np.random.Generator, str], Stimulus]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StimulusKind:
-    """A type of question.
+    """A type of question."""
 
-    Attributes:
-        name: The ``subtask`` of its questions.
-        folder: Folder of the released tree.
-        text: What is asked; the same words whatever the answer.
-        options: What may be answered; empty where a number is.
-        numbers: How many numbers from 0 may be the answer, where one is asked for.
-        count: Questions by default; those of a folder come to half the paper's number, confirmations being the rest.
-        draw: Draws a stimulus with a given true answer; *not sure* only for AVSQA (``kinds.stimulus``).
-    """
-
-    name: str
-    folder: Folder
-    text: str
-    options: tuple[str, ...] = ()
-    numbers: int = 0
+    name: str  # the ``subtask`` of its questions
+    folder: Folder  # folder of the released tree
+    text: str  # what is asked; the same words whatever the answer
+    options: tuple[str, ...] = ()  # what may be answered; empty where a number is
+    numbers: int = 0  # how many numbers from 0 may be the answer, where one is asked for
+    # questions by default; those of a folder come to half the paper's number, confirmations being the rest
     count: int
-    draw: Draw
+    draw: Draw  # draws a stimulus with a given true answer; *not sure* only for AVSQA (``kinds.stimulus``)
 
     @property
     def answers(self) -> tuple[str, ...]:
