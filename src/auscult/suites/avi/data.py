@@ -27,12 +27,9 @@ def listing_of(options: AviOptions, progress: Progress) -> AviListing:
         listing = read_tree(source)
         result.samples += listing.samples
         result.errors += listing.errors
-        result.notes += [note for note in listing.notes if not note.startswith("Not in the data")]
-    missing = [
-        name
-        for name in dict.fromkeys(TASK_OF.values())
-        if name not in {TASK_OF[sample.folder] for sample in result.samples}
-    ]
+        result.notes += listing.notes
+    present = {TASK_OF[sample.folder] for sample in result.samples}
+    missing = [name for name in dict.fromkeys(TASK_OF.values()) if name not in present]
     if missing:
         result.notes.append(f"Not in the data: {', '.join(missing)}.")
     return result

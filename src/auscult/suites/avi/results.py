@@ -324,19 +324,16 @@ def _task_scores(
 
 
 def _numbers(view: GridView, results: AviResults) -> Iterator[AviNumber]:
+    mode = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
     for (model, condition), scores in results.scores.items():
-        intervals = results.intervals[model, condition]
-        for name in (*scores, *NAMES):
-            outcome = intervals.get(name, Undefined("a task that it needs has no score"))
-            yield _number(view, "level", (model, condition), name=name, outcome=outcome, scores=scores)
+        intervals, missing = results.intervals[model, condition], Undefined("a task that it needs has no score")
+        outcomes: dict[str, Outcome[float]] = {name: intervals.get(name, missing) for name in (*scores, *NAMES)}
         for name, one in scores.items():
             if one.unconfirmed is not None:
-                outcome = _percent(one.unconfirmed)
-                metric = f"{name} unconfirmed"
-                yield _number(view, "level", (model, condition), name=metric, outcome=outcome, scores=scores)
-            mode = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
-            metric = f"{name} unparsed={mode}"
-            yield _number(view, "level", (model, condition), name=metric, outcome=_percent(one.other), scores=scores)
+                outcomes[f"{name} unconfirmed"] = _percent(one.unconfirmed)
+            outcomes[f"{name} unparsed={mode}"] = _percent(one.other)
+        for name, outcome in outcomes.items():
+            yield _number(view, (model, condition), name=name, outcome=outcome, scores=scores)
     for pair, rows in results.differences.items():
         scores = results.scores[pair[0], CLEAN]
         yield from _differences(view, rows, scores, measure="difference", model=" - ".join(pair), condition=CLEAN)
@@ -350,17 +347,11 @@ def _percent(score: AnswerScore | Undefined) -> Outcome[float]:
 
 
 def _number(
-    view: GridView,
-    measure: str,
-    key: tuple[str, str],
-    *,
-    name: str,
-    outcome: Outcome[float],
-    scores: Mapping[str, TaskScores],
+    view: GridView, key: tuple[str, str], *, name: str, outcome: Outcome[float], scores: Mapping[str, TaskScores]
 ) -> AviNumber:
     task = scores.get(name.partition(" ")[0])
     return AviNumber(
-        measure=measure,
+        measure="level",
         model=key[0],
         metric=name,
         group=key[1],
