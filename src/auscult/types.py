@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -778,7 +778,7 @@ class ScoreSpec:
     @classmethod
     def of(
         cls, function: Callable[..., Any], *, takes: ScoreInput = "masks", higher_is_better: bool = True, **about: str
-    ) -> ScoreSpec:
+    ) -> Self:
         """The spec of a function whose options are its keyword arguments with defaults; ``about`` is its metadata."""
         parts = {"modality": "mask", "truth": "the true mask", **about}
         parameters = inspect.signature(function).parameters.values()
