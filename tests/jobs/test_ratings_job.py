@@ -104,6 +104,15 @@ def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Pat
     assert chosen_rmse <= everybody < constant
 
 
+def test_the_spot_check_of_two_items_stays_within_what_a_deviation_can_be(tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text("item,rater,overall\na,expert,3\nb,expert,1\na,ann,4\nb,ann,1\n")
+    _, tables = qualify(QualifyOptions(sources=(few,), out=tmp_path / "raters", draws=DRAWS))
+    intervals = {row[0]: row[2] for row in tables[1].rows}
+    assert intervals["always 3"] == "1.00 [0.00, 4.00]"
+    assert intervals["all raters"] == "0.50 [0.00, 4.00]"
+
+
 @pytest.mark.slow
 def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tmp_path: Path) -> None:
     qualify(QualifyOptions(sources=(golden,), out=tmp_path / "kept", keep=10, draws=DRAWS))

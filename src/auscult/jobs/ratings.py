@@ -61,6 +61,7 @@ from auscult.score.raters import (
     settled,
 )
 from auscult.score.sound.spectral import spectral_complexity
+from auscult.score.stats.few_clusters import Range
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Doubles, Samples, SoundItem
@@ -202,6 +203,9 @@ def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *,
     )
 
 
+_DEVIATION: Final = Range(low=0.0, high=4.0)
+
+
 def _agreement_table(experts: Ratings, given: Ratings, options: QualifyOptions) -> Table:
     """The deviation of groups' mean ratings from the experts': the spot check of Sec. III-A."""
     rng = generator(options.seed, "ratings", "agreement")
@@ -221,7 +225,7 @@ def _agreement_table(experts: Ratings, given: Ratings, options: QualifyOptions) 
     for name, means in groups.items():
         errors = np.abs(means - mean_rating(experts))
         errors = errors[~np.isnan(errors)]
-        mean = bootstrap_interval(np.mean, [[error] for error in errors], rng=rng)
+        mean = bootstrap_interval(np.mean, [[error] for error in errors], rng=rng, within=_DEVIATION)
         number = "–" if isinstance(mean, Undefined) else f"{mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}]"
         rows.append((name, str(errors.size), number, f"{(errors <= AGREE_WITHIN).mean():.0%}" if errors.size else "–"))
     return Table(
