@@ -386,9 +386,8 @@ class _Scorer:
             if not self._options.resample:
                 raise _unlike(reader, stem, path, hint=hint)
             samples = resampled(reader[..., :], rate_hz=reader.rate_hz, wanted_hz=stem.rate_hz)
-            notes.append(
-                f"{reader.rate_hz} Hz and {samples.shape[1]} samples brought to {stem.rate_hz} and {stem.shape[1]}"
-            )
+            given = f"{reader.rate_hz} Hz and {reader.shape[1]} samples"
+            notes.append(f"{given} brought to {stem.rate_hz} and {stem.shape[1]}")
             kept = samples[:, : stem.shape[1]]
             signal = np.pad(kept, ((0, 0), (0, stem.shape[1] - kept.shape[1])))
         if signal.shape[0] != stem.shape[0]:
