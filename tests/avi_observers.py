@@ -17,7 +17,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.avi_tree import AviSample, TrueBoxes, TrueFrames, read_tree
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
+from auscult.cases.avi_tree import AviSample, read_tree
 from auscult.cases.avibench import NOT_SURE
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
@@ -169,7 +170,7 @@ def counted_things(sample: AviSample, proof: Row, world: World) -> object:
 def located(sample: AviSample, proof: Row, world: World) -> object:
     """The true boxes, where each has what is seen of a heard class in its place, and no more is heard and seen."""
     plan, truth = ScenePlan.from_json(proof["plan"]), sample.truth
-    assert isinstance(truth, TrueBoxes)
+    assert isinstance(truth, SoundingBoxes)
     tracks = with_decoys(tracks_of(proof), world.voices, world.things, sample.id)
     loud = heard_times(mono(sample.sounds[0]), tracks, world.voices)
     boxes_seen = seen_boxes(read_frame(sample.images[0]), plan, world)
@@ -289,7 +290,7 @@ def colour(sample: AviSample, proof: Row, world: World) -> object:
 def described(sample: AviSample, proof: Row, world: World) -> object:
     """The true boxes, where they are of what goes from each frame with the thing that the expression is proven of."""
     plan, truth = ScenePlan.from_json(proof["plan"]), sample.truth
-    assert isinstance(truth, TrueFrames)
+    assert isinstance(truth, FrameBoxes)
     stage = Stage(plan, world.looks)
     facts = facts_of(plan, stage.key_shots())
     target = next(iter(Proof(facts).named(proof["form"]) or ()), None)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from auscult.cases.avi_tree import TASK_OF, TrueBoxes, TrueFrames, read_tree
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
+from auscult.cases.avi_tree import TASK_OF, read_tree
 from auscult.cases.avibench import (
     AviAnswer,
     AviBoxes,
@@ -62,10 +63,10 @@ def test_positions_truths_and_keys_come_back(release: Path) -> None:
     amic, vmic, avl, avlg = (by_folder[name][1] for name in ("AMIC", "VMIC", "AVL", "AVLG"))
     assert amic.truth == {"dog": 2, "cat": 2}
     assert (len(amic.words), len(vmic.words), len(avl.words)) == (46, 91, 28), "with two words for none"
-    assert avl.truth == TrueBoxes(
+    assert avl.truth == SoundingBoxes(
         width=640, height=480, boxes=(("dog", (10, 20, 111, 220)), ("dog", (300, 20, 400, 220)))
     )
-    assert isinstance(avlg.truth, TrueFrames)
+    assert isinstance(avlg.truth, FrameBoxes)
     assert avlg.truth.boxes[:3] == ((0, 20, 100, 220), None, (20, 20, 120, 220))
     assert [sample_.name for sample_ in by_folder["AVQA"]] == ["00000", "00000", "00001", "00001"], "ids repeat"
     assert by_folder["AVQA"][0].truth == "electric_bass"
@@ -262,11 +263,11 @@ def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
     frames = AviBoxes(size=(64, 48), boxes={"frame_0": None, "frame_1": (1, 2, 10, 20)})
     answers: dict[str, tuple[AviAnswer, object]] = {
         "AMIC": ({"dog": 2}, {"dog": 2}),
-        "AVL": (boxes, TrueBoxes(width=64, height=48, boxes=(("dog", (1, 2, 11, 22)), ("cat", (0, 0, 4, 4))))),
+        "AVL": (boxes, SoundingBoxes(width=64, height=48, boxes=(("dog", (1, 2, 11, 22)), ("cat", (0, 0, 4, 4))))),
         "AVR": ((3, 1), (3, 1)),
         "AVC": (("one", "two"), ("one", "two")),
         "AVH": ("yes", "yes"),
-        "AVLG": (frames, TrueFrames(width=64, height=48, boxes=(None, (1, 2, 11, 22)))),
+        "AVLG": (frames, FrameBoxes(width=64, height=48, boxes=(None, (1, 2, 11, 22)))),
         "AVSQA": ("red;blue", ("red", "blue")),
     }
     for folder, (answer, _) in answers.items():

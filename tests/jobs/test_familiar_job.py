@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import avi_observers
-from auscult.cases.avi_tree import AviSample, TrueBoxes, TrueFrames, read_tree
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
+from auscult.cases.avi_tree import AviSample, read_tree
 from auscult.errors import Mismatch
 from auscult.jobs.make_avi import FOLDERS, make_avi
 from auscult.jobs.options import FamiliarOptions
@@ -82,11 +83,11 @@ def test_a_reply_in_the_asked_form_is_read_strictly_and_is_the_truth(question_tr
 def reply_of(sample: AviSample) -> str:
     """The truth as the prompt asks for it."""
     truth = sample.truth
-    if isinstance(truth, TrueBoxes):
+    if isinstance(truth, SoundingBoxes):
         numbered = [f"{name}_{index}" for index, (name, _) in enumerate(truth.boxes, start=1)]
         shares = [_shares(box, truth) for _, box in truth.boxes]
         return json.dumps(dict(zip(numbered, shares, strict=True)))
-    if isinstance(truth, TrueFrames):
+    if isinstance(truth, FrameBoxes):
         return json.dumps({f"frame_{index}": box and _shares(box, truth) for index, box in enumerate(truth.boxes)})
     if isinstance(truth, Mapping):
         return json.dumps(dict(truth))
@@ -95,18 +96,18 @@ def reply_of(sample: AviSample) -> str:
     return truth
 
 
-def _shares(box: tuple[float, ...], truth: TrueBoxes | TrueFrames) -> list[float]:
+def _shares(box: tuple[float, ...], truth: SoundingBoxes | FrameBoxes) -> list[float]:
     return [box[0] / truth.width, box[1] / truth.height, box[2] / truth.width, box[3] / truth.height]
 
 
 def same_answer(answer: Any, truth: Any) -> bool:
-    if isinstance(truth, TrueBoxes):
+    if isinstance(truth, SoundingBoxes):
         pairs = list(zip(answer, truth.boxes, strict=True))
         return all(
             first[0] == second[0] and iou_of_boxes(_pixels(first[1], truth), second[1]) > 0.999
             for first, second in pairs
         )
-    if isinstance(truth, TrueFrames):
+    if isinstance(truth, FrameBoxes):
         pairs = list(zip(answer, truth.boxes, strict=True))
         return all(
             (first is second) if second is None else iou_of_boxes(_pixels(first, truth), second) > 0.999
@@ -117,7 +118,7 @@ def same_answer(answer: Any, truth: Any) -> bool:
     return bool(tuple(answer) == truth if isinstance(truth, tuple) else answer == truth)
 
 
-def _pixels(box: Any, truth: TrueBoxes | TrueFrames) -> Any:
+def _pixels(box: Any, truth: SoundingBoxes | FrameBoxes) -> Any:
     return box[0] * truth.width, box[1] * truth.height, box[2] * truth.width, box[3] * truth.height
 
 

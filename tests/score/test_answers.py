@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
 from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
 from auscult.score.answers import amic, double_confirmation, equal_lists, full_match, normal, retrieval, vmic
-from auscult.score.boxes import PROMPTED, BoxConvention, FrameBoxes, SoundingBoxes, avl, avlg, from_xywh, iou_of_boxes
+from auscult.score.boxes import PROMPTED, BoxConvention, avl, avlg, from_xywh, iou_of_boxes
 
 FAILED, SILENT = Failed(ErrorRecord(stage="work", error="timed out")), Undefined("no answer in the reply")
 PICTURE = {"width": 100, "height": 100}

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
 from auscult.outcome import Undefined
 from auscult.score.answers import amic, retrieval
-from auscult.score.boxes import FrameBoxes, SoundingBoxes, avl, avlg
+from auscult.score.boxes import avl, avlg
 from auscult.score.replies import LONGEST, Read, read_reply
 from auscult.score.tasks import TASKS
 

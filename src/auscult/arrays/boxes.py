@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
 import numpy as np
 
 from auscult.types import Box, Mask
+
+FourNumbers: TypeAlias = tuple[float, float, float, float]
+NamedBox: TypeAlias = tuple[str, FourNumbers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundingBoxes:
+    """What sounds in a picture: its size in pixels, and class and box (xyxy) of each true instance, in their order."""
+
+    width: float
+    height: float
+    boxes: Sequence[NamedBox]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameBoxes:
+    """Where the described thing is in each frame (xyxy pixels), None where it is not; size of the frames in pixels."""
+
+    width: float
+    height: float
+    boxes: Sequence[FourNumbers | None]
 
 
 def box_of(mask: Mask) -> Box | None:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from auscult.arrays.boxes import FourNumbers, FrameBoxes, SoundingBoxes
 from auscult.cases.avibench import CONFIRMATION, DATA, STAGE_OF, prompt_of
 from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
@@ -33,31 +34,9 @@ from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.language import data
 from auscult.media.paths import inside
 
-XyxyBox: TypeAlias = tuple[float, float, float, float]
-"""Two corners in pixels, half-open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrueBoxes:
-    """Where what sounds is in a picture of so many pixels (AVL): class and box of each instance, in their order."""
-
-    width: float
-    height: float
-    boxes: tuple[tuple[str, XyxyBox], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrueFrames:
-    """Where the described thing is in each frame of so many pixels (AVLG); None where it is not."""
-
-    width: float
-    height: float
-    boxes: tuple[XyxyBox | None, ...]
-
-
-AviTruth: TypeAlias = str | tuple[str, ...] | Mapping[str, int] | tuple[int, ...] | TrueBoxes | TrueFrames
+AviTruth: TypeAlias = str | tuple[str, ...] | Mapping[str, int] | tuple[int, ...] | SoundingBoxes | FrameBoxes
 """By the task's answer form: ``option`` a word; ``option list`` and ``caption`` words or references; ``counts`` class
-to count; ``indices`` numbers from 0; ``boxes`` and ``frame boxes`` their types above."""
+to count; ``indices`` numbers from 0; ``boxes`` and ``frame boxes`` their types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,9 +297,9 @@ def _check_media(sample: AviSample) -> None:
 def _is_offered(sample: AviSample) -> bool:
     """Whether the truth consists of words that are offered."""
     truth, offered = sample.truth, set(map(_plain, sample.words))
-    if isinstance(truth, TrueBoxes):
+    if isinstance(truth, SoundingBoxes):
         words: Sequence[str] = [name for name, _ in truth.boxes]
-    elif isinstance(truth, TrueFrames) or (isinstance(truth, tuple) and TASK_OF[sample.folder] != "AVSQA"):
+    elif isinstance(truth, FrameBoxes) or (isinstance(truth, tuple) and TASK_OF[sample.folder] != "AVSQA"):
         return True
     else:
         words = [truth] if isinstance(truth, str) else [str(word) for word in truth]
@@ -420,12 +399,12 @@ def _integer(value: object, *, least: int) -> int:
     return integer
 
 
-def _boxes(value: object) -> TrueBoxes:
+def _boxes(value: object) -> SoundingBoxes:
     size, boxes = _sized(value)
     class_boxes = [(_class(name), _corners(box)) for name, box in boxes.items()]
     if not class_boxes:
         raise wrong("question_answer", value, "at least one box")
-    return TrueBoxes(width=size[0], height=size[1], boxes=tuple(class_boxes))
+    return SoundingBoxes(width=size[0], height=size[1], boxes=tuple(class_boxes))
 
 
 def _class(name: str) -> str:
@@ -433,7 +412,7 @@ def _class(name: str) -> str:
     return head if mark and digits.isdigit() else name
 
 
-def _frames(value: object) -> TrueFrames:
+def _frames(value: object) -> FrameBoxes:
     size, boxes = _sized(value)
     numbered = {name: _FRAME.fullmatch(name) for name in boxes}
     if not boxes or any(match is None for match in numbered.values()):
@@ -441,7 +420,7 @@ def _frames(value: object) -> TrueFrames:
     ordered = sorted(boxes, key=lambda name: int(name.removeprefix("frame_")))
     if [int(name.removeprefix("frame_")) for name in ordered] != list(range(len(boxes))):
         raise InputError("frames are missing from the truth", expected="frame_0, frame_1 and so on, without a gap")
-    return TrueFrames(
+    return FrameBoxes(
         width=size[0],
         height=size[1],
         boxes=tuple(None if boxes[name] is None else _corners(boxes[name]) for name in ordered),
@@ -461,7 +440,7 @@ def _sized(value: object) -> tuple[tuple[float, float], Mapping[str, Any]]:
     return (width, height), boxes
 
 
-def _corners(value: object) -> XyxyBox:
+def _corners(value: object) -> FourNumbers:
     """Corner, width and height in pixels as two corners (Eqs. 21, 45)."""
     given = value if isinstance(value, list) and len(value) == 4 else []
     numbers = [number({"bbox": one}, "bbox", low=-_LARGEST, high=_LARGEST) for one in given]

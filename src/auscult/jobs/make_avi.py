@@ -23,6 +23,7 @@ from typing import Any, Final, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from auscult.arrays.boxes import FourNumbers
 from auscult.cases.avi_tree import truth_of
 from auscult.cases.avibench import DATA, YES_NO, data_json, task_folder
 from auscult.errors import ErrorRecord
@@ -47,7 +48,7 @@ from auscult.scenes.primitives.base import Folder, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS as STIMULI
 from auscult.scenes.primitives.kinds import question, question_id, question_row
 from auscult.score.answers import AnswerScore, amic, retrieval, vmic
-from auscult.score.boxes import FourNumbers, avl, avlg
+from auscult.score.boxes import avl, avlg
 from auscult.score.captions import FluencyModel, SentenceEncoder, cider_d, fense, meteor, rouge_l, sbert
 
 SAMPLES: Final = "samples.jsonl"

@@ -16,17 +16,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import numpy as np
 
+from auscult.arrays.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes
 from auscult.errors import InputError
 from auscult.outcome import Failed, Signature, Undefined
 from auscult.score.answers import AnswerScore, Columns, Unparsed, chosen, counting_score, plain_mean, rules_of, score_of
 from auscult.types import ScoreSpec
-
-FourNumbers: TypeAlias = tuple[float, float, float, float]
-NamedBox: TypeAlias = tuple[str, FourNumbers]
 
 _ALPHA: Final = 0.7  # the weight of mean IoU
 _K: Final = 1.0
@@ -59,24 +57,6 @@ class BoxConvention:
 
 PROMPTED: Final = BoxConvention()
 """What the benchmark's prompts ask for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SoundingBoxes:
-    """What sounds in a picture: its size in pixels, and class and box (xyxy) of each true instance, in their order."""
-
-    width: float
-    height: float
-    boxes: Sequence[NamedBox]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrameBoxes:
-    """Where the described thing is in each frame (xyxy pixels), None where it is not; size of the frames in pixels."""
-
-    width: float
-    height: float
-    boxes: Sequence[FourNumbers | None]
 
 
 def from_xywh(box: FourNumbers) -> FourNumbers:

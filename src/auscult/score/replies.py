@@ -43,9 +43,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
+from auscult.arrays.boxes import FourNumbers
 from auscult.outcome import Undefined
 from auscult.score.answers import folded, normal, rules_of
-from auscult.score.boxes import FourNumbers
 from auscult.score.tasks import AnswerForm
 from auscult.work.chat.replies import after_thought
 

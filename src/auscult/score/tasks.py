@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from auscult.arrays.boxes import FourNumbers, FrameBoxes, SoundingBoxes
 from auscult.errors import RecordError, UsageError
 from auscult.language import data
 from auscult.outcome import Signature, Undefined
@@ -36,7 +37,7 @@ from auscult.score.answers import (
     score_of_rows,
     vmic,
 )
-from auscult.score.boxes import PROMPTED, BoxConvention, FourNumbers, FrameBoxes, SoundingBoxes, avl, avlg
+from auscult.score.boxes import PROMPTED, BoxConvention, avl, avlg
 from auscult.score.captions import never_below_0
 
 TaskStage: TypeAlias = Literal["perception", "understanding", "reasoning", "sensation"]

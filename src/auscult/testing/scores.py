@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
-from auscult.score.boxes import FrameBoxes, SoundingBoxes
 from auscult.score.masks import SentenceAreas
 from auscult.testing import ContractBroken, require
 from auscult.types import Doubles, Mask, ScoreInput, ScoreSpec

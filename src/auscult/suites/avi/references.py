@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.avi_tree import TrueFrames
+from auscult.arrays.boxes import FrameBoxes
 from auscult.errors import UsageError
 from auscult.models.omni import OmniRequest
 from auscult.record import codec
@@ -129,7 +129,7 @@ def _indices(request: AviRequest, rng: np.random.Generator | None) -> str:
 
 def _frames(request: AviRequest, rng: np.random.Generator | None) -> str:
     truth = request.sample.truth
-    count = len(truth.boxes) if isinstance(truth, TrueFrames) else 0
+    count = len(truth.boxes) if isinstance(truth, FrameBoxes) else 0
     return _json({f"frame_{number}": _box(rng) for number in range(count)})
 
 
