@@ -18,14 +18,13 @@ from auscult.record import codec
 from auscult.record.digest import digest_file, digest_json
 from auscult.score.tasks import TASKS, AviTask
 from auscult.suites.core.conditions import REMOVED, Condition
-from auscult.suites.core.requests import CaseList
+from auscult.suites.core.requests import STAGE, CaseList
 
 SENSES: Final = ("sound", "picture")
 WITHOUT: Final[Mapping[str, Condition]] = {
     sense: Condition(name=f"without_{sense}", group=f"without {sense}", level=REMOVED) for sense in SENSES
 }
 """The senses that can be removed: sound with that of videos, or pictures with those of videos."""
-_STAGE: Final = "case"
 _SHARED: Final = 10  # least samples of one text to guess from their truths
 
 
@@ -179,11 +178,11 @@ def _hashed(
             digests[sample.id] = [hash_of(file) for file in sample.files]
             readable.append(sample)
         except AuscultError as error:
-            errors.append((sample.id, ErrorRecord.of(error, _STAGE)))
+            errors.append((sample.id, ErrorRecord.of(error, STAGE)))
             unreadable.add((sample.folder, sample.position if sample.confirms is None else sample.confirms))
         step()
     usable, alone = with_lost(readable, unreadable)
-    lone = ErrorRecord(stage=_STAGE, error="its question's media cannot be read", expected="a question to confirm")
+    lone = ErrorRecord(stage=STAGE, error="its question's media cannot be read", expected="a question to confirm")
     errors += [(sample.id, lone) for sample in alone]
     return [(sample, digests[sample.id]) for sample in usable]
 

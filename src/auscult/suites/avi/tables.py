@@ -52,7 +52,7 @@ def results_with_tables(view: GridView, found: AviResults) -> SuiteResults:
     tables["table_7"] = _table_7(view, found, level)
     tables["differences"] = _differences(found)
     tables["human"] = _humans(found, level)
-    models = [name for name in clean_models(found) if not view.grid.task.is_baseline(name)] or clean_models(found)
+    models = view.grid.task.tested(clean_models(found)) or clean_models(found)
     ranked = (*tasks_there(found), *STAGES, *LEVELS)
     charts = [chart for chart in (ladder_chart(models, level), rank_map(clean_models(found), ranked, level)) if chart]
     return SuiteResults(
@@ -288,7 +288,7 @@ def _humans(results: AviResults, level: Numbers) -> Table | None:
 def _lead(view: GridView, results: AviResults, level: Numbers) -> str:
     """The results in one paragraph."""
     grid = view.grid
-    tested = [name for name in clean_models(results) if not grid.task.is_baseline(name)]
+    tested = grid.task.tested(clean_models(results))
     questions = sum(not about.get("confirms") for about in grid.about.values())
     baselines = counted(len(clean_models(results)) - len(tested), "reference answerer")
     asked_of = f"{counted(questions, 'question')} of {counted(len(tasks_there(results)), 'task')}"

@@ -40,7 +40,7 @@ class _Drawing:
 def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> list[Section]:
     """The worst sample of each task for the first model; with several, samples whose scores differ most."""
     grid = done.grid
-    models = [name for name in grid.models if grid.has_results(name, CLEAN) and not grid.task.is_baseline(name)]
+    models = [name for name in grid.task.tested(grid.models) if grid.has_results(name, CLEAN)]
     if not models:
         return []
     cases = {case.id: case for case in runner.cases if not case.confirms}

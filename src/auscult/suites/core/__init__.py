@@ -2,7 +2,7 @@
 
 ==========  ======================================================================
 conditions  a perturbation of every case and its strength
-requests    the requests of a folder so far, and the key of every answer
+requests    the cases of a listing, the requests of a folder so far, and the key of every answer
 results     result rows: one append-only file, failed requests among them
 runner      asks models and scores answers, without repeating work
 grid        a suite's task; model, condition and metric to the value of every case

@@ -557,7 +557,7 @@ def _manifest(folders: Sequence[Path], comparison: SuiteComparison) -> dict[str,
 def _page(run: RunFolder, comparison: SuiteComparison) -> Page:
     first = comparison.sets[0]
     models = dict.fromkeys(model for data in comparison.sets for model in data.grid.models)
-    counted = [model for model in models if not first.grid.task.is_baseline(model)] or list(models)
+    counted = first.grid.task.tested(models) or list(models)
     clips = sum(len(set(data.grid.cases.values())) for data in comparison.sets)
     cases = sum(len(data.grid.cases) for data in comparison.sets)
     return Page(

@@ -302,7 +302,7 @@ def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
     series: dict[str, Sequence[DataSet]] = {data.name: [data] for data in sets}
     if len(sets) > 1:
         series[ALL] = sets
-    elif len([model for model in sets[0].grid.models if not sets[0].grid.task.is_baseline(model)]) < 2:
+    elif len(sets[0].grid.task.tested(sets[0].grid.models)) < 2:
         return ()
     clusters = {data.name: data.grid.cases for data in sets}
     rng = partial(sets[0].view.rng, "joined")
@@ -349,8 +349,8 @@ def _levels(view: GridView, key: tuple[str, str, str], metric: str) -> list[Samp
         view.values(model, condition.name, metric)
         for condition in view.grid.conditions
         if condition.key == key
-        for model in view.grid.models
-        if view.grid.is_complete(model, condition.name) and not view.grid.task.is_baseline(model)
+        for model in view.grid.task.tested(view.grid.models)
+        if view.grid.is_complete(model, condition.name)
     ]
 
 
@@ -444,7 +444,7 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
     return Overall(
         numbers=tuple(_numbers_over(views, models, metric)),
         ranks=tuple(rankings_of(views, metric)),
-        not_everywhere=tuple(model for model in all_models if model not in models and not task.is_baseline(model)),
+        not_everywhere=tuple(model for model in task.tested(all_models) if model not in models),
         without=tuple(dict.fromkeys(model for ranking in ranked for model in ranking.without)),
         single_cluster=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
     )

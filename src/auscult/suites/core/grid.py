@@ -62,6 +62,10 @@ class Task:
         """Whether a model is a trivial predictor."""
         return model in self.baselines
 
+    def tested(self, models: Iterable[str]) -> list[str]:
+        """The models that are not baselines."""
+        return [model for model in models if not self.is_baseline(model)]
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:

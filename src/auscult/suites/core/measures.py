@@ -268,9 +268,9 @@ def _scores_by_model(view: GridView, group: ConditionGroup, metric: str) -> dict
 def changes_by_model(view: GridView, group: ConditionGroup, metric: str) -> dict[str, SampleValues]:
     """The change by sample of each model, except baselines and models without results."""
     by_model: dict[str, SampleValues] = {}
-    for model in view.grid.models:
+    for model in view.grid.task.tested(view.models):
         static = static_of(view, model, group)
-        if static and view.grid.is_complete(model, CLEAN) and not view.grid.task.is_baseline(model):
+        if static:
             by_model[model] = sample_changes(view.scores(model, static, metric))
     return by_model
 

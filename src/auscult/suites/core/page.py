@@ -374,8 +374,8 @@ def _costliest(index: Index, model: str) -> tuple[float, tuple[str, str]] | None
 
 def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...], notes: tuple[str, ...]) -> Page:
     grid = results.view.grid
-    baselines = [name for name in grid.models if grid.task.is_baseline(name)]
-    models = [name for name in grid.models if name not in baselines]
+    models = grid.task.tested(grid.models)
+    baselines = [name for name in grid.models if name not in models]
     subtitle = f"{counted(len(models), 'model')} beside {counted(len(baselines), 'baseline')}"
     clips = len(set(grid.cases.values()))
     return Page(

@@ -86,7 +86,7 @@ class Index:
 
     def tested(self) -> list[str]:
         """The models that are not baselines."""
-        return [model for model in self.models() if not self.task.is_baseline(model)]
+        return self.task.tested(self.models())
 
     def above_baselines(self) -> dict[str, list[Number | None]]:
         """The clean score of each model minus that of each baseline; empty without baselines."""
@@ -525,7 +525,7 @@ def strengths_text(views: Iterable[GridView], name: str) -> str:
     for view in views:
         for group in view.grid.groups():
             models = view.grid.models if room_of(group[0]) == room else ()
-            for model in (name for name in models if not view.grid.task.is_baseline(name)):
+            for model in view.grid.task.tested(models):
                 levels = ", ".join(condition.level for condition in static_of(view, model, group))
                 by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
     parts = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]

@@ -93,8 +93,7 @@ def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
 
 def _first(grid: Grid) -> str:
     """The first model, not a baseline, with clean results; empty for none."""
-    tested = (name for name in grid.models if not grid.task.is_baseline(name))
-    return next((name for name in tested if grid.is_complete(name, CLEAN)), "")
+    return next((name for name in grid.task.tested(grid.models) if grid.is_complete(name, CLEAN)), "")
 
 
 def _draw(

@@ -209,7 +209,7 @@ def _mean(view: GridView, models: Sequence[str], metric: str, *, cases: Iterable
 
 def _pairs(view: GridView) -> list[tuple[str, str]]:
     """Pairs of every model with the untouched mixture and, if they are few, with each other."""
-    tested = [model for model in view.models if not view.grid.task.is_baseline(model)]
+    tested = view.grid.task.tested(view.models)
     against = [(model, BASELINES[0]) for model in tested if BASELINES[0] in view.models]
     return against + (list(combinations(tested, 2)) if len(tested) <= _MOST_PAIRED else [])
 
@@ -375,7 +375,7 @@ def _charts(results: _Numbers) -> Iterable[Figure]:
 
 def _lead(view: GridView, results: _Numbers) -> str:
     """The results in one paragraph."""
-    tested = [model for model in results.models if not view.grid.task.is_baseline(model)]
+    tested = view.grid.task.tested(results.models)
     mixtures = len(set(view.grid.cases.values()))
     opening = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
     sentences = [f"{opening} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(tested), 'model')}."]

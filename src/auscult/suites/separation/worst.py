@@ -57,7 +57,7 @@ _Drawing: TypeAlias = tuple[bytes, Mapping[str, bytes]]
 def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished) -> list[Section]:
     """The worst outputs of every model except baselines, a section for each."""
     grid = done.grid
-    models = [name for name in grid.models if grid.has_results(name, CLEAN) and not grid.task.is_baseline(name)][:MOST]
+    models = [name for name in grid.task.tested(grid.models) if grid.has_results(name, CLEAN)][:MOST]
     chosen = {model: _worst(grid, model, runner.cases, count=MOST // len(models)) for model in models}
     outputs = list(_outputs(runner, done, chosen))
     drawings = runner.draw_pictures(_Drawer, {output.file: output for output in outputs})
