@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
 from typing import Any, TypeAlias
@@ -296,10 +296,10 @@ def _joint_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstTruth:
-    """Tables for the report and metrics for ``summary.json``."""
+    """Tables for the report and metrics for ``summary.json``; empty without truth."""
 
-    tables: Mapping[str, Table]
-    metrics: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> AgainstTruth:

@@ -29,12 +29,13 @@ from auscult.act.policy import Policy
 from auscult.arrays import motion
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.clip_tracks import CLIPS, ClipTracks, ObjectTrack
+from auscult.jobs.finish import segmentations
 from auscult.jobs.runner import ErrorLog, ResultWriter
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
-from auscult.record.reader import Verdicts, column
+from auscult.record.reader import Verdicts
 from auscult.record.schema import DECIMALS, ClipRow, Mark, error_to_json
 from auscult.score.masks.video import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
@@ -413,7 +414,7 @@ def write_clips(
     run = writer.run
     item_ids = {item.id for clip in clips for track in clip.tracks for item in track.items.values()}
     by_id = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in item_ids}
-    masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+    masks = segmentations(run)
     writer.progress.stage("following clips", sum(len(clip.frames) for clip in clips))
     judged_masks = {name: masks[name] for name in by_id if name in masks}
     for clip, followed in _followed(clips, judged_masks, workers=workers, errors=writer.errors):

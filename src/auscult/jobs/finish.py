@@ -158,7 +158,7 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
     return {UNLIKE_SHARE: metric_row(Scored(unlike / len(measured), signature), n=len(measured))}
 
 
-def segmentations(run: Run) -> dict[str, Any]:
+def segmentations(run: Run | RunFolder) -> dict[str, Any]:
     """The masks of a record as COCO RLE, by item id."""
     return column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
 
@@ -213,7 +213,7 @@ def finish_run(
     """
     read = read_run(run.path, verdicts=verdicts, sounds=sounds)
     compared, score = _measured(read, read.truths())
-    sound, means = AgainstTruth(tables={}, metrics={}), dict[str, Mapping[str, Any]]()
+    sound, means = AgainstTruth(), dict[str, Mapping[str, Any]]()
     if read.sounds:
         sound, means = against_sound_truth(sound_pairs(read)), sound_metrics(read.sounds)
     metrics = {**score.metrics, **compared.metrics, **means, **sound.metrics}

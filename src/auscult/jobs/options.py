@@ -233,7 +233,7 @@ class InputOptions(RunOptions):
     listing: ListOptions = field(default_factory=ListOptions)
 
 
-COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "memory_mb", "overwrite", "listing"})
+COMMON: Final = frozenset(option.name for option in fields(InputOptions))
 """Fields of ``RunOptions`` and ``InputOptions``, which every manifest has."""
 
 
@@ -285,7 +285,7 @@ class ChatJudgeOptions(ChatOptions):
     cascade_seconds: Annotated[float | None, Flag(least=0, shown="no limit")] = None
 
 
-CHANGE_NOTHING: Final = frozenset({"base_url", "profile", "max_connections", "budget", "cascade_seconds"})
+CHANGE_NOTHING: Final = frozenset({*(option.name for option in fields(ChatOptions)), "cascade_seconds"})
 """Options of models behind endpoints that may change between commands: a model's revision says what its replies
 depend on."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from auscult.act import repair as act
 from auscult.act.policy import Policy, decide
@@ -27,14 +27,14 @@ from auscult.cases.ids import counted
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
-from auscult.jobs.against_truth import clusters_of, collect_truth
+from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name
+from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name, segmentations
 from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec, refuse_idle_chat_options
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
-from auscult.jobs.options import RepairOptions
+from auscult.jobs.options import RepairOptions, specs_of
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
@@ -63,7 +63,7 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument, section
-from auscult.record.reader import HEADER, Verdicts, column, read_run, read_verdicts
+from auscult.record.reader import HEADER, Verdicts, read_run, read_verdicts
 from auscult.record.schema import PROBED, Summary, error_to_json, metric_row, verdict_from_json, verdict_to_json
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
@@ -281,10 +281,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def listing(self) -> Listing:
         """The listing of INPUT, for sounds and truth; empty if INPUT is gone."""
         source = self._recorded("source")
-        names = {one.name: self._recorded(one.name) for one in fields(ListOptions)}
-        paths = ("texts", "scores", "frames", "masks", "images", "instances", "root")
-        chosen = {key: value for key, value in names.items() if value is not None}
-        chosen |= {key: Path(chosen[key]) for key in paths if key in chosen}
+        kinds = {spec.name: get_args(spec.type) for spec in specs_of(ListOptions)}
+        values = {name: value for name in kinds if (value := self._recorded(name)) is not None}
+        chosen: dict[str, Any] = {name: Path(value) if Path in kinds[name] else value for name, value in values.items()}
         try:
             return list_items(Path(str(source)), ListOptions(**chosen))
         except AuscultError:
@@ -294,7 +293,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def items(self) -> list[Item]:
         """All items of the record with their masks, without truth."""
         by_id = {item.id: item for item in self.listing.items}
-        masks = column(self.record.lines("masks.jsonl"), "segmentation", path=self.record.path / "masks.jsonl")
+        masks = segmentations(self.record)
         result = []
         for name, row in self._rows.items():
             frame = self.record.frame_path(row)
@@ -421,7 +420,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         failed = len({row["id"] for row in run.lines(ERRORS)})  # they keep the verdict of the original mask
         return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
 
-    def _with_truth(self, writer: ResultWriter, after: Mapping[str, Any], verdicts: Verdicts) -> Compared:
+    def _with_truth(self, writer: ResultWriter, after: Mapping[str, Any], verdicts: Verdicts) -> AgainstTruth:
         """Draw the worst masks, and compare with truth if there is any; ``after`` has the repaired masks."""
         truths = {item.id: item.truth for item in self.listing.items}
         items = [replace(item, truth=truths.get(item.id)) for item in self.items]
@@ -467,7 +466,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def _hand_over(self, writer: ResultWriter, verdicts: Verdicts) -> None:
         """Write all masks as an INPUT and as COCO."""
         run = read_run(writer.run.path, verdicts=verdicts)
-        masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+        masks = segmentations(run)
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
         failed = {str(row["id"]) for row in run.lines(ERRORS)}
@@ -535,14 +534,6 @@ PARTS: Final[Mapping[str, str]] = {"test_s": "seen", "test_u": "unseen"}
 _WORSE: Final = 0.005  # largest loss of J of a mask that is not worse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Tables and metrics; empty without truth."""
-
-    tables: Mapping[str, Table] = field(default_factory=dict)
-    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class _Changed(FrameGroup):
     after: Mapping[str, Any] = field(default_factory=dict)  # id to the repaired mask as RLE; None if unchanged
@@ -574,7 +565,7 @@ def before_after(
     after: Mapping[str, Any],
     clusters: Mapping[str, Hashable],
     workers: int,
-) -> Compared:
+) -> AgainstTruth:
     """Compare the masks before and after the repair with the truth, if any.
 
     Args:
@@ -587,7 +578,7 @@ def before_after(
     writer.run.remove(BEFORE_AFTER)
     with_truth = [item for item in items if item.truth is not None and item.truth.mask is not None]
     if not with_truth:
-        return Compared()
+        return AgainstTruth()
     writer.progress.stage("comparing before and after", len(with_truth))
     groups = (
         _Changed(group.items, group.wanted, {name: after.get(name) for name in group.wanted})
@@ -646,7 +637,7 @@ def _gains(clusters: Sequence[Sequence[Scores]], part: str) -> Iterator[Interval
         yield bootstrap_interval(partial(_gain, column=at), clusters, rng=rng)
 
 
-def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> Compared:
+def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> AgainstTruth:
     """The table and numbers of masks by part, each a list of clusters; percent with one decimal in the table.
 
     Source: MQA-RefAVS, Table 7; the gain and its interval, over whole clusters, are ours.
@@ -688,4 +679,4 @@ def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> Compared:
         note="; ".join(notes)
         + "; masks that were not tried are in the means; intervals draw whole photographs or clips",
     )
-    return Compared(tables={"before_after": table}, metrics=metrics)
+    return AgainstTruth(tables={"before_after": table}, metrics=metrics)

@@ -18,6 +18,7 @@ import numpy as np
 
 from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, RecordError
+from auscult.jobs.finish import segmentations
 from auscult.jobs.runner import Progress, Silent
 from auscult.jobs.video_frames import FOLDER as OWN_FRAMES
 from auscult.media.containers import load_av
@@ -27,7 +28,7 @@ from auscult.media.rle import decode
 from auscult.media.video_write import write_video
 from auscult.record.codec import from_json
 from auscult.record.folder import open_run
-from auscult.record.reader import DAMAGED, Run, column, read_run
+from auscult.record.reader import DAMAGED, Run, read_run
 from auscult.record.schema import ClipRow
 from auscult.report.facts import ACTION_WORDS, action_key, interval, number
 from auscult.report.overlay import TRACK_COLOURS, Colour, captioned
@@ -60,7 +61,7 @@ def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
             expected="a record of `auscult audit` whose INPUT holds videos: clips.jsonl has a row for each object",
             hint="docs/clips.md says what counts as a video; `auscult audit --video FILE --masks DIR` reads a file",
         )
-    masks = column(read.lines("masks.jsonl"), "segmentation", path=folder / "masks.jsonl")
+    masks = segmentations(read)
     listener, written = progress or Silent(), []
     with open_run(folder, read.manifest) as run:
         for clip, frames in clips.items():
