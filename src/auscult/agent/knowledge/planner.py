@@ -367,9 +367,8 @@ def _fits(request: _Scene, shown: _Shown, sample: _Scene) -> Iterator[_Support]:
         yield _of_weather_and_objects(shown, sample)
     if shown.devices:
         known = [name for name in shown.devices if name in sample.broader]
-        yield (
-            _Support(1.0, f"it is of {known[0]}") if known else _Support(PLAUSIBLE, f"it may be of {shown.devices[0]}")
-        )
+        says = f"it {'goes' if known else 'may go'} with {(known or shown.devices)[0]}"
+        yield _Support(1.0 if known else PLAUSIBLE, says)
 
 
 def _of_weather_and_objects(shown: _Shown, sample: _Scene) -> _Support:
@@ -391,7 +390,7 @@ def _similarity(name: str, sample: _Scene) -> _Support:
     wider = sorted(of for of in sample.broader & set(lineage(name)) if situations()[of].shows)
     if wider:
         whole = len(common) == len(marks)  # music on a stage is a concert
-        return _Support(SURE, as_may_be) if whole else _Support(PLAUSIBLE, f"it shows {wider[0]}, which {name} is")
+        return _Support(SURE, as_may_be) if whole else _Support(PLAUSIBLE, f"it shows {wider[0]}, as {name} does")
     if common:
         of_another = any(situations()[of].shows for of in sample.reading.situations) and not sample.broader & {*common}
         return _Support(min(PLAUSIBLE if of_another else SURE, 0.3 + 0.15 * len(common)), as_may_be)
