@@ -69,6 +69,14 @@ def test_accuracy_on_outputs_stands_beside_that_on_stems(folders):
     assert "network:pitch" in summary.metrics["accuracy"]["signature"]
 
 
+def test_an_output_whose_words_name_no_label_is_not_counted_as_scored(folders):
+    for kind in ("outputs", "stems"):
+        (folders / kind / "mix0" / "low_hum_0.wav").rename(folders / kind / "mix0" / "gravel.wav")
+    summary, tables, _ = scores_of(folders, "accuracy")
+    assert (summary.ok, summary.undefined) == (11, 1)
+    assert tables[0].title == "accuracy, 11 scored, 1 undefined, 0 failed"
+
+
 def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):
     summary, tables, _ = scores_of(folders, "frechet")
     assert summary.metrics["frechet"]["value"] > 0
@@ -79,8 +87,9 @@ def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):
     assert {"bias", "extrapolated"} <= summary.metrics["frechet"].keys()
     for number in range(1, 6):
         shutil.rmtree(folders / "stems" / f"mix{number}")
-    _, tables, _ = scores_of(folders, "frechet")
+    few, tables, _ = scores_of(folders, "frechet")
     assert tables[1].rows == (("frechet", "", "2", "fewer than four sounds"),)
+    assert (few.ok, few.undefined) == (0, 2)
 
 
 def test_words_come_from_file_names_and_the_residual_from_the_mixture(folders):

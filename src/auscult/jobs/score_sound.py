@@ -491,7 +491,7 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unmatched: _Unmatc
             more = {"extrapolated": outcome.extrapolated, "bias": outcome.bias} if isinstance(outcome, Frechet) else {}
             metrics[name] = metric_row(outcome, n=len(parts), **more)
     failed = sum(any(_failures(row)) for row in rows)
-    ok = sum(bool(row.parts) or any(isinstance(outcome, Scored) for outcome in row.outcomes.values()) for row in rows)
+    ok = sum(_is_scored(row, together) for row in rows)
     undefined = len(rows) - ok - failed
     summary = Summary(command="score", n=len(rows), ok=ok, undefined=undefined, failed=failed, metrics=metrics)
     cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
@@ -504,6 +504,12 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, unmatched: _Unmatc
     header = ("output", *names, "remarks")
     tables = [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
     return summary, tables + ([_set_table(together, n=len(parts))] if together else [])
+
+
+def _is_scored(row: SoundRow, together: Mapping[str, Scored[float] | Undefined]) -> bool:
+    """Whether an output has a score of its own or, where its protocol gives none, counts in one of all outputs."""
+    outcomes = row.outcomes.values() if row.outcomes or not row.parts else together.values()
+    return any(isinstance(outcome, Scored) for outcome in outcomes)
 
 
 def _cell(outcome: Outcome[float] | None) -> str:
