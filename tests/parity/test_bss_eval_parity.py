@@ -70,9 +70,10 @@ def test_images_of_version_3(data: Path, name: str) -> None:
     estimates, stems = load(data, name)
     ratios = table(bss_images(estimates, stems), IMAGES)
     arrays = (np.array(kind).transpose(0, 2, 1) for kind in (stems, estimates))
-    # Of decoded MP3 the equations are singular to rounding: scaling the sounds by 0.3 changes mir_eval itself by 4e-6.
-    allowed = 2e-5 if name in SONGS else 1e-6
-    assert ratios == pytest.approx(np.array(bss_eval_images(*arrays, False)[:4]), abs=allowed)
+    expected = np.array(bss_eval_images(*arrays, False)[:4])
+    # Of decoded MP3 the equations are singular to rounding: scaling the sounds by 0.7 moves mir_eval's own SIR by 2e-5.
+    allowed = np.array([[1e-6], [1e-6], [2e-5 if name in SONGS else 1e-6], [1e-6]])
+    assert (np.abs(ratios - expected) <= allowed).all()
 
 
 @pytest.mark.parametrize("name", [*SHORT, SONGS[0]])
