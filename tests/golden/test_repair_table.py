@@ -34,3 +34,11 @@ def test_the_cell_that_is_printed_lower_and_the_two_gains() -> None:
     assert columns["unseen, F"][:3] == ("32.5", "66.0", "+33.5")
     assert columns["unseen, J&F"][:2] == ("24.6", "61.4")  # printed 61.3
     assert columns["seen, J"][:3] == ("31.9", "38.4", "+6.5")
+
+
+def test_the_interval_of_a_gain_stays_within_what_a_gain_can_be() -> None:
+    """Of five masks one was empty and is drawn anew: widened for so few, the interval would go beyond 200 %."""
+    masks = [[Scores(1 - gain, 1 - gain, 1.0, 1.0)] for gain in (0.0, 0.2, 0.0, 0.97, 0.0)]
+    found = compared({"all": masks})
+    for metric in ("repair_gain_j_all", "repair_gain_f_all", "repair_gain_j_and_f_all"):
+        assert -1 <= found.metrics[metric]["low"] < found.metrics[metric]["value"] < found.metrics[metric]["high"] <= 1

@@ -69,6 +69,7 @@ from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.masks.video import boundary_f
+from auscult.score.stats.few_clusters import CORRELATION
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.types import Case, Frame, Item, Mask, MaskRef, Prediction, Query, Verdict
 
@@ -634,7 +635,7 @@ def _gain(scores: Sequence[Scores], *, column: int) -> float:
 def _gains(clusters: Sequence[Sequence[Scores]], part: str) -> Iterator[Interval | Undefined]:
     for at, name in enumerate(_COLUMNS):
         rng = generator(0, "before and after", part, name)
-        yield bootstrap_interval(partial(_gain, column=at), clusters, rng=rng)
+        yield bootstrap_interval(partial(_gain, column=at), clusters, rng=rng, within=CORRELATION)
 
 
 def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> AgainstTruth:
