@@ -14,10 +14,13 @@ import pytest
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, calibrate_record, fit
+from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, calibrate_record, calibrations_of, fit
 from auscult.jobs.finish import report_folder
-from auscult.jobs.options import AuditOptions, CalibrateOptions, FilterOptions, StressOptions
+from auscult.jobs.options import AuditOptions, CalibrateOptions, FilterOptions, RepairOptions, StressOptions
+from auscult.jobs.repair import repair_record
 from auscult.jobs.stress import stress_masks
+from auscult.record.reader import read_run
+from auscult.record.schema import verdict_from_json
 from small_inputs import auscult, folder_input, rows, tree, write_lines
 
 
@@ -122,6 +125,80 @@ def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str,
     assert filter_record(FilterOptions(folder=tmp_path / "out", out=tmp_path / "picked")).total == len(old)
     calibration = json.loads((tmp_path / "out" / "manifest.json").read_text())["inputs"]["calibration"]
     assert calibration["rmse"]["calibrated"] <= calibration["rmse"]["judge"]
+
+
+@pytest.fixture(scope="module")
+def calibrated_record(record: Path, true_ious: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("calibrated")
+    labels = write_lines(place / "labels.jsonl", *({"id": name, "true_iou": iou} for name, iou in true_ious.items()))
+    calibrate_record(CalibrateOptions(folder=record, labels=labels, out=place / "out"))
+    return place / "out"
+
+
+@pytest.mark.parametrize("known_iou", [True, False])
+def test_what_was_fitted_gives_the_estimates_of_masks_without_a_label(known_iou: bool) -> None:
+    columns, true, clusters = judged_masks(100)
+    fitted = fit(columns, labelled(true, 60, known_iou=known_iou), clusters=clusters)
+    again = fitted.calibration.apply(columns)
+    for name in ("iou", "low", "high", "good"):
+        assert np.array_equal(getattr(again, name)[60:], getattr(fitted.columns, name)[60:])
+
+
+def test_a_repair_of_the_new_record_estimates_its_attempts_by_the_same_fit(
+    record: Path, calibrated_record: Path, true_ious: dict[str, float], tmp_path: Path
+) -> None:
+    tried = next(name for name in true_ious if "cutout" in name)
+    verdicts = []
+    for number, folder in enumerate((record, calibrated_record)):
+        one = tmp_path / f"{number}"
+        one.mkdir()
+        shutil.copy(folder / "manifest.json", one)
+        doubted = {"defect": "cutout", "action": "major_revision", "iou_low": 0.05}
+        for name, other in (("verdicts.jsonl", doubted), ("masks.jsonl", {})):
+            write_lines(one / name, *(row | other for row in rows(folder / name) if row["id"] == tried))
+        repair_record(RepairOptions(folder=one, out=tmp_path / f"repaired {number}", workers=0))
+        (repair,) = rows(tmp_path / f"repaired {number}" / "repairs.jsonl")
+        verdicts.append([verdict_from_json(attempt["verdict"]) for attempt in repair["attempts"]])
+    (calibration,) = calibrations_of(read_run(tmp_path / "repaired 1"))
+    assert len(verdicts[0]) == len(verdicts[1]) > 1
+    for old, new in zip(*verdicts, strict=True):
+        assert new.iou != old.iou
+        fitted = calibration.verdict(old)
+        for name in ("iou", "iou_low", "iou_high", "prob_iou_80"):
+            assert getattr(new, name) == pytest.approx(getattr(fitted, name), abs=1e-5)
+
+
+def test_a_record_calibrated_twice_keeps_both_fits_and_labels_of_repaired_masks_are_told(
+    calibrated_record: Path, true_ious: dict[str, float], tmp_path: Path
+) -> None:
+    once = shutil.copytree(calibrated_record, tmp_path / "once")
+    was, three = {"repair": {"attempt": "fill", "before": {}}}, list(true_ious)[:3]
+    path = once / "verdicts.jsonl"
+    write_lines(path, *(row | (was if row["id"] in three else {}) for row in rows(path)))
+    labels = calibrated_record.parent / "labels.jsonl"
+    twice = calibrate_record(CalibrateOptions(folder=once, labels=labels, out=tmp_path / "twice"))
+    assert twice.notes == ("3 labels of repaired masks: of the masks as they are now, not as they were",)
+    first, both = (calibrations_of(read_run(folder)) for folder in (once, twice.out))
+    assert (len(first), len(both)) == (1, 2)
+    assert both[:1] == first
+
+
+def test_a_fit_that_the_manifest_does_not_hold_is_no_fit(calibrated_record: Path, tmp_path: Path) -> None:
+    altered = shutil.copytree(calibrated_record, tmp_path / "altered")
+    manifest = json.loads((altered / "manifest.json").read_text())
+    del manifest["inputs"]["calibration"]["fits"]
+    (altered / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(RecordError) as refused:
+        repair_record(RepairOptions(folder=altered, out=tmp_path / "out", workers=0))
+    assert "act calibrate" in refused.value.hint
+
+
+def test_the_page_of_the_new_record_says_that_it_was_fitted(
+    record: Path, calibrated_record: Path, true_ious: dict[str, float]
+) -> None:
+    words = f"Estimates, intervals and actions were fitted to {len(true_ious)} labels"
+    assert words in (calibrated_record / "report.html").read_text()
+    assert words not in (record / "report.html").read_text()
 
 
 def test_marks_do_as_json_lines_too(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:

@@ -124,6 +124,20 @@ def test_what_comes_out_is_a_record_an_input_and_coco(repaired_record: Path, tmp
     assert {Path(picture_name(row["id"])).name for row in rows(repaired_record / REPAIRS)} <= picture_names
 
 
+def test_a_repair_of_a_repaired_record_still_knows_the_truth_of_its_input(
+    repaired_record: Path, tmp_path: Path
+) -> None:
+    summary = json.loads((repaired_record / "summary.json").read_text())
+    again = repaired(repaired_record, tmp_path / "again")
+    table = json.loads((again / "tables" / "before_after.json").read_text())
+    first = json.loads((repaired_record / "tables" / "before_after.json").read_text())
+    assert table["rows"][0][1:] == first["rows"][1][1:]
+    assert {row["id"] for row in rows(again / "truth.jsonl")} == {
+        row["id"] for row in rows(repaired_record / "truth.jsonl")
+    }
+    assert "repair_gain_j_all" in summary["metrics"]
+
+
 def test_a_mask_that_was_repaired_before_is_repaired_again(
     audited: Path, repaired_record: Path, tmp_path: Path
 ) -> None:

@@ -8,7 +8,8 @@ A person looked at 60 masks or more, and said good or bad of each, or gave true 
 * with true IoUs, the interval, by the errors of the fit on masks that it did not see (split conformal).
 
 A mask with a label gets its estimate from a fit without its photograph (cross-fitting), so that the new record may be
-compared with the labels.
+compared with the labels. The fit to all labels stands in the manifest: what asks the judge again for the new record, as
+``act repair`` does, estimates by it too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from auscult.jobs.estimates import clusters_in
 from auscult.jobs.finish import finish_run
 from auscult.jobs.labels import EXPECTED, read_labels
 from auscult.jobs.options import CalibrateOptions
-from auscult.record.codec import from_json
+from auscult.record.codec import from_json, to_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
@@ -95,13 +96,26 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     verdicts = {verdict.id: verdict for verdict, _ in run.verdicts}
     estimated = [row for row in rows if verdicts[row["id"]].iou is not None]
     labels, notes = _labels_of(options.labels, [row["id"] for row in estimated], known=verdicts.keys())
+    if repaired := sum("repair" in estimated[index] for index in labels.index):
+        notes += (f"{counted(repaired, 'label')} of repaired masks: of the masks as they are now, not as they were",)
     columns = Estimates.of([verdicts[row["id"]] for row in estimated])
     fitted = fit(columns, labels, clusters=clusters_in(estimated, films=run.films))
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
+    calibrations = [*calibrations_of(run), fitted.calibration]
     policy = _policy(run)
     new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]
     out = options.out or beside(options.folder, "calibrated")
-    summary = _write(run, new, out=out, options=options, fitted=fitted)
+    origin = {
+        "record": str(options.folder),
+        "labels": {
+            "path": str(options.labels),
+            "digest": digest_file(options.labels),
+            "count": int(labels.index.size),
+        },
+        "rmse": dict(fitted.rmse),
+        "fits": to_json(calibrations),
+    }
+    summary = _write(run, new, out=out, options=options, origin=origin)
     return Calibrated(
         out=out, summary=summary, labels=int(labels.index.size), known=labels.known, rmse=fitted.rmse, notes=notes
     )
@@ -118,16 +132,11 @@ def _write(
     *,
     out: Path,
     options: CalibrateOptions,
-    fitted: FittedEstimates,
+    origin: Mapping[str, Any],
 ) -> Summary:
     """Write the new record, without clips: they are made of their frames' verdicts while these are judged."""
     if out.resolve().is_relative_to(run.path.resolve()):
         raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=out)
-    origin = {
-        "record": str(options.folder),
-        "labels": {"path": str(options.labels), "digest": digest_file(options.labels)},
-        "rmse": dict(fitted.rmse),
-    }
     inputs = {**section(run.manifest, "inputs"), "calibration": origin}
     manifest = {key: value for key, value in run.manifest.items() if key != "finished"} | {"inputs": inputs}
     with open_run(out, manifest, overwrite=options.overwrite) as new_run:
@@ -161,6 +170,10 @@ class Estimates:
             }
         )
 
+    def at(self, index: NDArray[np.int64]) -> Estimates:
+        """Those of some of the masks."""
+        return Estimates(iou=self.iou[index], low=self.low[index], high=self.high[index], good=self.good[index])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labels:
@@ -170,10 +183,61 @@ class Labels:
     iou: Doubles  # true IoU, or what the label counts as, (m,)
     known: bool  # whether ``iou`` are true ones
 
-    @property
-    def good(self) -> NDArray[np.bool_]:
-        """Whether each is of IoU .8 or more, (m,)."""
-        return self.iou >= GOOD
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What was fitted to labels: from what a judge says of a mask to new estimates.
+
+    Attributes:
+        line: Intercept and slope of the IoU.
+        good: Coefficients of the logit of the probability that it is .8 or more, the constant first.
+        reach: The interval's ends are so many times as far off as the judge's own; None without true IoUs: they move
+            with the IoU.
+    """
+
+    line: tuple[float, float]
+    good: tuple[float, float]
+    reach: float | None = None
+
+    @classmethod
+    def of(cls, columns: Estimates, iou: Doubles) -> Calibration:
+        """Fitted to the IoU that labels say of n masks, (n,)."""
+        good = logistic_fit(_logits(columns), (iou >= GOOD).tolist())
+        return cls(line=_line(columns.iou, iou), good=(float(good[0]), float(good[1])))
+
+    def apply(self, columns: Estimates) -> Estimates:
+        """The new estimates."""
+        intercept, slope = self.line
+        iou = np.clip(intercept + slope * columns.iou, 0.0, 1.0)
+        return self.around(replace(columns, iou=iou, good=logistic(_logits(columns), np.array(self.good))), columns)
+
+    def around(self, new: Estimates, old: Estimates) -> Estimates:
+        """New estimates with the interval that belongs to them."""
+        if self.reach is None:
+            moved = new.iou - old.iou
+            return replace(new, low=np.clip(old.low + moved, 0, new.iou), high=np.clip(old.high + moved, new.iou, 1))
+        below, above = _widths(old)
+        low, high = np.clip(new.iou - self.reach * below, 0, 1), np.clip(new.iou + self.reach * above, 0, 1)
+        return replace(new, low=low, high=high)
+
+    def verdict(self, verdict: Verdict) -> Verdict:
+        """A verdict with the new estimates; one without an IoU stays as it is."""
+        return verdict if verdict.iou is None else _changed(verdict, self.apply(Estimates.of([verdict])), 0)
+
+
+def calibrations_of(run: Run) -> list[Calibration]:
+    """What the estimates of a record went through, first to last; none where they are the judge's own.
+
+    Raises:
+        RecordError: They were fitted to labels, and the manifest does not say how.
+    """
+    origin = section(section(run.manifest, "inputs"), "calibration")
+    return from_json(
+        list[Calibration],
+        origin.get("fits") if origin else [],
+        path=run.path / "manifest.json",
+        hint="fit the record to its labels again with `auscult act calibrate`",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -181,6 +245,7 @@ class FittedEstimates:
     """New estimates, and how far off they and others are on the labelled masks."""
 
     columns: Estimates
+    calibration: Calibration  # of all labels
     rmse: Mapping[str, float]  # of ``judge``, ``calibrated`` and ``constant``; empty without true IoUs
 
 
@@ -192,7 +257,7 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         labels: What a person said of some of them.
         clusters: The photograph or clip of each mask, (n,).
     """
-    indices, x, logits = labels.index, columns.iou, _logits(columns)
+    indices = labels.index
     parts = dealt_parts([clusters[index] for index in indices], rng=generator(0, "calibrate", "parts"))
     if not parts.any():
         raise UsageError(
@@ -200,28 +265,31 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
             expected="labels of several",
             hint="label masks of others, too",
         )
-    iou, good = _line(x, x[indices], labels.iou), _chances(logits, logits[indices], labels.good)
+    labelled = columns.at(indices)
+    calibration = Calibration.of(labelled, labels.iou)
+    new = calibration.apply(columns)
     for part in range(int(parts.max()) + 1):
-        held_out, rest = indices[parts == part], parts != part
-        iou[held_out] = _line(x[held_out], x[indices][rest], labels.iou[rest])
-        good[held_out] = _chances(logits[held_out], logits[indices][rest], labels.good[rest])
+        held_out, rest = parts == part, np.flatnonzero(parts != part)
+        without = Calibration.of(labelled.at(rest), labels.iou[rest]).apply(columns.at(indices[held_out]))
+        new.iou[indices[held_out]], new.good[indices[held_out]] = without.iou, without.good
     if not labels.known:
-        moved = iou - columns.iou
-        ends = np.clip(columns.low + moved, 0, iou), np.clip(columns.high + moved, iou, 1)
-        return FittedEstimates(columns=Estimates(iou=iou, low=ends[0], high=ends[1], good=good), rmse={})
-    below, above = (  # of a judge without intervals all are alike, and only the errors count
-        np.fmax(columns.iou - columns.low, _LEAST_REACH),
-        np.fmax(columns.high - columns.iou, _LEAST_REACH),
-    )
-    off = np.maximum((iou[indices] - labels.iou) / below[indices], (labels.iou - iou[indices]) / above[indices])
+        return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, rmse={})
+    below, above = _widths(labelled)
+    iou = new.iou[indices]
+    off = np.maximum((iou - labels.iou) / below, (labels.iou - iou) / above)
     reach = max(0.0, float(np.quantile(off, min(1.0, _QUANTILE * (1 + 1 / len(off))), method="higher")))
-    low, high = np.clip(iou - reach * below, 0, 1), np.clip(iou + reach * above, 0, 1)
+    calibration = replace(calibration, reach=reach)
     constant = _without_part(labels.iou, parts)
     rmse = {
         name: float(np.sqrt(np.mean((values - labels.iou) ** 2)))
-        for name, values in (("judge", columns.iou[indices]), ("calibrated", iou[indices]), ("constant", constant))
+        for name, values in (("judge", labelled.iou), ("calibrated", iou), ("constant", constant))
     }
-    return FittedEstimates(columns=Estimates(iou=iou, low=low, high=high, good=good), rmse=rmse)
+    return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, rmse=rmse)
+
+
+def _widths(columns: Estimates) -> tuple[Doubles, Doubles]:
+    """How far the interval's ends are off, (n,); without intervals all are alike, and only the errors count."""
+    return np.fmax(columns.iou - columns.low, _LEAST_REACH), np.fmax(columns.high - columns.iou, _LEAST_REACH)
 
 
 def _logits(columns: Estimates) -> Doubles:
@@ -230,16 +298,11 @@ def _logits(columns: Estimates) -> Doubles:
     return np.asarray(np.log(likely / (1 - likely))[:, None])
 
 
-def _line(estimates: Doubles, labelled: Doubles, iou: Doubles) -> Doubles:
-    """The IoU for each of n estimates, (n,), by a line through the labelled ones that is drawn towards a slope of 1."""
-    centre = labelled.mean()
-    slope = ((labelled - centre) @ iou + _PULL) / ((labelled - centre) @ (labelled - centre) + _PULL)
-    return np.asarray(np.clip(iou.mean() + slope * (estimates - centre), 0.0, 1.0))
-
-
-def _chances(logits: Doubles, labelled: Doubles, good: NDArray[np.bool_]) -> Doubles:
-    """The probability that each mask is good, (n,)."""
-    return logistic(logits, logistic_fit(labelled, good.tolist()))
+def _line(estimates: Doubles, iou: Doubles) -> tuple[float, float]:
+    """Intercept and slope of a line from n estimates to their IoU that is drawn towards a slope of 1."""
+    off = estimates - estimates.mean()
+    slope = (off @ iou + _PULL) / (off @ off + _PULL)
+    return float(iou.mean() - slope * estimates.mean()), float(slope)
 
 
 def _without_part(iou: Doubles, parts: NDArray[np.int64]) -> Doubles:

@@ -28,6 +28,7 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
+from auscult.jobs.calibrate import Calibration, calibrations_of
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name, segmentations
@@ -79,7 +80,9 @@ PAPER: Final = "paper"
 _TRIED: Final = ("minor_revision", "major_revision", "reject")
 _CUT_ROUNDS: Final = 2
 _SOUNDS: Final = ("audio", "in_video", "mixture", "separated")
-_RECORDED: Final = ("judge", "judge_from", "policy", "alone", "identity", "evidence", "joint")
+_LISTED: Final = {spec.name: get_args(spec.type) for spec in specs_of(ListOptions)}  # option to its types
+_RECORDED: Final = ("judge", "judge_from", "policy", "alone", "identity", "evidence", "joint", "source", *_LISTED)
+"""What a record and its repair have in common, INPUT with its sounds and truth among it."""
 _GONE: Final = "the frame is gone: the mask is in the record and in COCO, and not among the frames that are written"
 
 
@@ -98,6 +101,7 @@ class Repairer:
     model: Predictor | None
     rounds: int
     as_in_paper: bool
+    calibrations: Sequence[Calibration] = ()
     prompted: act.Prompted | None = None
     segmenting: Lock = field(default_factory=Lock)  # a model is used by one thread at a time
 
@@ -145,13 +149,15 @@ class Repairer:
         return Result(id=item.id, rows={REPAIRS: [_row(item, verdict, outcome, frame=frame)]})
 
     def _verdicts(self, item: Item, case: Case, masks: Sequence[Mask]) -> list[Verdict | AuscultError]:
-        """Verdicts of the record's judge, identity check and policy on attempts."""
+        """Verdicts of the record's judge, identity check, labels and policy on attempts."""
         predictions = [Prediction(mask) for mask in masks]
         results: list[Verdict | AuscultError] = []
         for prediction, batched in zip(predictions, self._together(case, predictions), strict=True):
             try:
                 verdict = batched or self.auditor.judge(case, prediction)
                 verdict = self.auditor.whole(verdict, item, case=case, prediction=prediction)
+                for calibration in self.calibrations:  # the verdict that they are compared with went through them too
+                    verdict = calibration.verdict(verdict)
                 results.append(decide(replace(verdict, id=item.id), self.auditor.policy))
             except (UsageError, Unreachable):  # the judge is not available: the item fails and is tried again
                 raise
@@ -190,7 +196,13 @@ class Repairer:
 
 
 def make_repairer(
-    auditor: Callable[[], Auditor], *, model: ModelSpec | None, segmenter: Path | None, rounds: int, as_in_paper: bool
+    auditor: Callable[[], Auditor],
+    *,
+    model: ModelSpec | None,
+    segmenter: Path | None,
+    rounds: int,
+    as_in_paper: bool,
+    calibrations: Sequence[Calibration] = (),
 ) -> Repairer:
     """Load judge and models and make the worker's function; at module level, so that it can be pickled."""
     loaded = None if model is None else model.load()
@@ -199,7 +211,14 @@ def make_repairer(
         from auscult.nets.hf_segmenters import load_sam
 
         prompted = load_sam(segmenter).prompted
-    return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper, prompted=prompted)
+    return Repairer(
+        auditor=auditor(),
+        model=loaded,
+        rounds=rounds,
+        as_in_paper=as_in_paper,
+        calibrations=calibrations,
+        prompted=prompted,
+    )
 
 
 def _row(item: Item, before: Verdict, repair: act.Repair, *, frame: Frame) -> dict[str, Any]:
@@ -246,6 +265,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         refuse_idle_chat_options(self._judge, options.given)
         self.threads = self._judge.connections
         self._policy = from_json(Policy, self._recorded("policy"), path=options.folder / "manifest.json")
+        self._calibrations = calibrations_of(self.record)
         models = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
         self._model = models[0] if models else None
         self._segmenter = _folder_of_weights(options.segmenter)
@@ -282,9 +302,10 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def listing(self) -> Listing:
         """The listing of INPUT, for sounds and truth; empty if INPUT is gone."""
         source = self._recorded("source")
-        kinds = {spec.name: get_args(spec.type) for spec in specs_of(ListOptions)}
-        values = {name: value for name in kinds if (value := self._recorded(name)) is not None}
-        chosen: dict[str, Any] = {name: Path(value) if Path in kinds[name] else value for name, value in values.items()}
+        values = {name: value for name in _LISTED if (value := self._recorded(name)) is not None}
+        chosen: dict[str, Any] = {
+            name: Path(value) if Path in _LISTED[name] else value for name, value in values.items()
+        }
         try:
             return list_items(Path(str(source)), ListOptions(**chosen))
         except AuscultError:
@@ -367,6 +388,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             segmenter=self._segmenter,
             rounds=options.rounds,
             as_in_paper=paper,
+            calibrations=self._calibrations,
         )
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[RepairGroup], float | None]]:
@@ -375,8 +397,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             writer.run.claim(REPLY_CACHE)
         if self.listing.items:
             listed = {item.id for item in self.listing.items}
-            rows = {name: row.get("input") for name, row in self._rows.items() if name in listed}
-            refuse_changed(rows, self.listing.items)
+            unrepaired = {name: row for name, row in self._rows.items() if name in listed and "repair" not in row}
+            refuse_changed({name: row.get("input") for name, row in unrepaired.items()}, self.listing.items)
         wanted = self._ids_to_repair()
         done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
         writer.progress.stage(self.doing, len(wanted))

@@ -19,7 +19,7 @@ from typing import Any
 from auscult.errors import ErrorRecord
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
-from auscult.record.manifest import argument
+from auscult.record.manifest import argument, section
 from auscult.record.reader import Run
 from auscult.record.schema import ClipRow, Mark
 from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, scatter
@@ -256,8 +256,7 @@ def page_of_audit(
     )
     judges = ", ".join(sorted({verdict.judge for verdict in verdicts} | {verdict.judge for verdict, _ in run.sounds}))
     policies = [*([policy_of(run)] if of_masks else []), *([policy_of(run, "sound_policy")] if sound_parts else [])]
-    repaired = sum(bool(_repaired(row)) for _, row in run.verdicts)
-    notes = [f"{repaired:,} of {len(verdicts):,} masks were repaired: search for “Repaired by”."] if repaired else []
+    notes = [*_changes(run)]
     notes += [*_notes(verdicts, unlike, with_truth=truth is not None)] if of_masks else []
     notes += [_MIXED.format(len(verdicts), len(run.sounds))] if sound_parts and of_masks else []
     return Page(
@@ -268,9 +267,23 @@ def page_of_audit(
         notes=(*notes, *(sound_notes(run.summary or {}) if run.sounds else ())),
         advice=_advice(unlike) if unlike is not None and unlike.many else None,
         overview=_overview(run, verdicts) if of_masks else None,
-        sections=tuple(section for section in sections if section is not None),
+        sections=tuple(part for part in sections if part is not None),
         footer=_FOOTER if of_masks else _SOUND_FOOTER,
     )
+
+
+def _changes(run: Run) -> Iterator[str]:
+    """What was done to the record of the audit since."""
+    repaired = sum(bool(_repaired(row)) for _, row in run.verdicts)
+    if repaired:
+        yield f"{repaired:,} of {len(run.verdicts):,} masks were repaired: search for “Repaired by”."
+    labels = section(section(section(run.manifest, "inputs"), "calibration"), "labels")
+    if labels:
+        count = labels.get("count") if isinstance(labels.get("count"), int) else "some"
+        yield (
+            f"Estimates, intervals and actions were fitted to {count} labels; those of a labelled mask are by a fit "
+            "without its photograph."
+        )
 
 
 def _notes(verdicts: Sequence[Verdict], unlike: Unlike | None, *, with_truth: bool) -> Iterator[str]:
