@@ -19,13 +19,15 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.export import SUMMARY, Exported, export_record, record_frames
+from auscult.jobs.finish import coco_of
 from auscult.jobs.options import ExportOptions
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.record.folder import open_run
+from auscult.record.reader import read_run
 from auscult.record.schema import verdict_to_json
 from auscult.types import ACTIONS, Item, Mask
-from small_inputs import LEFT, RIGHT, save_frame, tree
+from small_inputs import LEFT, RIGHT, save_frame, tree, write_lines
 from small_records import verdict
 
 REAL = 200
@@ -137,6 +139,27 @@ def small(tmp_path: Path) -> Path:
     ]  # fmt: skip
     save_frame(tmp_path / "frames/sub/a.png")
     return record_of(tmp_path / "record", rows)
+
+
+def test_a_class_has_one_number_in_all_that_is_handed_over_of_a_record(tmp_path: Path) -> None:
+    labels = {"accept": ("dog", "cat"), "major_revision": ("person", "dog")}
+    rows = [
+        ({"id": f"{action}{number}", "frame": f"{action}.png", "extra": {"category": label}}, LEFT)
+        for action, named in labels.items()
+        for number, label in enumerate(named)
+    ]
+    record = record_of(tmp_path / "record", rows)
+    lines = [json.loads(line) for line in (record / "verdicts.jsonl").read_text().splitlines()]
+    write_lines(record / "verdicts.jsonl", *(line | {"action": line["id"][:-1]} for line in lines))
+    for action, named in labels.items():
+        export = exported(record, "yolo", tmp_path / f"yolo-{action}", actions=(action,))
+        assert export.classes == ("cat", "dog", "person")
+        lines = (tmp_path / f"yolo-{action}" / "labels" / f"{action}.txt").read_text().splitlines()
+        assert [export.classes[int(line.split()[0])] for line in lines] == list(named)
+        coco = coco_of([row for _, row in read_run(record).verdicts if row["action"] == action], read_run(record))
+        assert [(row["id"], row["name"]) for row in coco["categories"]] == [(1, "cat"), (2, "dog"), (3, "person")]
+        names = {row["id"]: row["name"] for row in coco["categories"]}
+        assert [names[row["category_id"]] for row in coco["annotations"]] == list(named)
 
 
 @pytest.mark.parametrize("name", FORMATS)

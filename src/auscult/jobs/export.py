@@ -86,7 +86,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     chosen = select(rows, actions=options.actions)
     out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
     _require_empty(out)
-    tally = Tally(_classes(chosen, run), pictures=options.images is not None)
+    tally = Tally(_classes(rows, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}
     listener = progress or Silent()
     listener.stage("writing frames", len({str(row.get("frame")) for row in chosen}))
@@ -170,7 +170,10 @@ def _of_one_size(masks: Iterable[ExportedMask], size: tuple[int, int]) -> Iterat
 
 
 def _classes(rows: Sequence[Mapping[str, Any]], run: Run) -> tuple[str, ...]:
-    """The classes of all masks: in the order of the COCO file that was judged, others behind in natural order."""
+    """The classes of all masks: in the order of the COCO file that was judged, others behind in natural order.
+
+    All of the record, so that accepted masks and those to fix have the same numbers.
+    """
     labels = {label_of(row) for row in rows}
     listed = run.header().get("categories")
     names = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, Final, TypeAlias
 
 from auscult.act.export.coco import coco
-from auscult.act.export.masks import ExportedMask
+from auscult.act.export.masks import ExportedMask, label_of
 from auscult.act.export.verdicts import verdicts_csv
 from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
@@ -181,8 +181,14 @@ def _as_runs(rows: Sequence[Mapping[str, Any]], masks: Mapping[str, Any]) -> Ite
 
 
 def coco_of(rows: Sequence[Mapping[str, Any]], run: Run, *, masks: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """COCO instances of some items of a record; ``masks`` are its ``segmentations``, where they were read before."""
-    return coco(_as_runs(rows, segmentations(run) if masks is None else masks), header=run.header())
+    """COCO instances of some items of a record; ``masks`` are its ``segmentations``, where they were read before.
+
+    A class has one number in all files of a record, whichever items they hold.
+    """
+    extras = ((row, row.get("extra")) for _, row in run.verdicts)
+    numbered = {label_of(row) for row, extra in extras if not isinstance(extra, dict) or "category_id" not in extra}
+    masks = segmentations(run) if masks is None else masks
+    return coco(_as_runs(rows, masks), header=run.header(), classes=sorted(numbered, key=natural_key))
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

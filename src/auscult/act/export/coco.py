@@ -17,7 +17,9 @@ OWN = "coco"
 _OURS = f"key 'auscult' of an annotation is the estimate of auscult {VERSION}; 'score' is the model's own"
 
 
-def coco(candidates: Iterable[ExportedMask], *, header: JsonRow | None = None) -> dict[str, Any]:
+def coco(
+    candidates: Iterable[ExportedMask], *, header: JsonRow | None = None, classes: Iterable[str] = ()
+) -> dict[str, Any]:
     """Make COCO instances of masks.
 
     An annotation of a COCO file keeps ``id``, ``image_id``, ``category_id``, ``score`` and all further keys; ``bbox``
@@ -29,9 +31,12 @@ def coco(candidates: Iterable[ExportedMask], *, header: JsonRow | None = None) -
     Args:
         candidates: The masks, each with its line of ``verdicts.jsonl``.
         header: What the COCO file they came from says beside annotations: ``images``, ``categories``, ``info``, ...
+        classes: Further names of categories, numbered in this order behind those of ``header``.
     """
     source = header or {}
     tables = _Tables(_by_id(source.get("images")), _by_id(source.get("categories")))
+    for name in classes:
+        tables.category_of(name)
     annotations = [_annotation(candidate, tables) for candidate in candidates]
     _number(annotations)
     info = source.get("info", "masks handed over")
@@ -80,7 +85,10 @@ class _Tables:
 
     def category(self, candidate: ExportedMask) -> Any:
         """The id of a mask's category, which is added where it is new."""
-        key, name = _key(candidate.extra.get("category_id")), candidate.label
+        return self.category_of(candidate.label, key=_key(candidate.extra.get("category_id")))
+
+    def category_of(self, name: str, *, key: Any = None) -> Any:
+        """The id of a category by its name, or with the source's own."""
         if key is None:
             key = self._names[name] if name in self._names else next(self._free_category)
         if key not in self.categories:
