@@ -254,6 +254,17 @@ def _sounds(folder: Path, problems: Problems, *, source: Path, root: Path | None
         yield from tree.with_suffix(SOUND_SUFFIXES).items()
 
 
+def check_spans(spans: Sequence[Span], seconds: float) -> None:
+    """Refuse spans that begin outside the sound, end before they begin, or have another sign than + and -."""
+    for span in spans:
+        if span.sign not in "+-" or not 0 <= span.start_s < min(span.end_s, seconds):
+            message = (
+                f"a span {span.sign!r} goes from {span.start_s:g} to {span.end_s:g} s, "
+                f"the mixture is {seconds:.3f} s long"
+            )
+            raise InputError(message, expected="spans in the mixture, each with an end after its start")
+
+
 def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
     """The object of an item's line in an ``items.jsonl`` in the folder ``home``; paths are relative to it."""
 

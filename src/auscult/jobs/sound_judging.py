@@ -31,7 +31,7 @@ from auscult.act.sound_policy import SoundPolicy, decide_sound
 from auscult.arrays.resampling import resampled
 from auscult.arrays.segments import reduced
 from auscult.cases.ids import counted, natural_key
-from auscult.cases.sounds import sound_line
+from auscult.cases.sounds import check_spans, sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.judges import load_sound_judge
 from auscult.jobs.runner import CHUNK, INPUTS, LastCached, Result, failed_row, require_all_unchanged
@@ -144,17 +144,6 @@ def spans_within(spans: Sequence[Span], start_s: float, stop_s: float) -> tuple[
     """The spans of a block, in seconds from its beginning."""
     cut = [(span.sign, max(span.start_s, start_s) - start_s, min(span.end_s, stop_s) - start_s) for span in spans]
     return tuple(Span(sign, first, end) for sign, first, end in cut if first < end)
-
-
-def check_spans(spans: Sequence[Span], seconds: float) -> None:
-    """Refuse spans that begin outside the sound, end before they begin, or have another sign than + and -."""
-    for span in spans:
-        if span.sign not in "+-" or not 0 <= span.start_s < min(span.end_s, seconds):
-            message = (
-                f"a span {span.sign!r} goes from {span.start_s:g} to {span.end_s:g} s, "
-                f"the mixture is {seconds:.3f} s long"
-            )
-            raise InputError(message, expected="spans in the mixture, each with an end after its start")
 
 
 class Part(NamedTuple):

@@ -291,6 +291,18 @@ def test_unusual_sounds_are_scored_or_undefined(root: Path, kind: str) -> None:
     assert ("Nothing told the tracks of nmf apart for 1 item" in suite_run.tables["general"].note) == (kind == "stereo")
 
 
+def test_a_span_that_begins_after_the_mixture_costs_its_item(root: Path) -> None:
+    data = root / "data"
+    late = {**item(data, 0), "id": "late", "spans_s": [["+", 0.6, 0.9]]}
+    write_items(data, [item(data, 1, spans_s=[["+", 0.1, 9.0]]), late])
+    suite_run = run(root, "smooth")
+    assert {row[-1] for row in suite_run.tables["general"].rows if row[0] == "mine.smooth"} == {"1 (1 failed)"}
+    (error,) = rows(root, "errors.jsonl")
+    assert error["error"].startswith(
+        "a span '+' goes from 0.6 to 0.9 s, the mixture is 0.500 s long; it costs 4 requests"
+    )
+
+
 def test_a_picture_is_a_prompt_and_a_missing_one_an_error(root: Path) -> None:
     data = root / "data"
     write_frame(data / "dog.png", np.zeros((8, 8, 3), np.uint8))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.sounds import SoundListing, read_sounds
+from auscult.cases.sounds import SoundListing, check_spans, read_sounds
 from auscult.errors import InputError
 from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress
@@ -103,9 +103,10 @@ class Prepared:
     condition: Condition
 
     def ask(self, reader: MediaReader) -> CaseSounds:
-        """Read its sounds; an ``InputError`` if rates or lengths differ."""
+        """Read its sounds; an ``InputError`` if rates or lengths differ, or a span begins outside the mixture."""
         item = self.case.item
         sound = reader.uncut_sound(item.mixture)
+        check_spans(item.query.spans, sound.samples.shape[1] / sound.rate_hz)
         mixture = sound.samples if sound.samples.shape[0] > 1 else sound.samples[0]
         whole = sound.samples.mean(axis=0)
         stems: list[Samples] = []
