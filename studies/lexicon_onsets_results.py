@@ -1,7 +1,7 @@
 """The joined classical model beside its two parts and an empty answer, on generated scenes, for the docs page.
 
-``auscult make scenes --out S --count 26 --seed 1311``, then ``python studies/lexicon_onsets_results.py S``. What the
-parts find in a clip is kept while its sentences are asked, which changes no answer. Scores are J&F by the ``plain``
+``auscult make scenes --out S --count 64 --seed 4919``, then ``python studies/lexicon_onsets_results.py S``. What is
+seen of a clip is kept while its sentences are asked, which changes no answer. Scores are J&F by the ``plain``
 rules of ``score.masks.ref_avs``, means over sentences that name something; intervals draw whole clips.
 """
 
@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from auscult.arrays import motion
 from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
 from auscult.models.classical import lexicon, onsets
-from auscult.models.classical import lexicon as lexicon_onsets
 from auscult.models.classical.lexicon import heard_cue
 from auscult.outcome import Scored
 from auscult.rng import generator
@@ -32,22 +30,21 @@ from auscult.score.stats.change import mean_ratio
 from auscult.types import Instance
 
 MODELS = {
-    "classical.lexicon_onsets.v1": lexicon_onsets.WITH_ONSETS,
+    "classical.lexicon_onsets.v1": lexicon.WITH_ONSETS,
     "classical.lexicon.v1": lexicon.MODEL,
     "classical.onsets.v1": onsets.MODEL,
 }
 
 
 def remember(module: Any, name: str) -> None:
-    """Keep what a function of a module gave for the same pictures of the clip at hand."""
+    """Keep what a function of a module gave for the clip at hand."""
     function: Callable[..., Any] = getattr(module, name)
     kept: dict[tuple[bytes, ...], Any] = {}
 
     def found(*given: Any) -> Any:
         key = tuple(one.tobytes() for one in given)
         if key not in kept:
-            if len(kept) > 64:
-                kept.clear()
+            kept.clear()
             kept[key] = function(*given)
         return kept[key]
 
@@ -65,8 +62,6 @@ def scored(instance: Instance, seen: dict[str, Any]) -> dict[str, float]:
             answer = seen["onsets"]
         elif model is None:
             answer = np.zeros(frames.shape[:3], bool)
-        elif model is lexicon.MODEL and not heard_cue(instance.query.text or ""):
-            pass  # the joined model has just given the same
         else:
             answer = model.predict(frames, instance.query, sound=sound, rate_hz=rate_hz)
         if instance.absent:
@@ -93,8 +88,7 @@ def main() -> None:
         one for one in list_instances(given.scenes).instances if not given.of_sound or heard_cue(one.query.text or "")
     ]
     instances = drawn(listed, given.most)
-    remember(lexicon, "things_in")
-    remember(motion, "step_between")
+    remember(lexicon, "_look")
     rows = [json.loads(line) for line in given.kept.open()] if given.kept and given.kept.exists() else []
     done, clip, seen = {row["id"] for row in rows}, "", {}
     for one in instances:

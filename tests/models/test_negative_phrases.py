@@ -170,3 +170,17 @@ def test_of_two_like_things_the_one_that_sounds_is_segmented() -> None:
     assert silent[right].mean() < 0.1
     without_sound = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=0 * sound, rate_hz=8_000)
     assert not without_sound.any()
+
+
+@pytest.mark.parametrize(("text", "passes"), [("the red thing", True), ("the red thing that stands still", False)])
+def test_of_two_like_things_the_one_that_passes_through_is_segmented(text: str, passes: bool) -> None:
+    """Unless the sentence says otherwise; the words alone choose the larger one."""
+    ground = np.random.default_rng(1).integers(70, 90, (96, 160, 3)).astype(np.uint8)
+    frames = np.stack([ground] * 3)
+    frames[:, 8:48, 8:48] = (200, 60, 60)
+    passing = [np.s_[number, 60:84, 10 + 56 * number : 34 + 56 * number] for number in range(3)]
+    for area in passing:
+        frames[area] = (200, 60, 60)
+    masks = WITH_ONSETS.predict(frames, Query(text), sound=np.zeros((2, 8_000), np.float32), rate_hz=8_000)
+    assert (np.mean([masks[area].mean() for area in passing]) > 0.8) == passes
+    assert (masks[:, 10:46, 10:46].mean() > 0.8) != passes

@@ -15,13 +15,17 @@ probability, where each region counts with how well it fits, and each step with 
 by dense flow, lies on the next or looks like it (Viterbi, IEEE Trans. Information Theory 1967). Between those frames a
 region is carried along.
 
-Joins the lexicon and the onsets: a region is chosen by the words of a sentence, and by whether and when it sounds.
+Joins the lexicon and the onsets: a region is chosen by the words of a sentence, by whether and when it sounds, and by
+whether it is something that passes through the picture.
 
+Which regions are things at all is what the lexicon knows least. The onsets see what differs from the median of all
+frames; where a sentence does not say that its thing stands still, a region counts by how well it lies on such a part.
 What a sentence says of the sound is read by single words: that the thing sounds, is silent, sounds first, last, loudest
 or most quietly. What sounds where is what ``classical.onsets.v1`` finds; how well a region of a frame lies on it weighs
 the region beside the words of sight, and the lexicon's way through the clip carries the choice to frames in which the
 thing is silent. A sentence that says nothing of the sound, or says it of another thing or of a time between two sounds,
-is answered by the words of sight alone. Where a thing must sound and nothing in the clip does, the answer is empty.
+is answered by the words of sight and by what moves. Where a thing must sound and nothing in the clip does, the answer
+is empty.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ from auscult.arrays import motion
 from auscult.models.base import Masks, ModelTask, check_clip
 from auscult.models.classical.lexicon_reading import Cue, ParsedQuery, parse_query, tokens_of
 from auscult.models.classical.lexicon_things import COLOURS, Things, rises, small, things_in
-from auscult.models.classical.onsets import heard_and_seen
+from auscult.models.classical.onsets import ClipSight, heard_and_seen
 from auscult.models.classical.regions import resized
 from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
@@ -278,21 +282,38 @@ class _Key:
     at: int  # number in the clip
     things: Things
     masks: NDArray[np.float32]  # soft, small, (n, h, w)
-    chances: Values  # how probable each is, (n,)
+    motions: Motions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _LookedAt:
+    """What is seen of a clip before a sentence is read."""
+
+    keys: list[_Key]
+    flows: list[motion.Flow]  # from each frame but the first back to the one before
+    links: list[Values]  # of each two keys in turn, as of ``_links``
 
 
 def followed(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None) -> list[Mask]:
     """The thing through a clip of 2 frames or more, one mask each, at the size of the regions or of ``small_frame``."""
-    size = small(frames[0]).shape[:2]
+    looked_at = _look(frames)
+    if not looked_at.keys:
+        return [np.zeros(small(frames[0]).shape[:2], bool)] * len(frames)
+    likelihoods = []
+    for key in looked_at.keys:
+        chance = chances(key.things, parsed, motions=key.motions)
+        likelihoods.append(chance if weigh is None else chance * weigh(key.at, key.things.masks))
+    chosen = _best_path(likelihoods, looked_at.links)
+    return [_frame_mask(looked_at.keys, chosen, index, flows=looked_at.flows) for index in range(len(frames))]
+
+
+def _look(frames: Frames) -> _LookedAt:
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
     numbers = sorted({round(index) for index in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
-    candidates = (_key(frames, number, flows=flows, parsed=parsed, weigh=weigh) for number in numbers)
-    keys = [key for key in candidates if key is not None]
-    if not keys:
-        return [np.zeros(size, bool)] * len(frames)
-    chosen = _best_path(keys, [_chained(flows[key.at : following.at]) for key, following in pairwise(keys)])
-    return [_frame_mask(keys, chosen, index, flows=flows) for index in range(len(frames))]
+    keys = [key for number in numbers if (key := _key(frames, number, flows=flows)) is not None]
+    links = [_links(key, following, _chained(flows[key.at : following.at])) for key, following in pairwise(keys)]
+    return _LookedAt(keys=keys, flows=flows, links=links)
 
 
 def _flow(earlier: Frame, later: Frame) -> motion.Flow:
@@ -302,18 +323,14 @@ def _flow(earlier: Frame, later: Frame) -> motion.Flow:
     return motion.step_between(earlier, later).flow
 
 
-def _key(
-    frames: Frames, number: int, *, flows: Sequence[motion.Flow], parsed: ParsedQuery, weigh: Weigh | None
-) -> _Key | None:
+def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow]) -> _Key | None:
     things = things_in(small(frames[number]))
     if things is None:
         return None
     masks = np.stack([motion.small_mask(_as_large(mask, frames.shape[1:3])) for mask in things.masks])
     adjacent = [flows[index] * sign for index, sign in ((number - 1, -1), (number, -1)) if 0 <= index < len(flows)]
     motions = _motions(masks, np.mean(adjacent, axis=0).astype(np.float32))
-    chance = chances(things, parsed, motions=motions)
-    chance = chance if weigh is None else chance * weigh(number, things.masks)
-    return _Key(at=number, things=things, masks=masks, chances=chance)
+    return _Key(at=number, things=things, masks=masks, motions=motions)
 
 
 def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
@@ -340,15 +357,15 @@ def _chained(flows: Sequence[motion.Flow]) -> motion.Flow:
     return total
 
 
-def _best_path(keys: Sequence[_Key], between: Sequence[motion.Flow]) -> list[int]:
+def _best_path(likelihoods: Sequence[Values], links: Sequence[Values]) -> list[int]:
     """The region of each key frame."""
-    total = np.log(keys[0].chances)
+    total = np.log(likelihoods[0])
     back: list[NDArray[np.intp]] = []
-    for (key, following), flow in zip(pairwise(keys), between, strict=True):
-        steps = total[:, None] + _LINK * np.log(_links(key, following, flow))
+    for likelihood, linked in zip(likelihoods[1:], links, strict=True):
+        steps = total[:, None] + _LINK * np.log(linked)
         previous = steps.argmax(axis=0)
         back.append(previous)
-        total = np.log(following.chances) + steps[previous, np.arange(len(previous))]
+        total = np.log(likelihood) + steps[previous, np.arange(len(previous))]
     chosen = [int(total.argmax())]
     for previous in reversed(back):
         chosen.append(int(previous[chosen[-1]]))
@@ -480,17 +497,8 @@ class Sounding:
 
     def lies(self, frame: int, regions: NDArray[np.bool_]) -> Doubles:
         """How well each region (n, h, w) of a frame lies on something that sounds in it, 0..1: its best IoU."""
-        height, width = regions.shape[1:]
-        flat, best = regions.reshape(len(regions), -1), np.zeros(len(regions))
-        for part in map(np.ravel, self._parts(frame, (height, width))):
-            both = (flat & part).sum(axis=1)
-            best = np.maximum(best, both / np.maximum((flat | part).sum(axis=1), 1))
-        return best
-
-    def _parts(self, frame: int, size: tuple[int, ...]) -> list[Mask]:
-        small = cv2.resize(self.masks[frame].view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)
-        count, labels = cv2.connectedComponents(small)
-        return [np.asarray(labels == number) for number in range(1, count)]
+        count, labels = cv2.connectedComponents(_as_large(self.masks[frame], regions.shape[1:]).view(np.uint8))
+        return _lies(regions, [np.asarray(labels == number) for number in range(1, count)])
 
     def weights(self, cue: HeardCue) -> Doubles:
         """How much the sound of each frame tells of a cue, (T,), 0..1."""
@@ -506,10 +514,17 @@ class Sounding:
         return weight
 
 
-def _weigh(sounding: Sounding, cue: HeardCue) -> Callable[[int, NDArray[np.bool_]], Doubles] | None:
-    """What multiplies the chances of the regions of a frame; None where the sound tells nothing."""
-    if not cue:
-        return None
+def _lies(regions: NDArray[np.bool_], parts: Sequence[Mask]) -> Doubles:
+    """How well each region (n, h, w) lies on one of some parts of its frame, 0..1: its best IoU."""
+    flat, best = regions.reshape(len(regions), -1), np.zeros(len(regions))
+    for part in map(np.ravel, parts):
+        both = (flat & part).sum(axis=1)
+        best = np.maximum(best, both / np.maximum((flat | part).sum(axis=1), 1))
+    return best
+
+
+def _by_sound(sounding: Sounding, cue: HeardCue) -> Weigh:
+    """How well regions of a frame sound as a cue says."""
     weights = sounding.weights(cue)
 
     def weigh(frame: int, regions: NDArray[np.bool_]) -> Doubles:
@@ -520,13 +535,33 @@ def _weigh(sounding: Sounding, cue: HeardCue) -> Callable[[int, NDArray[np.bool_
     return weigh
 
 
+def _by_motion(sight: ClipSight) -> Weigh:
+    """How well regions of a frame lie on something that passes through the picture; alike where nothing does."""
+
+    def weigh(frame: int, regions: NDArray[np.bool_]) -> Doubles:
+        parts = [_as_large(part.mask, regions.shape[1:]) for part in sight.moving(frame)]
+        return _LEAST + (1 - _LEAST) * np.minimum(1.0, 1.3 * _lies(regions, parts))
+
+    return weigh
+
+
+def _says_still(parsed: ParsedQuery) -> bool:
+    """Whether a sentence says that its thing does not move."""
+    motions = (cue for cue in parsed.cues if cue.kind == "motion")
+    return any((cue.word in {"still", "slow"}) != cue.denied for cue in motions)
+
+
 _Array: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 
 @lru_cache(maxsize=1)  # a clip is asked about sentence after sentence
+def _sight(frames: _Array) -> ClipSight:
+    return ClipSight(np.frombuffer(frames[0], np.uint8).reshape(frames[1]))
+
+
+@lru_cache(maxsize=1)
 def _sounding(frames: _Array, sound: _Array, rate_hz: int) -> Sounding:
-    samples = np.frombuffer(sound[0], np.float32).reshape(sound[1])
-    masks, level = heard_and_seen(np.frombuffer(frames[0], np.uint8).reshape(frames[1]), samples, rate_hz)
+    masks, level = heard_and_seen(_sight(frames), np.frombuffer(sound[0], np.float32).reshape(sound[1]), rate_hz)
     return Sounding(masks=masks, level=level)
 
 
@@ -536,7 +571,7 @@ class LexiconOnsets:
 
     name: str = "classical.lexicon_onsets.v1"
     meta: Metadata = Metadata(
-        summary="the lexicon's regions, weighed by what the onsets find sounding and what the sentence says of it",
+        summary="the lexicon's regions, weighed by what the onsets find moving, and sounding as the sentence says",
         goal="a model for referring audio-visual segmentation that needs no download",
         modality="video",
         source="auscult; classical.lexicon.v1 and classical.onsets.v1",
@@ -546,16 +581,22 @@ class LexiconOnsets:
     def predict(
         self, frames: Frames, query: Query, *, sound: Samples | None = None, rate_hz: int | None = None, **_: object
     ) -> Masks:
-        """Segment what the sentence speaks of: bool (T, H, W), one region a frame; without sound as the lexicon."""
+        """Segment what the sentence speaks of: bool (T, H, W), one region a frame; without sound by sight alone."""
         check_clip(frames)
-        cue = heard_cue(query.text or "")
-        if not cue or sound is None or not rate_hz or not np.size(sound):
-            return MODEL.predict(frames, query)
-        samples = np.ascontiguousarray(np.atleast_2d(sound), np.float32)
-        sounding = _sounding((frames.tobytes(), frames.shape), (samples.tobytes(), samples.shape), rate_hz)
-        if cue != "silent" and not sounding.masks.any():
-            return np.zeros(frames.shape[:3], np.bool_)
-        return segmented(frames, parse_query(query.text), weigh=_weigh(sounding, cue))
+        cue, parsed = heard_cue(query.text or ""), parse_query(query.text)
+        pictures: _Array = (frames.tobytes(), frames.shape)
+        weighs = [] if _says_still(parsed) else [_by_motion(_sight(pictures))]
+        if cue and sound is not None and rate_hz and np.size(sound):
+            samples = np.ascontiguousarray(np.atleast_2d(sound), np.float32)
+            sounding = _sounding(pictures, (samples.tobytes(), samples.shape), rate_hz)
+            if cue != "silent" and not sounding.masks.any():
+                return np.zeros(frames.shape[:3], np.bool_)
+            weighs.append(_by_sound(sounding, cue))
+
+        def weigh(frame: int, regions: NDArray[np.bool_]) -> Doubles:
+            return np.asarray(np.prod([one(frame, regions) for one in weighs], axis=0))
+
+        return segmented(frames, parsed, weigh=weigh if weighs else None)
 
 
 WITH_ONSETS = LexiconOnsets()

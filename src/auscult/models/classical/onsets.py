@@ -595,15 +595,13 @@ class Onsets:
         size = (frames.shape[1], frames.shape[2])
         if sound is None or not rate_hz or not np.size(sound) or not len(frames):
             return np.zeros((len(frames), *size), np.bool_)
-        return enlarged(heard_and_seen(frames, sound, rate_hz)[0], size)
+        return enlarged(heard_and_seen(ClipSight(frames), sound, rate_hz)[0], size)
 
 
-def heard_and_seen(frames: Frames, sound: Samples, rate_hz: int) -> tuple[Masks, Doubles]:
+def heard_and_seen(sight: ClipSight, sound: Samples, rate_hz: int) -> tuple[Masks, Doubles]:
     """What sounds, bool (T, h, w) at the small size, and how loud each frame is, as ``Heard.level``."""
-    heard = listen(sound, rate_hz, frames=len(frames))
-    if not heard.sounds.any():
-        return np.zeros((len(frames), *small_size(frames.shape[1], frames.shape[2])), np.bool_), heard.level
-    return sounding(heard, ClipSight(frames)), heard.level
+    heard = listen(sound, rate_hz, frames=sight.shape[0])
+    return sounding(heard, sight), heard.level
 
 
 MODEL = Onsets()
