@@ -137,26 +137,46 @@ def test_tracks_are_laid_out_as_in_musdb(mixtures: Path) -> None:
 
 
 @pytest.mark.peer
-def test_datasets_reads_the_folder_and_keeps_files(
+def test_datasets_reads_the_folder_without_torchcodec_and_keeps_files(mixtures: Path, tmp_path: Path) -> None:
+    """By the package itself, which cannot read any folder of sounds as audio without torchcodec."""
+    import datasets
+
+    dataset = datasets.load_dataset(str(mixtures), cache_dir=str(tmp_path))["mixtures"]
+    items = {item.id: item for item in read_sounds(mixtures).items}
+    assert {row["id"] for row in dataset} == set(items)
+    for row in dataset:
+        truth = items[row["id"]].truth
+        assert truth is not None
+        assert (mixtures / row["mixture_file_name"], mixtures / row["target_file_name"]) == (
+            items[row["id"]].mixture, truth.stem,
+        )  # fmt: skip
+        assert row["overall"] == truth.scores["overall"]
+
+
+@pytest.mark.peer
+def test_datasets_gives_audio_where_torchcodec_is_installed(
     mixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the package itself; it asks for torchcodec before it looks whether a path needs it, which no path does."""
+    """By the call that the folder's README has, torchcodec imitated: it is imported, and no path needs it."""
     import datasets
 
     monkeypatch.setitem(sys.modules, "torchcodec", ModuleType("torchcodec"))
     encoders = ModuleType("torchcodec.encoders")
     monkeypatch.setattr(encoders, "AudioEncoder", None, raising=False)
     monkeypatch.setitem(sys.modules, "torchcodec.encoders", encoders)
-    dataset = datasets.load_dataset(str(mixtures), cache_dir=str(tmp_path))["mixtures"]
+    call = (mixtures / "README.md").read_text(encoding="utf-8").rpartition("`load_dataset(")[2].rpartition(")`")[0]
+    assert "data_dir=FOLDER" in call
+    files = {"mixtures": ["metadata.jsonl", "mixtures/*.wav", "stems/*/target.wav"]}
+    assert str(files).replace("'", '"') in call
+    dataset = datasets.load_dataset(
+        "audiofolder", data_dir=str(mixtures), data_files=files, drop_labels=True, cache_dir=str(tmp_path)
+    )["mixtures"]
     for column in ("mixture", "target"):
         dataset = dataset.cast_column(column, datasets.Audio(decode=False))
     items = {item.id: item for item in read_sounds(mixtures).items}
-    assert {row["id"] for row in dataset} == set(items)
-    for row in dataset:
-        truth = items[row["id"]].truth
-        assert truth is not None
-        assert (Path(row["mixture"]["path"]), Path(row["target"]["path"])) == (items[row["id"]].mixture, truth.stem)
-        assert row["overall"] == truth.scores["overall"]
+    assert {row["id"]: Path(row["mixture"]["path"]) for row in dataset} == {
+        name: item.mixture for name, item in items.items()
+    }
 
 
 @pytest.mark.slow
