@@ -189,7 +189,7 @@ def subset_rows(name: str, count: int) -> Any:
 
 
 _BETA = 0.25  # of smooth L1, in points
-_LEAST_ERROR = 0.0025  # points; no judge expects a smaller one (``error_of``), and towards 0 its logarithm has no end
+_LEAST_SPREAD = -20.0  # of an expected error's logarithm, which falls without end where scores are exactly right
 
 
 class SoundTrainer(Trainer):
@@ -216,8 +216,8 @@ class SoundTrainer(Trainer):
         aligned = _alignment(judged, batch)
         error = F.smooth_l1_loss(judged.scores, batch["scores"], beta=_BETA, reduction="none")
         scores = (error * error.new_tensor([1.0, 1.0, 1.0, 1.5])).mean()
-        off = (judged.scores - batch["scores"]).abs().detach().clamp(min=_LEAST_ERROR)
-        spread = (off * torch.exp(-judged.spread) + judged.spread).mean()
+        off, logarithm = (judged.scores - batch["scores"]).abs().detach(), judged.spread.clamp(min=_LEAST_SPREAD)
+        spread = (off * torch.exp(-logarithm) + logarithm).mean()
         curves = F.binary_cross_entropy_with_logits(judged.curves, batch["curves"].clamp(0, 1))
         hard = F.smooth_l1_loss(hardness.difficulty, batch["difficulty"], beta=_BETA)
         labelled = batch["domain"] >= 0
