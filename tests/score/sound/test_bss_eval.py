@@ -113,6 +113,20 @@ def test_a_window_is_scored_by_filters_of_the_whole(sounds):
     assert result.ratios[0]["sar"].value == pytest.approx(np.median(sar), abs=1e-8)
 
 
+def test_windows_without_an_error_are_no_decibels_of_rounding(sounds):
+    """They are the best there are, and their median has no number; the reference prints some 200 dB."""
+    _, stems = sounds
+    partly = stems[0].copy()
+    partly[:, :2000] += 0.1 * draw(*partly[:, :2000].shape, seed=3)
+    equal, other = (
+        bss_images([estimate], stems, filter_length=LAGS, window=500).ratios[0]["sdr"]
+        for estimate in (stems[0], partly)
+    )
+    assert isinstance(equal, Undefined)
+    assert np.isnan(other.values[4:]).all()
+    assert other.value == pytest.approx(np.median([*other.values[:4], np.inf, np.inf]))
+
+
 def test_one_estimate_alone_has_the_numbers_it_has_among_others(sounds):
     estimates, stems = sounds
     all_ratios = bss_images(estimates, stems, filter_length=LAGS)

@@ -7,7 +7,8 @@ samples, that is, on each stem through any filter of that length (512 in all pub
 - Version 3, images (``bss_images`` without a window): any channels, and the target is the stem as it is. What a filter
   on the stem explains is spatial distortion: SDR, ISR, SIR, SAR.
 - Version 4 (``bss4``): the same with filters of the whole signals, energies in windows of a second, and their median.
-  A window in which any stem or estimate is silent has no number, as in the reference implementation.
+  A window in which any stem or estimate is silent has no number, as in the reference implementation; one whose error
+  is nothing but rounding is above all others, and a median of such is undefined (the reference prints some 200 dB).
 
 Projections are least squares on delayed stems: correlations in blocks, block-Toeplitz normal equations, their solution.
 Signals are continued by silence, so that they are exact. Everything that is needed of the signals are as many
@@ -132,7 +133,7 @@ Ratios = Mapping[str, Scored[float] | Undefined]
 class Windowed(Scored[float]):
     """The median (``value``) of a ratio over windows."""
 
-    values: tuple[float, ...]  # of each window in order, NaN where it has none
+    values: tuple[float, ...]  # of each window in order, NaN where it has none; without an error it counts as highest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,25 +379,31 @@ _MISSING: Final = {
     "sar": "the stems explain all of the estimate: there are no artefacts to measure",
     "isr": "the stem is not filtered: there is no spatial distortion to measure",
     "sdr": NO_ERROR,
+    "bss3_sdr": "the estimate equals the stem, or the stem through a filter: there is no error to measure",
 }
 
 
 def _outcome(parts: _Parts, name: str, pair: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
     signed["metric"] = f"{signed['metric']}_{name}"
     base, error = (energy[pair] for energy in parts.ratios[name])
+    missing = _MISSING.get(signed["metric"], _MISSING[name])
     output_energy, stem_energy = float(parts.own[pair[1]]), float(parts.true[pair[0]])
     if reason := silence_of(output_energy, stem_energy):
         return Undefined(reason)
     if base.ndim == 0:
         return (
-            Undefined(_MISSING[name])
+            Undefined(missing)
             if error <= _RESOLVED * output_energy
             else ratio(float(base), float(error), own=output_energy, **signed)
         )
-    values = _decibels(base, error)
-    if np.isnan(values).all():
+    values, exact = _decibels(base, error), (base > 0) & (error <= _RESOLVED * base)
+    if (np.isnan(values) & ~exact).all():
         return Undefined("no window in which all stems and estimates sound", {"windows": values.size})
-    return Windowed(value=float(np.nanmedian(values)), signature=signed_db(**signed), values=tuple(values.tolist()))
+    median = float(np.nanmedian(np.where(exact, np.inf, values)))
+    if math.isinf(median):
+        return Undefined(missing, {"windows": values.size})
+    values = np.where(exact, np.nan, values)
+    return Windowed(value=median, signature=signed_db(**signed), values=tuple(values.tolist()))
 
 
 SDR = sound_score(
