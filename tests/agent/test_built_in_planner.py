@@ -190,6 +190,7 @@ class TestSamplesAndMetrics:
             ("streets and kitchens", {"street", "busker", "rain", "cook"}),
             ("a street in the rain", {"rain"}),
             ("rain", {"rain"}),
+            ("outdoors, with wind", {"street", "busker", "rain"}),  # wind is heard, and no caption speaks of it
             ("a street, a singing person", {"busker"}),
             ("a dash cam", set()),  # not each street is seen from a car
             ("an office", set()),  # a person and a chair do not make a kitchen one

@@ -306,11 +306,17 @@ def _scene(reading: Reading, facts: Mapping[str, Any]) -> _Scene:
 def _shown(reading: Reading) -> _Shown:
     scenes = tuple(name for name in reading.situations if situations()[name].shows)
     rest = [name for name in reading.situations if not situations()[name].shows and name not in _SIDES]
-    weather = tuple(name for name in rest if "outdoors" in lineage(name))
+    weather = tuple(name for name in rest if "outdoors" in lineage(name) and not _only_heard(name))
     objects = tuple(name for name in reading.objects if name not in _usual(scenes))
     nothing_else = not (scenes or weather or objects or _SIDES.intersection(reading.situations))
     of_clips = [name for name in rest if any(room_of(kind) != "sentences" for kind in situations()[name].cells)]
     return _Shown(scenes, weather, objects, tuple(of_clips) if nothing_else else ())
+
+
+def _only_heard(name: str) -> bool:
+    """Whether all that a situation needs is of sound, as of wind: then no sample need show it."""
+    needed = {room_of(kind) for kind, own in situations()[name].cells.items() if own.grade == "needed"}
+    return needed == {"sound"}
 
 
 def _extent(shown: _Shown, sample: _Scene) -> tuple[float, ...]:
