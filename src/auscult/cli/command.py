@@ -45,10 +45,10 @@ class Commands(TyperGroup):
             )
 
 
-def group(help: str) -> typer.Typer:  # noqa: A002
-    """A group of commands, also where it has one."""
-    app = typer.Typer(help=help, no_args_is_help=True, cls=Commands)
-    app.callback()(lambda: None)
+def group(does: str) -> typer.Typer:
+    """A group of commands; ``does`` is its help."""
+    app = typer.Typer(help=does, no_args_is_help=True, cls=Commands)
+    app.callback()(lambda: None)  # with a single command typer would leave the group out
     return app
 
 
