@@ -10,7 +10,8 @@ import typer
 
 from auscult.agent.options import AgentOptions
 from auscult.cli import show
-from auscult.cli.command import Shown, command
+from auscult.cli.command import command
+from auscult.cli.show import Shown
 
 if TYPE_CHECKING:
     from auscult.agent.study import Study

@@ -8,7 +8,8 @@ import typer
 
 from auscult.agent.options import AskOptions
 from auscult.cli import show
-from auscult.cli.command import Shown, command
+from auscult.cli.command import command
+from auscult.cli.show import Shown
 
 
 @command(AskOptions, shown=("json",))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from auscult.cli import show
 from auscult.cli.audit import show_record
-from auscult.cli.command import Shown, command
+from auscult.cli.command import command
+from auscult.cli.show import Shown
 from auscult.errors import UsageError
 from auscult.jobs.options import CompareOptions, EffectsOptions, LevelsOptions, ReportOptions, ScoreOptions
 

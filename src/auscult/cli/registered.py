@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from auscult.cli import show
-from auscult.cli.command import Shown, command
+from auscult.cli.command import command
+from auscult.cli.show import Shown
 from auscult.jobs.options import Flag, TrainOptions
 
 

@@ -16,15 +16,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeAlias
 
 import typer
 from rich.cells import cell_len, chop_cells
 
+from auscult.jobs.options import Flag
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from auscult.cli.command import Shown
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 
@@ -355,6 +356,21 @@ def as_json(value: Any) -> None:
 def say(text: str) -> None:
     """Print a message to stderr."""
     print(clean(text), file=sys.stderr)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How a result is shown.
+
+    Attributes:
+        max_failed: Exit 1 when more cases failed than this.
+        json: Print the summary as JSON instead of tables.
+        quiet: No progress on stderr.
+    """
+
+    max_failed: Annotated[int, Flag(least=0)] = 0
+    json: bool = False
+    quiet: bool = False
 
 
 def result(
