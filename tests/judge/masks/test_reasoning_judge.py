@@ -52,12 +52,14 @@ def test_every_mask_gets_a_verdict_and_the_judge_looks_at_clips(folder):
         assert verdict.own_action in ACTIONS
         assert 0 <= verdict.iou <= 1
         assert verdict.iou_low is None
-    (folder / "calibration.json").write_text(
-        json.dumps({"schema": 1, "split": "val", "n": 99, "low": -0.2, "high": 0.1})
-    )
-    verdict_with_interval = load_judge(judge_name)(cases[0], masks[0])
-    (folder / "calibration.json").unlink()
-    assert verdict_with_interval.iou_low == pytest.approx(max(0, verdict_with_interval.iou - 0.2))
+    fit = {"schema": 1, "split": "val", "n": 99, "low": -0.2, "high": 0.1}
+    for line in ({}, {"slope": 0.5, "intercept": 0.4}):
+        (folder / "calibration.json").write_text(json.dumps(fit | line))
+        calibrated = load_judge(judge_name)(cases[0], masks[0])
+        (folder / "calibration.json").unlink()
+        stated = verdicts[0].iou
+        assert calibrated.iou == pytest.approx(0.4 + 0.5 * stated if line else stated)
+        assert calibrated.iou_low == pytest.approx(max(0, calibrated.iou - 0.2))
 
 
 def test_thirteen_masks_of_a_clip_take_at_most_five_times_the_time_of_one(folder, tmp_path):

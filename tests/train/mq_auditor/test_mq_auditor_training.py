@@ -18,13 +18,16 @@ import torch
 import yaml
 
 from auscult.errors import InputError, UsageError
+from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.options import TrainOptions
+from auscult.nets.mq_auditor.inputs import AuditorBatch
 from auscult.nets.mq_auditor.prompt import tiny_config
 from auscult.nets.mq_auditor.weights import load
 from auscult.train import recipes
 from auscult.train.mq_auditor import loop as settings
 from auscult.train.mq_auditor.loop import MODEL, AuditorTrainer, rows
 from auscult.train.trainer import LOSSES, STATE
+from auscult.types import Item
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line
 
@@ -149,6 +152,31 @@ def test_projectors_first_then_answers(options: TrainOptions, tmp_path: Path) ->
         state = torch.load(out / STATE, weights_only=True)
         assert not any(name.startswith("vision.") for name in state["net"])
         assert any("lora_" in name for name in state["net"]) == (stage == "answers")
+
+
+def test_the_calibration_leads_from_the_stated_iou_to_the_true_one(
+    options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = settings.read_plan(options.config)
+    units, listing = settings.read_units(options.material(), plan)
+    net, tokenizer = settings.build(options.model, plan, units)
+    feed = settings.AuditorFeed(units, ClipIndex.of(listing), plan, seed=0)
+    seen, sample = list[float](), feed.sample
+
+    def recorded(item: Item) -> settings.Sample:
+        seen.append(sample(item).iou)
+        return sample(item)
+
+    def stated(batch: AuditorBatch, *_: object, **__: object) -> list[list[str]]:
+        ious = seen[-len(batch) :]
+        return [[f"<iou>{0.25 + 0.5 * iou}</iou><mask_type>erode</mask_type>"] for iou in ious]
+
+    monkeypatch.setattr(feed, "sample", recorded)
+    monkeypatch.setattr(net, "generate", stated)
+    (path,) = settings.calibrated(net, tokenizer, feed, folder=tmp_path)
+    fit = json.loads(path.read_text())
+    assert fit["n"] == len(seen) == 48
+    assert [fit[key] for key in ("slope", "intercept", "low", "high")] == pytest.approx([2, -0.5, 0, 0])
 
 
 @pytest.mark.parametrize("name", ["processes", "fsdp", "deepspeed"])

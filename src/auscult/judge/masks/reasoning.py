@@ -4,10 +4,11 @@
 The network sees clip, sound, expression, key frame and mask. What it says is read as every reply (``judge.replies``):
 its own action is kept beside the policy's. By default it can only say replies with IoU, type and action in their tags.
 
-Files of the folder that are the judge's: ``card.json``, its measured card, and ``calibration.json``, the 5 % and 95 %
-quantiles of true minus stated IoU on a named split, ``{"schema": 1, "split": "val", "n": 800, "low": -0.2, "high":
-0.1}``, by which its interval is told. Without it the interval comes from several replies, where ``judge.json`` asks
-for them: ``{"samples": 5, "temperature": 0.7, "constrained": true}``.
+Files of the folder that are the judge's: ``card.json``, its measured card, and ``calibration.json``, fitted on a named
+split: the line from the stated IoU to that of a verdict, and the 5 % and 95 % quantiles of the true one minus that, its
+interval, ``{"schema": 1, "split": "val", "n": 800, "slope": 0.9, "intercept": 0.05, "low": -0.2, "high": 0.1}``.
+Without the line the IoU is as stated; without the file the interval comes from several replies, where ``judge.json``
+asks for them: ``{"samples": 5, "temperature": 0.7, "constrained": true}``.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ _Share = Annotated[float, Meta(ge=-1, le=1)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningCalibration:
-    """How far off the stated IoU was: quantiles of true minus stated, 5 % and 95 %, on ``n`` masks of a split."""
+    """What is estimated where an IoU is stated, and how far off that was: on ``n`` masks of a split."""
 
     schema: Literal[1]
     split: str
     n: Annotated[int, Meta(ge=20)]
-    low: _Share
-    high: _Share
+    slope: Annotated[float, Meta(ge=0)] = 1.0  # of the estimate by the stated IoU
+    intercept: float = 0.0  # the estimate where 0 is stated, before it is clipped to 0..1
+    low: _Share  # 5 % quantile of the true IoU minus the estimate
+    high: _Share  # 95 %
 
     def __post_init__(self) -> None:
         """Check the order."""
@@ -150,7 +153,9 @@ class ReasoningJudge:
         usage = {"unparsed": float(len(lacking))} if lacking else None
         evidence = Evidence(shape=True, boundary=True, identity=named, sound=heard)
         verdict = replace(verdict, evidence=evidence, usage=usage)
-        if self._calibration is None or verdict.iou is None:
+        fit = self._calibration
+        if fit is None or verdict.iou is None:
             return verdict
-        low, high = (min(max(verdict.iou + off, 0.0), 1.0) for off in (self._calibration.low, self._calibration.high))
-        return replace(verdict, iou_low=min(low, verdict.iou), iou_high=max(high, verdict.iou))
+        iou = min(max(fit.intercept + fit.slope * verdict.iou, 0.0), 1.0)
+        low, high = (min(max(iou + off, 0.0), 1.0) for off in (fit.low, fit.high))
+        return replace(verdict, iou=iou, iou_low=min(low, iou), iou_high=max(high, iou))

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -31,6 +32,7 @@ from auscult.errors import AuscultError, InputError, UnknownName, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
+from auscult.judge.masks.reasoning import CALIBRATION, ReasoningCalibration
 from auscult.judge.replies import read_reply
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
@@ -464,20 +466,38 @@ def _within(value: object, known: object) -> bool:
 
 
 def calibrated(net: MqAuditor, tokenizer: Any, feed: AuditorFeed, *, folder: Path) -> Iterator[Path]:
-    """Write the 5 and 95 % quantiles of true minus stated IoU, types and perfect masks as often as in training."""
-    read, off = Reader(net.config, tokenizer), list[float]()
+    """Write the line from stated to true IoU, and quantiles of what is left, on masks as frequent as in the data."""
+    units = list(chain(*feed.videos))
+    items = [unit.perfect for unit in units if unit.perfect is not None]
+    items += [item for unit in units for same in unit.others.values() for item in same]
+    order = generator(feed.seed, AuditorTrainer.recipe, "calibrated").permutation(len(items)).tolist()
+    chosen = [items[index] for index in order[:_CALIBRATED_MOST]]
+    read, pairs = Reader(net.config, tokenizer), list[tuple[float, float]]()
     net.eval()
-    count = min(_CALIBRATED_MOST, 12 * len(feed.videos))
-    for number in range(-(-count // feed.plan.batch)):
-        for part in feed.batch(number):
-            batch = read.batch([(sample.case, sample.mask) for sample in part]).to(next(net.parameters()).device)
-            for sample, replies in zip(part, net.generate(batch, tokenizer, how=Decoding()), strict=True):
-                try:
-                    off.append(sample.iou - read_reply(replies[0]).iou)
-                except InputError:
-                    continue
-    if len(off) >= _LEAST:
-        low, high = np.quantile(off, (0.05, 0.95)).tolist()
-        value = {"schema": 1, "split": "held out of train", "n": len(off), "low": low, "high": high}
-        write_bytes(folder / "calibration.json", dump(value, indent=1) + b"\n")
-        yield folder / "calibration.json"
+    for start in range(0, len(chosen), feed.plan.small_batch):
+        few = chosen[start : start + feed.plan.small_batch]
+        part = [sample for item in few if (sample := _readable(feed, item))]
+        if not part:
+            continue
+        batch = read.batch([(sample.case, sample.mask) for sample in part]).to(next(net.parameters()).device)
+        for sample, replies in zip(part, net.generate(batch, tokenizer, how=Decoding()), strict=True):
+            with suppress(InputError):
+                pairs.append((read_reply(replies[0]).iou, sample.iou))
+    if len(pairs) < _LEAST:
+        return
+    stated, true = np.transpose(pairs)
+    varies = float(stated.var())
+    slope = max(0.0, float(np.mean((stated - stated.mean()) * (true - true.mean()))) / varies) if varies else 0.0
+    intercept = float(true.mean() - slope * stated.mean())
+    low, high = np.quantile(true - np.clip(intercept + slope * stated, 0, 1), (0.05, 0.95)).tolist()
+    fit = ReasoningCalibration(
+        schema=1, split="held out of train", n=len(pairs), slope=slope, intercept=intercept, low=low, high=high
+    )
+    write_bytes(folder / CALIBRATION, dump(asdict(fit), indent=1) + b"\n")
+    yield folder / CALIBRATION
+
+
+def _readable(feed: AuditorFeed, item: Item) -> Sample | None:
+    with suppress(AuscultError, cv2.error):
+        return feed.sample(item)
+    return None
