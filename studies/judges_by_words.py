@@ -2,12 +2,13 @@
 
     python studies/judges_by_words.py --data $AUSCULT_DATA --out OUT [--judge chat:NAME] [--only NAME]
 
-Four inputs are made under OUT, each judge audits each (the same command again goes on), and the tables are printed:
+Five inputs are made under OUT, each judge audits each (the same command again goes on), and the tables are printed:
 
 real       masks of YOLOv8n-seg and CSNet on photographs of the test part, with "the CATEGORY" where it names one object;
            and one of each portrait of a pet, a source that nobody was fitted on
 wrong      for a sentence that names one object of such a photograph, that object's true mask, and another's
 refcocos   five sentences that people wrote, each object of their photographs once right and otherwise wrong
+videos     57 sentences written for eleven DAVIS sequences, 33 of which mean nothing in them: each object of the middle frame
 scenes     the same of generated scenes: true masks and other things (`stress masks --suite mqa`)
 
 Sentences of `wrong` are "the CATEGORY" or one that the grammar proves true of that object alone, by colour, place and size
@@ -27,11 +28,10 @@ from typing import Any
 
 import numpy as np
 from lexicon_asked import _naming, _thing
+from PIL import Image
 
-from auscult.act.policy import load_policy
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
-from auscult.judge.replies import DEFECTS
 from auscult.language.forms import Facts
 from auscult.language.grammar import phrase
 from auscult.media.masks import encode_mask
@@ -88,7 +88,8 @@ def _inputs(data: Path, out: Path) -> dict[str, Path]:
     every = [one for one in read_material(data, families=FAMILIES).of("test", "unseen") if one.categories]
     pictures = [one for one in every if one.complete and len(one.objects) < MOST_LISTED]
     pets = [one for one in every if one.source == "pets"]  # portraits: one animal each
-    made = {"real": partial(_real, pictures + pets), "wrong": partial(_wrong, pictures), "refcocos": partial(_refcocos, data)}
+    made = {"real": partial(_real, pictures + pets), "wrong": partial(_wrong, pictures), "refcocos": partial(_refcocos, data),
+            "videos": partial(_videos, data / "video")}  # fmt: skip
     found = {}
     for name, make in made.items():
         folder = out / "inputs" / name
@@ -169,6 +170,19 @@ def _refcocos(data: Path, folder: Path) -> Iterator[dict[str, Any]]:
             if np.count_nonzero(mask) >= LEAST_PX or shown == row["ann_id"]:
                 name, truth = f"{path.stem}-{shown}", _whole(mask, masks[row["ann_id"]])
                 yield _item(folder, name, path, mask, text=row["sentence"], cluster=path.stem, truth=truth)
+
+
+def _videos(data: Path, folder: Path) -> Iterator[dict[str, Any]]:
+    for listed in (data / "davis2016/expressions.json", data / "dogs-jump/expressions.json"):
+        for number, row in enumerate(json.loads(listed.read_text(encoding="utf-8"))["expressions"]):
+            root = listed.parent if listed.parent.name == row["video"] else listed.parent / row["video"]
+            frames = sorted((root / "frames").iterdir())
+            middle = frames[len(frames) // 2]
+            labels = np.asarray(Image.open(root / "masks" / f"{middle.stem}.png")).astype(int)
+            masks = {shown: labels == shown for shown in np.unique(labels[labels > 0]).tolist()}
+            meant = masks.get(1 if row["object"] == "foreground" else row["object"], np.zeros_like(labels, bool))
+            for shown, mask in masks.items():
+                yield _item(folder, f"{row['video']}-{number}-{shown}", middle, mask, text=row["exp"], cluster=row["video"], truth=_whole(mask, meant))
 
 
 def _scenes(out: Path) -> Path:
