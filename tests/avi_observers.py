@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import FrameBoxes, SoundingBoxes
+from auscult.arrays.boxes import FourNumbers, FrameBoxes, SoundingBoxes
 from auscult.cases.avi_tree import AviSample, read_tree
 from auscult.cases.avibench import NOT_SURE
 from auscult.language.proof import Proof
@@ -241,6 +241,52 @@ def of_material(sample: AviSample, proof: Row, world: World) -> object:
     return NOT_SURE if not loud else "yes" if right else "no"
 
 
+def of_photographs(sample: AviSample, proof: Row, world: World) -> object:
+    """Of AVQA of photographs and recordings."""
+    sounds = world.material.sounds
+    tracks = with_decoys(tracks_of(proof), sounds, world.material.paired, sample.id)
+    loud = heard_times(mono(sample.sounds[0]), tracks, sounds)
+    labels = [next(iter(labels_of(first_frame(sample), [name], world))) for name in proof["pictures"][0]]
+    if sample.subtask == "how_many_recorded":
+        return str(len(loud.keys() & set(labels)))
+    return SIDES[labels.index(min(loud, key=lambda name: loud[name][0]))]
+
+
+def in_clips(sample: AviSample, proof: Row, world: World) -> object:
+    """The true boxes, where they are of the masks of those frames of all clips that the pictures' halves are most like.
+
+    No more is read of the plan than which recording it may be.
+    """
+    material, truth = world.material, sample.truth
+    assert isinstance(truth, FrameBoxes)
+    tracks = with_decoys(tracks_of(proof), material.sounds, material.filmed, sample.id)
+    (loud,) = heard_times(mono(sample.sounds[0]), tracks, material.sounds)
+    known = {
+        (label, mask): cv2.resize(read_frame(frame), (64, 36), interpolation=cv2.INTER_AREA).astype(float)
+        for label in material.filmed
+        for clip in material.clips[label]
+        for frame, mask in clip
+    }
+    overlaps = []
+    for file, box in zip(sample.images, truth.boxes, strict=True):
+        found: FourNumbers | None = None
+        picture = read_frame(file)
+        high = len(picture) // 2
+        for top in (0, high):
+            seen = cv2.resize(picture[top : top + high], (64, 36), interpolation=cv2.INTER_AREA)
+            label, mask = min(known, key=lambda key: float(np.abs(known[key] - seen).mean()))
+            if label == loud:
+                drawn = cv2.imread(str(mask), cv2.IMREAD_GRAYSCALE)
+                assert drawn is not None
+                rows, columns = np.nonzero(drawn)
+                left, up, right, down = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]) * (
+                    high / len(drawn)
+                )
+                found = float(left), float(up) + top, float(right), float(down) + top
+        overlaps.append(float(found is box) if found is None or box is None else iou_of_boxes(found, box))
+    return truth if min(overlaps) > 0.95 else overlaps
+
+
 def how_many(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     categories = {category(plan, index) for index in seen_boxes(first_frame(sample), plan, world)}
@@ -339,6 +385,9 @@ OBSERVERS: Mapping[str, Observer] = {
     "photographs_matching": of_material,
     "photographed_or_suggested": of_material,
     "recorded_or_suggested": of_material,
+    "how_many_recorded": of_photographs,
+    "where_first_recorded": of_photographs,
+    "heard_in_clips": in_clips,
     "seen_or_suggested": asked_seen,
     "heard_or_suggested": asked_heard,
     "how_many_sound": how_many,

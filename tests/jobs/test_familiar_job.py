@@ -131,11 +131,13 @@ def test_real_recordings_and_photographs_make_every_second_sample(data: Path, tm
     assert real["AVL"] == "made_located, photograph_located"
     assert real["VAR"] == "made_sounds_wanted, recordings_wanted"
     assert real["AVR"] == "made_pictures_wanted, photographs_wanted"
+    assert real["AVQA"] == "how_many_sound, how_many_recorded"
+    assert real["AVLG"] == "described, heard_in_clips"
     world = World(material=open_material(data)[0])
     assert world.material.digest() != Material().digest()
     observations = [(sample, observed) for sample, observed in avi_observers.observed(tmp_path / "real", world)]
     assert not [sample.id for sample, observed in observations if observed != sample.truth]
     assert {sample.subtask for sample, _ in observations} >= {
         "recordings", "recordings_wanted", "photographs_wanted", "photographs_matching", "photographed_or_suggested",
-        "recorded_or_suggested",
+        "recorded_or_suggested", "how_many_recorded", "heard_in_clips",
     }  # fmt: skip

@@ -147,7 +147,7 @@ class Drawn:
 
 
 Draw: TypeAlias = Callable[[np.random.Generator, World, str], Drawn]
-Source: TypeAlias = Literal["scenes", "recordings", "pairs", "photographs", "sounding photographs"]
+Source: TypeAlias = Literal["scenes", "recordings", "pairs", "photographs", "sounding photographs", "clips"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

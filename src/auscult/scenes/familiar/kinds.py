@@ -115,13 +115,25 @@ _ALL: Final = (
         draw=understanding.recorded_or_suggested,
     ),
     FamiliarKind(name="how_many_sound", folder="AVQA", answers=reasoning.NUMBERS, draw=reasoning.how_many_sound),
+    FamiliarKind(
+        name="how_many_recorded", folder="AVQA", answers=reasoning.NUMBERS[:4], source="pairs",
+        draw=understanding.how_many_recorded,
+    ),
     FamiliarKind(name="where_first", folder="AVQA", answers=reasoning.SIDES, draw=reasoning.where_first),
+    FamiliarKind(
+        name="where_first_recorded", folder="AVQA", answers=reasoning.SIDES, source="pairs",
+        draw=understanding.where_first_recorded,
+    ),
     FamiliarKind(name="moving_sounds", folder="AVQA", answers=YES_NO[:2], draw=reasoning.moving_sounds),
     FamiliarKind(name="more_often", folder="AVQA", answers=reasoning.MORE_OFTEN, draw=reasoning.more_often),
     FamiliarKind(
         name="colour_of_sounding", folder="AVQA", answers=reasoning.COLOURS, draw=reasoning.colour_of_sounding,
     ),
     FamiliarKind(name="described", folder="AVLG", answers=reasoning.DESCRIBED, draw=reasoning.described),
+    FamiliarKind(
+        name="heard_in_clips", folder="AVLG", answers=understanding.SHOWN_AT, source="clips",
+        draw=understanding.heard_in_clips,
+    ),
 )  # fmt: skip
 
 KINDS: Final[Mapping[str, FamiliarKind]] = MappingProxyType({kind.name: kind for kind in _ALL})
@@ -129,12 +141,13 @@ KINDS: Final[Mapping[str, FamiliarKind]] = MappingProxyType({kind.name: kind for
 
 
 def kinds_of(folder: str, material: Material) -> tuple[FamiliarKind, ...]:
-    """A task's types of which there is material, the made ones first."""
+    """A task's types of which there is material, in the order of their turns."""
     available: dict[Source, bool] = {
         "scenes": True,
         "recordings": len(material.labels) > perception.MOST_HEARD,
         "pairs": len(material.paired) >= understanding.CANDIDATES,
         "photographs": bool(material.photographs),
         "sounding photographs": bool(material.sounding),
+        "clips": len(material.filmed) >= understanding.CLIPS,
     }
     return tuple(kind for kind in _ALL if kind.folder == folder and available[kind.source])

@@ -1,19 +1,21 @@
-"""A user's folder of real material: labelled recordings, labelled photographs, photographs with boxes.
+"""A user's folder of real material: labelled recordings, photographs and clips with masks, photographs with boxes.
 
 Which files count is a table of places, each with what names its label. Besides a plain layout (``sounds/<label>/``,
-``pictures/<label>/``, ``photographs/instances.json`` in COCO's form with ``photographs/images/``) it has those of some
-public collections, with the words that they have for one thing. Nothing is decoded before it is used.
+``pictures/<label>/``, ``clips/<label>/<clip>/frames/`` with ``masks/`` beside it, ``photographs/instances.json`` in
+COCO's form with ``photographs/images/``) it has those of some public collections, with the words that they have for one
+thing. Nothing is decoded before it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
 from msgspec import Meta
 
+from auscult.cases.ids import natural_key
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.language import data
@@ -27,7 +29,7 @@ from auscult.scenes.sound.folder import FolderSounds
 
 _FOLDER: Final = "folder"  # a label is the name of the folder; else of the file
 _KNOWN: Final = data.read("collections", folder="auscult.scenes.familiar")
-"""``sounds`` and ``pictures`` are places, each with what names its label, and ``photographs`` are places with boxes.
+"""``sounds``, ``pictures`` and ``clips`` are places, each with what names its label; ``photographs`` places with boxes.
 
 ``same`` has labels of one thing in several collections, as one word; ``vague`` those that say too little of what is
 heard to be told from others; ``general`` those that are true of what others name as well, and are not used beside one
@@ -37,6 +39,8 @@ of these.
 LEAST_SHARE: Final = 0.004
 """A class counts in a photograph if each of its things takes up at least this share of it."""
 MOST_THINGS: Final = 9
+SHORTEST_CLIP: Final = 10
+"""A clip has at least so many frames with a mask."""
 _MOST_BYTES: Final = 1_073_741_824
 
 
@@ -61,6 +65,8 @@ class Material:
     # label to the names of its photographs, each with the file
     pictures: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
     photographs: tuple[Photograph, ...] = ()  # photographs with boxes
+    # label to its clips of one thing: frames in their order, each with its mask
+    clips: Mapping[str, Sequence[Sequence[tuple[Path, Path]]]] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -75,6 +81,11 @@ class Material:
     def paired(self) -> tuple[str, ...]:
         """Those of them with a photograph."""
         return tuple(label for label in self.labels if label in self.pictures)
+
+    @property
+    def filmed(self) -> tuple[str, ...]:
+        """Those of them with a clip."""
+        return tuple(label for label in self.labels if label in self.clips)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -92,6 +103,7 @@ class Material:
         """Hash of all files, so that samples of two states of a folder are not mixed."""
         files = [path for group in (*self.sounds.files.values(), *self.pictures.values()) for path in group.values()]
         files += [photograph.path for photograph in self.photographs]
+        files += [file for label in self.filmed for clip in self.clips[label] for pair in clip for file in pair]
         boxes = [
             [photograph.path.name, sorted((name, list(group)) for name, group in photograph.boxes.items())]
             for photograph in self.photographs
@@ -113,12 +125,14 @@ def open_material(root: Path) -> tuple[Material, tuple[ErrorRecord, ...]]:
     photographs = [photograph for place in _KNOWN["photographs"] for photograph in _photographs(root, place, errors)]
     if not sounds and not photographs:
         raise UsageError("the folder holds no labelled recording and no photograph with boxes", path=root, hint=_LAYOUT)
+    clips = _clips(root, sounds.keys(), errors)
     files = FolderSounds(name=root.resolve().name, files=sounds, words={})
-    return Material(sounds=files, pictures=pictures, photographs=tuple(photographs)), tuple(errors)
+    return Material(sounds=files, pictures=pictures, photographs=tuple(photographs), clips=clips), tuple(errors)
 
 
 _LAYOUT: Final = (
-    "a folder with sounds/<label>/, pictures/<label>/ and photographs/ (instances.json of COCO, images/), any of them"
+    "a folder with sounds/<label>/, pictures/<label>/, clips/<label>/ and photographs/ (instances.json of COCO, "
+    "images/), any of them"
 )
 
 
@@ -141,6 +155,27 @@ def _labelled(
             if place == "sounds" or label not in _KNOWN["vague"]:
                 by_label.setdefault(label, {})[f"{place}/{name}"] = path
     return {label: dict(sorted(files.items())) for label, files in sorted(by_label.items())}
+
+
+def _clips(
+    root: Path, sounding: Collection[str], errors: list[ErrorRecord]
+) -> dict[str, list[list[tuple[Path, Path]]]]:
+    """Label to clips of what a recording is of: the files in ``frames`` that have one of their name in ``masks``."""
+    files = _labelled(root, _KNOWN["clips"], suffixes=FRAME_SUFFIXES, errors=errors)
+    by_label: dict[str, list[list[tuple[Path, Path]]]] = {}
+    for label in sorted(files.keys() & sounding):
+        folders = dict.fromkeys(path.parent for path in files[label].values() if path.parent.name == "frames")
+        for folder in folders:
+            frames = [path for path in files[label].values() if path.parent == folder]
+            pairs = [(frame, folder.parent / "masks" / f"{frame.stem}.png") for frame in frames]
+            pairs = sorted((pair for pair in pairs if is_file(pair[1])), key=lambda pair: natural_key(pair[0].name))
+            if len(pairs) >= SHORTEST_CLIP:
+                by_label.setdefault(label, []).append(pairs)
+                continue
+            few = f"{len(pairs)} of {len(frames)} frames have a mask"
+            wanted = f"{SHORTEST_CLIP} or more, frames/NAME.jpg with masks/NAME.png"
+            errors.append(ErrorRecord.of(InputError(few, expected=wanted, path=folder), "read"))
+    return by_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

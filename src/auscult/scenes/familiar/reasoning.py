@@ -26,6 +26,8 @@ from auscult.scenes.sound.mix import SoundSource, SoundTrack, TimeSpan
 from auscult.scenes.splits import Shelf
 from auscult.types import Frame, Mask
 
+HOW_MANY: Final = "How many of the things that are shown are heard?"
+WHERE_FIRST: Final = "Three things are shown. Where in the picture is the one that is heard first?"
 SIDES: Final = ("left", "middle", "right")
 MORE_OFTEN: Final = ("left", "right", "equally often")
 NUMBERS: Final = ("0", "1", "2", "3", "4")
@@ -99,9 +101,8 @@ def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn
     unseen = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
     looks = [world.look(rng, name) for name in names[:_COLUMNS_SHOWN]]
     elsewhere = [_once(rng, world.voice(rng, name)) for name in unseen]
-    text = "How many of the things that are shown are heard?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=elsewhere)
-    return _sample(rng, world, cast, text=text, answer=answer, options=NUMBERS)
+    return _sample(rng, world, cast, text=HOW_MANY, answer=answer, options=NUMBERS)
 
 
 def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -114,9 +115,8 @@ def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     for number in later:
         after_s = float(rng.uniform(start_s + _FIRST_LATER_S, SECONDS - 2.0))
         voices[number] = _starting_at(rng, world.voice(rng, looks[number].category), after_s)
-    text = "Three things are shown. Where in the picture is the one that is heard first?"
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
-    return _sample(rng, world, cast, text=text, answer=answer, options=SIDES)
+    return _sample(rng, world, cast, text=WHERE_FIRST, answer=answer, options=SIDES)
 
 
 def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -208,11 +208,10 @@ def described(rng: np.random.Generator, world: World, answer: str) -> Drawn:
             continue
         masks: Sequence[Mask | None] = [None] * len(shots)
         if expression.target is not None:
-            masks = _shown([shot.visible[int(expression.target) - 1] for shot in shots])
-        boxes = {f"frame_{index}": None if mask is None else xywh(mask) for index, mask in enumerate(masks)}
+            masks = [shot.visible[int(expression.target) - 1] for shot in shots]
         return Drawn(
             text=f"Where is {expression.text}? {world.legend}",
-            truth=AviBoxes(size=VIDEO[::-1], boxes=boxes),
+            truth=boxes_of(masks, size=VIDEO),
             images=tuple(_picture(shot) for shot in shots),
             sounds=(mix.samples,),
             proof={"plan": plan.as_json(), "form": dict(expression.form), "target": expression.target},
@@ -245,8 +244,13 @@ def _one_of_both_senses(rng: np.random.Generator, expressions: Sequence[Expressi
     return pick(rng, pool) if pool else None
 
 
-def _shown(masks: Sequence[Mask]) -> list[Mask | None]:
-    return [mask if np.count_nonzero(mask) >= SHOWS * mask.size else None for mask in masks]
+def boxes_of(masks: Sequence[Mask | None], *, size: tuple[int, int]) -> AviBoxes:
+    """The box of what a mask of each frame shows; none where that is too little to be seen, or nothing."""
+    boxes = {
+        f"frame_{index}": None if mask is None or np.count_nonzero(mask) < SHOWS * mask.size else xywh(mask)
+        for index, mask in enumerate(masks)
+    }
+    return AviBoxes(size=size[::-1], boxes=boxes)
 
 
 def _picture(shot: RenderedScene) -> tuple[str, bytes]:

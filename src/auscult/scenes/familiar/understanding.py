@@ -9,7 +9,8 @@ A caption says of each thing, in an order of its own, what it looks like and wha
 referring expressions, and what is heard from elsewhere. A clause is kept with its logical form, of which ``prove``
 asks the proof.
 
-Samples of AVM, AVH and VAH from a user's photographs and recordings, put together as those of VAR and AVR are.
+Samples of AVM, AVH, VAH and AVQA from a user's photographs and recordings, put together as those of VAR and AVR are,
+and of AVLG from clips and recordings.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from auscult.language.lexicon import indefinite
 from auscult.language.proof import Proof
 from auscult.language.words import sound_name, ways
 from auscult.media.frames import decode_frame, encode_jpeg, read_frame
+from auscult.media.masks import read_mask
 from auscult.record import codec
 from auscult.rng import pick
 from auscult.scenes.appearance.folder import covering
@@ -36,7 +38,17 @@ from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, targets_of
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, some_of, sound_of
 from auscult.scenes.familiar.perception import MATCHES, as_it_is, heard_once
-from auscult.scenes.familiar.reasoning import ask_heard, ask_seen, clear_scene, even
+from auscult.scenes.familiar.reasoning import (
+    HOW_MANY,
+    NUMBERS,
+    SIDES,
+    WHERE_FIRST,
+    ask_heard,
+    ask_seen,
+    boxes_of,
+    clear_scene,
+    even,
+)
 from auscult.scenes.familiar.staging import (
     ALONE,
     SECONDS,
@@ -52,6 +64,7 @@ from auscult.scenes.familiar.staging import (
 )
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.sound.mix import SoundSet, SoundTrack
+from auscult.types import Frame, Mask, MaskRef
 
 REFERENCES: Final = 4
 """Captions of a clip; all different."""
@@ -250,11 +263,7 @@ def _sounds_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Draw
 
 def _pictures_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Drawn:
     labels, fitting = _candidates(rng, pairs.labels, answer)
-    tracks: list[SoundTrack] = []
-    for place, index in enumerate(rng.permutation(fitting)):  # one after another
-        start_s = place * (_TURN_S + _PAUSE_S)
-        span = (round(start_s, 3), round(start_s + _TURN_S, 3))
-        tracks.append(track(rng, sound_of(rng, pairs.sounds, labels[int(index)]), [span]))
+    tracks = _in_turn(rng, pairs.sounds, [labels[int(index)] for index in rng.permutation(fitting)])
     pictures = [pairs.picture(rng, [label]) for label in labels]
     return Drawn(
         text=_SOUND_ASKS + pairs.legend,
@@ -263,6 +272,16 @@ def _pictures_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Dr
         sounds=(played(tracks, pairs.sounds, seconds=len(tracks) * (_TURN_S + _PAUSE_S)),),
         proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of for picture in pictures]},
     )
+
+
+def _in_turn(rng: np.random.Generator, sounds: SoundSet, labels: Sequence[str]) -> list[SoundTrack]:
+    """A sound of each label, one after another."""
+    tracks = []
+    for place, label in enumerate(labels):
+        start_s = place * (_TURN_S + _PAUSE_S)
+        span = (round(start_s, 3), round(start_s + _TURN_S, 3))
+        tracks.append(track(rng, sound_of(rng, sounds, label), [span]))
+    return tracks
 
 
 def _candidates(rng: np.random.Generator, labels: tuple[str, ...], count: str) -> tuple[list[str], tuple[int, ...]]:
@@ -281,19 +300,23 @@ def _scene(world: World, rng: np.random.Generator, categories: Sequence[str]) ->
 
 
 def _photographs(world: World, rng: np.random.Generator, labels: Sequence[str]) -> _Picture:
-    """A photograph as it is; of several labels, one of each side by side."""
+    """A photograph as it is; of several labels, one of each side by side, in any order."""
+    return _side_by_side(world, rng, [str(label) for label in rng.permutation(labels)])
+
+
+def _side_by_side(world: World, rng: np.random.Generator, labels: Sequence[str]) -> _Picture:
     pictures, chosen = world.material.pictures, list[str]()
     paths = []
-    for label in rng.permutation(labels):
-        chosen.append(pick(rng, tuple(pictures[str(label)])))
-        paths.append(pictures[str(label)][chosen[-1]])
+    for label in labels:
+        chosen.append(pick(rng, tuple(pictures[label])))
+        paths.append(pictures[label][chosen[-1]])
     if len(paths) == 1:
         return _Picture(file=as_it_is(paths[0]), made_of=chosen)
     row = np.concatenate([covering(read_frame(path), size=ALONE) for path in paths], axis=1)
     return _Picture(file=(".jpg", encode_jpeg(row, quality=PICTURE_QUALITY)), made_of=chosen)
 
 
-# --- AVM, AVH and VAH of the user's material: photographs that stand still, and recordings ---
+# --- AVM, AVH, VAH and AVQA of the user's material: photographs that stand still, and recordings ---
 
 
 def photographs_matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
@@ -325,15 +348,93 @@ def _still(
     rng: np.random.Generator, world: World, *, text: str, truth: str, shown: Sequence[str], heard: Sequence[str],
     asked: str = "",
 ) -> Drawn:  # fmt: skip
-    pairs = _real(world)
-    picture = pairs.picture(rng, shown)
+    picture = _photographs(world, rng, shown)
+    tracks = heard_once(rng, [sound_of(rng, world.material.sounds, label) for label in heard], seconds=SECONDS)
+    return _about_still(world, picture, tracks, text=text, truth=truth, options=YES_NO, asked=asked)
+
+
+def _about_still(
+    world: World, picture: _Picture, tracks: Sequence[SoundTrack], *, text: str, truth: str, options: tuple[str, ...],
+    asked: str = "",
+) -> Drawn:  # fmt: skip
     frame = decode_frame(picture.file[1], path=Path("photographs.jpg"))
-    tracks = heard_once(rng, [sound_of(rng, pairs.sounds, label) for label in heard], seconds=SECONDS)
     return Drawn(
         text=text,
         truth=truth,
-        options=YES_NO,
-        sounds=(played(tracks, pairs.sounds, seconds=SECONDS),),
+        options=options,
+        sounds=(played(tracks, world.material.sounds, seconds=SECONDS),),
         frames=(frame,) * round(SECONDS * FPS),
         proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of], "asked": asked},
     )
+
+
+# Options are numbers and places, never names of what is heard: one sense alone would tell those.
+
+
+def how_many_recorded(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """AVQA: three photographs and three recordings, of which so many are of what is shown."""
+    labels, count = some_of(rng, world.material.paired, 6), int(answer)
+    heard = [str(label) for label in rng.permutation([*labels[:count], *labels[3 : 6 - count]])]
+    picture, tracks = _photographs(world, rng, labels[:3]), _in_turn(rng, world.material.sounds, heard)
+    return _about_still(world, picture, tracks, text=HOW_MANY, truth=answer, options=NUMBERS[:4])
+
+
+def where_first_recorded(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """AVQA: three photographs and recordings of two or three of them in turn; the one at a place is heard first."""
+    shown = some_of(rng, world.material.paired, len(SIDES))
+    first = shown[SIDES.index(answer)]
+    heard = [first, *some_of(rng, tuple(shown), int(rng.integers(1, 3)), but=frozenset({first}))]
+    picture, tracks = _side_by_side(world, rng, shown), _in_turn(rng, world.material.sounds, heard)
+    return _about_still(world, picture, tracks, text=WHERE_FIRST, truth=answer, options=SIDES)
+
+
+# --- AVLG of the user's material ---
+
+CLIPS: Final = 3
+"""Labels with clips that a sample draws on: two are shown, and the third may be heard."""
+_HEARD: Final = ("above", "below", "not there")
+SHOWN_AT: Final = (*_HEARD, *_HEARD[:2])
+"""Where the thing that is heard is shown; of five samples one shows it nowhere."""
+
+_FRAMES: Final = 10
+_FILMED_S: Final = 10.0
+_WHERE_HEARD: Final = (
+    "Two clips are shown, one above the other. Where is the thing that is heard? Where several are of its kind, the "
+    "largest is meant. Perhaps it is not shown."
+)
+
+
+def heard_in_clips(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Frames of two clips, and a recording of what one of them shows, or neither."""
+    material, heard = world.material, _HEARD.index(answer)
+    labels = some_of(rng, material.filmed, CLIPS)
+    shots, made_of = [], []
+    for label in labels[:2]:
+        number = int(rng.integers(len(material.clips[label])))
+        clip = material.clips[label][number]
+        first = int(rng.integers(len(clip) - _FRAMES + 1))
+        last = int(rng.integers(first + _FRAMES, len(clip) + 1)) - 1
+        numbers = np.linspace(first, last, _FRAMES).round().astype(int).tolist()
+        shots.append([_shot(*clip[index]) for index in numbers])
+        made_of.append([label, number, numbers])
+    tracks = heard_once(rng, [sound_of(rng, material.sounds, labels[heard])], seconds=_FILMED_S)
+    moments = list(zip(*shots, strict=True))
+    frames = [np.concatenate([frame for frame, _ in moment]) for moment in moments]
+    masks = [np.concatenate([mask & (index == heard) for index, (_, mask) in enumerate(moment)]) for moment in moments]
+    return Drawn(
+        text=_WHERE_HEARD,
+        truth=boxes_of(masks, size=(len(moments[0]) * VIDEO[0], VIDEO[1])),
+        images=tuple((".jpg", encode_jpeg(frame, quality=PICTURE_QUALITY)) for frame in frames),
+        sounds=(played(tracks, material.sounds, seconds=_FILMED_S),),
+        proof={"tracks": codec.to_json(tracks), "clips": made_of},
+    )
+
+
+def _shot(frame: Path, mask: Path) -> tuple[Frame, Mask]:
+    """A frame of a clip and its mask, at the size of a video."""
+    picture = read_frame(frame)
+    thing = read_mask(MaskRef(path=mask), size=picture.shape[:2]).mask
+    cover = covering(np.where(thing, 255, 0).astype(np.uint8), size=VIDEO)
+    # Of what is made smaller all that the thing touches, thin parts as well; what is enlarged is blurred at its edge.
+    shrunk = thing.shape[0] > VIDEO[0] and thing.shape[1] > VIDEO[1]
+    return covering(picture, size=VIDEO), cover > (0 if shrunk else 127)
