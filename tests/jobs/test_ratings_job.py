@@ -193,6 +193,28 @@ def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, 
         deal_tasks(TasksOptions(source=sounds, people=("a", "b"), out=tmp_path / "few"))
 
 
+def test_of_an_input_what_a_batch_drew_is_dealt_and_what_is_missing_is_said(sounds: Path, tmp_path: Path) -> None:
+    table = tmp_path / "judged.csv"
+    table.write_text("id,overall\nm1,1\nm4,5\nelsewhere,3\n")
+    draw_batch(BatchOptions(number=3, source=table, out=tmp_path / "batch"))
+    options = TasksOptions(
+        source=sounds,
+        golden=sounds / "golden.jsonl",
+        batch=tmp_path / "batch",
+        people=("a", "b", "c"),
+        out=tmp_path / "t",
+    )
+    summary, _ = deal_tasks(options)
+    assert {row["id"] for row in rows_of_csv(tmp_path / "t" / "key.csv")} == {"m1", "m4", "m6", "m7"}
+    assert (summary.ok, summary.failed) == (4, 1)
+    assert "elsewhere" in (tmp_path / "t" / "errors.jsonl").read_text()
+    table.write_text("id\nx\n")
+    with pytest.raises(NothingToDo, match="nothing that the batch drew"):
+        deal_tasks(dataclasses.replace(options, batch=table, out=tmp_path / "none"))
+    with pytest.raises(UsageError, match="--batch"):
+        deal_tasks(dataclasses.replace(options, batch=tmp_path / "not there", out=tmp_path / "none"))
+
+
 def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds: Path, tmp_path: Path) -> None:
     out, people = tmp_path / "tasks", ("a", "b", "c")
     deal_tasks(TasksOptions(source=sounds, golden=sounds / "golden.jsonl", people=people, out=out))

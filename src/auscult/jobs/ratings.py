@@ -370,6 +370,7 @@ class TasksOptions(RecordOptions):
     Attributes:
         source: An INPUT of sounds whose items have a separated sound.
         golden: An INPUT of sounds that experts rated, hidden among the others.
+        batch: Deal only what `auscult ratings batch` drew of them: its folder or batch.csv.
         raters: Raters that `auscult ratings qualify` trusts: its folder or raters.csv.
         people: Instead: comma-separated names of raters.
         per_item: Raters of each item.
@@ -380,6 +381,7 @@ class TasksOptions(RecordOptions):
 
     source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
     golden: Path | None = None
+    batch: Path | None = None
     raters: Path | None = None
     people: Annotated[tuple[str, ...], Flag(read=names)] = ()
     per_item: Annotated[int, Flag(least=1)] = 3
@@ -401,7 +403,8 @@ def deal_tasks(options: TasksOptions) -> Done:
     named: dict[str, list[str]] = {"no": [], "yes": []}
     for golden, source in (("no", options.source), ("yes", options.golden)):
         level = partial(_levelled, options=options, golden=golden)
-        for item, (name, wanted, sounds, gains) in [] if source is None else _of_each(source, problems, level):
+        ids = None if options.batch is None or golden == "yes" else _drawn_in(options.batch)
+        for item, (name, wanted, sounds, gains) in [] if source is None else _of_each(source, problems, level, ids=ids):
             files |= sounds
             named[golden].append(name)
             key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
@@ -424,15 +427,34 @@ def deal_tasks(options: TasksOptions) -> Done:
     return write_record("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
 
 
-def _of_each(source: Path, problems: Problems, use: Callable[[SoundItem, Path], T]) -> Iterator[tuple[SoundItem, T]]:
-    """The result of a function for each item of an INPUT and its separated sound; errors are problems."""
+def _drawn_in(path: Path) -> set[str]:
+    """The ids of what a batch drew."""
+    file = path / "batch.csv" if path.is_dir() else path
+    with required_file(file, option="--batch"):
+        rows = rows_of(file, needed=("id",), expected="the batch.csv of auscult ratings batch")
+        return {str(row["id"]) for _, row in rows}
+
+
+_JUDGED: Final = "the INPUT that was judged"
+
+
+def _of_each(
+    source: Path, problems: Problems, use: Callable[[SoundItem, Path], T], *, ids: set[str] | None = None
+) -> Iterator[tuple[SoundItem, T]]:
+    """The result of a function for each item (of some ids) of an INPUT and its separated sound; errors are problems."""
     listing = read_sounds(source)
     problems.found += listing.problems
-    for item in listing.items:
+    items = [item for item in listing.items if ids is None or item.id in ids]
+    for name in sorted((ids or set()) - {item.id for item in items}):
+        error = InputError(f"INPUT has no {shown(name)}, which the batch drew", expected=_JUDGED)
+        problems.add(error, source, item=name)
+    if ids and listing.items and not items:
+        raise NothingToDo("INPUT has nothing that the batch drew", path=source, expected=_JUDGED)
+    for item in items:
         try:
             result = use(item, _separated(item))
-        except InputError as error:
-            problems.add(error, None if error.path else item.source, line=item.line, item=item.id)
+        except InputError as unread:
+            problems.add(unread, None if unread.path else item.source, line=item.line, item=item.id)
         else:
             yield item, result
 
@@ -753,7 +775,7 @@ def write_record(
     charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
     """Write the record of a verb: ``n`` is the count of usable rows, ``problems`` the errors of others."""
-    paths = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
+    paths = {name: getattr(options, name, None) for name in ("source", "golden", "batch", "raters", "key", "rated")}
     paths |= {str(path): path for path in getattr(options, "sources", ())}
     inputs = {name: digest_file(path) for name, path in paths.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
