@@ -12,7 +12,16 @@ import pytest
 from auscult.cases.sounds import read_sounds
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
-from auscult.jobs.ratings import BatchOptions, ImportOptions, QualifyOptions, draw_batch, import_ratings, qualify
+from auscult.jobs.ratings import (
+    BatchOptions,
+    ImportOptions,
+    QualifyOptions,
+    TasksOptions,
+    deal_tasks,
+    draw_batch,
+    import_ratings,
+    qualify,
+)
 from auscult.jobs.sound_input import true_scores
 from auscult.media.wav import encode_wav
 from auscult.rng import generator
@@ -50,21 +59,25 @@ def _ids_of_batch(folder: Path) -> list[str]:
         return [row["id"] for row in csv.DictReader(file)]
 
 
-def _rate(pool: Pool, truths: dict[str, float], path: Path, *, ids: list[str]) -> None:
-    """What the pool's people say of sounds: as each said of a golden item that is as good."""
+def _rate(pool: Pool, truths: dict[str, float], tasks: Path) -> Path:
+    """What the pool's people say of the sounds in their tasks: as each said of a golden item that is as good."""
+    with (tasks / "key.csv").open(newline="") as file:
+        ids = {row["item"]: row["id"] for row in csv.DictReader(file)}
     lines = ["item,rater,recall,precision,faithfulness,overall"]
-    for number, name in enumerate(ids):
-        equal_scores = np.flatnonzero(pool.truth == round(truths[name]))
-        item = int(equal_scores[number % equal_scores.size])
-        for rater, kind in enumerate(pool.kinds):
-            rating = int(pool.ratings[rater, item])
-            lines.append(f"{name},{kind}{rater},{rating},{rating},{rating},{rating}")
-    path.write_text("\n".join(lines) + "\n")
+    for path in sorted((tasks / "tasks").glob("*.json")):
+        rater = int("".join(filter(str.isdigit, path.stem)))
+        for number, task in enumerate(json.loads(path.read_text())):
+            name = task["data"]["item"]
+            equal_scores = np.flatnonzero(pool.truth == round(truths[ids[name]]))
+            rating = int(pool.ratings[rater, equal_scores[number % equal_scores.size]])
+            lines.append(f"{name},{path.stem},{rating},{rating},{rating},{rating}")
+    (tasks / "ratings.csv").write_text("\n".join(lines) + "\n")
+    return tasks / "ratings.csv"
 
 
 @pytest.mark.slow
 def test_a_judge_chooses_what_people_rate_next(separated: Path, tmp_path: Path) -> None:
-    audit_folder(AuditOptions(source=separated, out=tmp_path / "rec", sound_judge="sound.cues.v1", workers=0))
+    audit_folder(AuditOptions(source=separated, out=tmp_path / "rec", sound_judge="sound.compact.v1", workers=0))
     truths = {item.id: true_scores(item)["overall"] for item in read_sounds(separated).items}
     pool = simulate_pool(PoolPlan(good=6, bad=2, items=60), generator(9, "pool"))
     golden = ["item,rater,overall"]
@@ -80,9 +93,10 @@ def test_a_judge_chooses_what_people_rate_next(separated: Path, tmp_path: Path) 
     draw_batch(BatchOptions(number=2, source=tmp_path / "rec", count=12, out=tmp_path / "second"))
     second = _ids_of_batch(tmp_path / "second")
     assert len(second) == len(set(second)) == 12
-    _rate(pool, truths, tmp_path / "ratings.csv", ids=second)
-    sources = (tmp_path / "ratings.csv",)
-    import_ratings(ImportOptions(sources=sources, raters=tmp_path / "raters", out=tmp_path / "rated"))
+    raters, tasks = tmp_path / "raters", tmp_path / "tasks"
+    deal_tasks(TasksOptions(source=separated, batch=tmp_path / "second", raters=raters, out=tasks))
+    answers = (_rate(pool, truths, tasks),)
+    import_ratings(ImportOptions(sources=answers, raters=raters, key=tasks / "key.csv", out=tmp_path / "rated"))
     rated_file = tmp_path / "rated" / "scores.jsonl"
     assert {row["id"] for row in rows(rated_file)} == set(second)
 
