@@ -86,11 +86,11 @@ def test_a_rationale_ends_before_what_follows_it(reason: str, sentence: str) -> 
     ],
 )
 def test_nothing_is_guessed_and_nothing_takes_long(text: str) -> None:
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     with pytest.raises(InputError) as error:
         read_reply(text)
     assert error.value.expected or len(text) > MOST_CHARACTERS
-    assert time.perf_counter() - start_s < 2.0
+    assert time.process_time() - start_s < 2.0
 
 
 def _ask(judge: FileJudge, name: str, *, empty: bool = False) -> float | None:
