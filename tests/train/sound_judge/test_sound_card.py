@@ -173,4 +173,11 @@ def test_the_page_of_sound_cues_is_its_card() -> None:
     card = load_card(JUDGE.name)
     for name in card.sets:
         assert table([result_ for result_ in card.results if result_.set == name]) in text, name
-    assert "## Sanity probes" in text
+
+
+@pytest.mark.parametrize("name", [JUDGE.name, "sound.compact.v1"])
+def test_probes_on_the_page_are_the_cards_and_each_is_held_against_the_next(name: str) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cards" / f"{name}.md").read_text(encoding="utf-8")
+    words = cards.probes_in_words(load_card(name))
+    assert f"## Sanity probes\n\n{words}\n" in text
+    assert words.rpartition(":")[2].count("0.") >= 2  # shares, not means alone

@@ -304,22 +304,29 @@ def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
         for result in card.results
         if result.row == card.judge
     ]
-    overall = [(result, name) for result, name in results if result.metric.startswith("mean_overall")]
-    means = [(result.value or 0.0, f"{name} {cell(result)}") for result, name in overall]
-    falls = all(better >= worse for (better, _), (worse, _) in pairwise(means))
     chance: dict[str, list[str]] = {}
     for result, name in results:
         if result.metric.startswith("pearson") and result.low is not None and result.low <= 0:
             chance.setdefault(result.set, []).append(name)
     lines = [f"- {_RED.format('at chance')}: {name}: {', '.join(axes)}" for name, axes in chance.items()]
-    order = (
-        "They fall, as they must." if falls else f"They are {_RED.format('not in the order')} that any judge must know."
-    )
     return [
-        f"## Sanity probes\n\nMean overall: {', '.join(text for _, text in means)}. {order}",
+        f"## Sanity probes\n\n{probes_in_words(card)}",
         "## Where it is at chance\n\nBy the interval of Pearson.\n\n" + ("\n".join(lines) or "Nowhere."),
         f"## The worst misjudged outputs\n\nOf seed {card.seed}, by number.\n\n" + _gallery(card.judge, rows),
     ]
+
+
+def probes_in_words(card: Card) -> str:
+    """Mean overall of each probe, whether these fall as they must, and of how many mixtures each is above the next."""
+    own = {result.metric: result for result in card.results if result.row == card.judge}
+    means = [own[f"mean_overall.{kind}"] for kind in PROBES]
+    told = ", ".join(f"{kind.replace('_', ' ')} {cell(mean)}" for kind, mean in zip(PROBES, means, strict=True))
+    falls = all((better.value or 0.0) >= (worse.value or 0.0) for better, worse in pairwise(means))
+    order = (
+        "They fall, as they must." if falls else f"They are {_RED.format('not in the order')} that any judge must know."
+    )
+    above = ", ".join(cell(own[f"above.{better}_{worse}"]) for better, worse in pairwise(PROBES))
+    return f"Mean overall: {told}. {order} Each is above the next in these shares of the mixtures: {above}."
 
 
 _RED: Final = '<b style="color:#c00">{}</b>'
