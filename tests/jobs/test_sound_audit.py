@@ -147,6 +147,12 @@ RULES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "no number in the mixture": (tone() * np.nan, tone(), {}, "values that are not finite"),
     "40 ms": (tone(0.04), tone(0.04), {}, "the sound is 0.040 s long"),
     "50 ms": (tone(0.05), tone(0.05), {}, ""),
+    "50 ms in whole samples": (
+        tone(0.05),
+        (tone(0.05, rate_hz=22_050), 22_050),
+        {},
+        "note: resampled from 22050 to 8000 Hz",
+    ),
     "nothing": (tone(), tone(0), {}, "the sound has no samples"),
     "no file": (tone(), None, {}, "the file does not exist"),
     "no output": (tone(), tone(), {"separated": None}, "nothing was separated"),

@@ -72,7 +72,7 @@ RatedSignal: TypeAlias = SoundReader | Sound
 def seconds_of(signal: RatedSignal) -> float:
     """The length of a signal in seconds; ``InputError`` if it is too short to judge."""
     seconds = signal.shape[1] / signal.rate_hz
-    if seconds < SHORTEST_S:
+    if round(seconds, 3) < SHORTEST_S:  # 1102 samples at 22050 Hz are 50 ms
         raise InputError(f"the sound is {seconds:.3f} s long", expected=f"at least {SHORTEST_S:g} s")
     return seconds
 
