@@ -448,7 +448,7 @@ def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) 
         raise Mismatch(
             f"the calibration set was judged by {_names(calibration.judges)}, the record by {_names(judges)}",
             expected="one judge of one version for both",
-            hint="run `auscult audit` on the calibration masks with the judge of the record",
+            hint="run `auscult audit` on the calibration set with the judge of the record",
             path=options.calibration,
         )
     settings = settings_of(run.manifest)
