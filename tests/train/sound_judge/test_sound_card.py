@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +28,8 @@ from auscult.train.sound_judge.samples import (
     real_samples,
 )
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
+
+SHIPPED = "sound.compact.v1"
 
 
 class Guess:
@@ -175,9 +180,23 @@ def test_the_page_of_sound_cues_is_its_card() -> None:
         assert table([result_ for result_ in card.results if result_.set == name]) in text, name
 
 
-@pytest.mark.parametrize("name", [JUDGE.name, "sound.compact.v1"])
+@pytest.mark.parametrize("name", [JUDGE.name, SHIPPED])
 def test_probes_on_the_page_are_the_cards_and_each_is_held_against_the_next(name: str) -> None:
     text = (Path(__file__).parents[3] / "docs" / "cards" / f"{name}.md").read_text(encoding="utf-8")
     words = cards.probes_in_words(load_card(name))
     assert f"## Sanity probes\n\n{words}\n" in text
     assert words.rpartition(":")[2].count("0.") >= 2  # shares, not means alone
+
+
+def test_the_shipped_card_names_what_its_weights_began_with_and_counts_its_words() -> None:
+    folder = Path(__file__).parents[3]
+    data = load_card(SHIPPED).data
+    page_text = (folder / "docs" / "cards" / f"{SHIPPED}.md").read_text(encoding="utf-8")
+    assert all(f"- {line}\n" in page_text for line in data)
+    assert all("mn04_as" in text for text in (data[0], (folder / "NOTICE").read_text(encoding="utf-8")))
+    table_text = resources.files("auscult.judge.sound").joinpath("classes.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(table_text.splitlines()))
+    count = {key: sum(len(row[key].split(";")) for row in rows if row[key]) for key in ("words", "wider_than")}
+    assert f"{count['words']:,} phrases for AudioSet's {len(rows)} classes, and {count['wider_than']} that" in data[2]
+    wording = json.loads(Path(cards.__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
+    assert data == (*wording["own"][SHIPPED], *wording["data"])

@@ -215,7 +215,7 @@ def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: 
     return Card(
         judge=judge.name,
         summary=judge.meta.summary,
-        data=tuple(wording["data"]),
+        data=(*wording["own"].get(judge.name, ()), *wording["data"]),
         split=tuple(wording["split"]),
         sets={name: wording["sets"].get(name, "of the real ones, this family") for name in names},
         metrics=wording["metrics"],
