@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import UnknownName, UsageError
-from auscult.models import spec
+from auscult.models import adapters
 from auscult.models.base import Request
 from auscult.models.spec import model_spec
 from auscult.types import Query
@@ -149,7 +149,7 @@ def test_a_module_of_its_own_changes_with_its_neighbours_unless_packages_are_ins
 
 
 def test_more_code_than_is_hashed_is_told_by_size_and_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spec, "_MOST_BYTES", 100)
+    monkeypatch.setattr(adapters, "_MOST_BYTES", 100)
     late_file = file.with_name("weights.py")
     assert has_changed(f"{file}:predict", late_file, "#" * 200)
     stamp = late_file.stat().st_mtime_ns

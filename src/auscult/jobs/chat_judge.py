@@ -15,13 +15,12 @@ from typing import Final
 
 from auscult import registry
 from auscult.errors import UsageError
-from auscult.jobs.judges import CHAT, JudgeAsking
 from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, ChatJudge, JudgeModel, question
 from auscult.media.paths import safe_name
-from auscult.models.chat.loading import named_chat
+from auscult.models.chat.loading import CHAT, ChatHow, named_chat
 from auscult.models.chat.model import ReplyCache, key_of
-from auscult.models.omni import OmniModel, Unreachable
-from auscult.models.omni_spec import WeightedOmniModel, omni_spec
+from auscult.models.omni import OmniModel, Unreachable, WeightedOmniModel
+from auscult.models.omni_spec import omni_spec
 from auscult.record.digest import digest_json
 from auscult.work.chat import BudgetSpent
 
@@ -41,14 +40,19 @@ class FoundChat:
     open: Callable[[], ChatJudge]
 
 
-def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
+def find_chat(given: str, how: ChatHow, *, samples: int, kept: Callable[[], ReplyCache]) -> FoundChat:
     """The judge ``chat:...``; nothing is asked, and no weights are loaded.
+
+    Args:
+        given: The value of ``--judge``.
+        how: How models behind endpoints are asked.
+        samples: Replies of each model to one mask.
+        kept: Gives the replies of the record, when the judge is opened.
 
     Raises:
         UsageError: A name is missing or stands there twice, or a model cannot be asked, as
             ``models.chat.model.chat_model`` says, or takes no pictures.
     """
-    setup = asking or JudgeAsking()
     rest = given.removeprefix(CHAT)
     names = [rest] if rest.startswith(LOCAL) and Path(rest.removeprefix(LOCAL)).is_dir() else rest.split("+")
     names = [name.strip() for name in names]
@@ -58,7 +62,7 @@ def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
             expected="chat:NAME, or chat:A+B for two models",
             hint="several replies of one model are --samples K",
         )
-    models = [model for name in names for model in _of_name(name, setup)]
+    models = [model for name in names for model in _of_name(name, how, samples)]
     local = [model.connections == 0 for model in models]
     sent = question(None, frames=CLIP_FRAMES, heard=True)
     distinct = list(dict.fromkeys(model.name.removeprefix("chat.") for model in models))
@@ -67,7 +71,7 @@ def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
         name=name,
         revision=digest_json([sent, [[model.name, model.revision] for model in models]])[:12],
         connections=(0 if all(local) else 1) if any(local) else min(model.connections for model in models),
-        open=lambda: ChatJudge([model.asked(number, setup.kept) for number, model in enumerate(models)], name=name),
+        open=lambda: ChatJudge([model.asked(number, kept()) for number, model in enumerate(models)], name=name),
     )
 
 
@@ -88,11 +92,11 @@ class _Model:
         return replace(base, model=model)
 
 
-def _of_name(name: str, asking: JudgeAsking) -> Sequence[_Model]:
-    samples = asking.options.samples
+def _of_name(name: str, how: ChatHow, samples: int) -> Sequence[_Model]:
     if name.startswith(LOCAL):
         return [_local(name, samples)]
-    return [_behind_endpoint(name, asking, number=number) for number in range(samples)]
+    least = _LEAST_TEMPERATURE if samples > 1 else 0.0
+    return [_behind_endpoint(name, how, number=number, least_temperature=least) for number in range(samples)]
 
 
 def _local(name: str, samples: int) -> _Model:
@@ -116,15 +120,9 @@ def _local(name: str, samples: int) -> _Model:
     return _Model(name=f"chat.hf.{safe_name(weights.name)}", revision=spec.revision, connections=0, model=load)
 
 
-def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
-    several = asking.options.samples > 1
-    options = replace(
-        asking.how.asking(),
-        seed=asking.how.seed + number,
-        schema=SCHEMA,
-        least_temperature=_LEAST_TEMPERATURE if several else 0.0,
-    )
-    model = named_chat(name, profile=asking.options.profile, asking=options)
+def _behind_endpoint(name: str, how: ChatHow, *, number: int, least_temperature: float) -> _Model:
+    asking = replace(how.asking(), seed=how.seed + number, schema=SCHEMA, least_temperature=least_temperature)
+    model = named_chat(name, profile=how.profile, asking=asking)
     profile = model.profile
     if profile.images == "none" or "images" in profile.leaves_out:
         raise UsageError(f"{profile.model[:80]} takes no pictures", expected="a model that sees the mask")

@@ -16,12 +16,14 @@ from auscult.jobs.options import ChatJudgeOptions
 from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.paths import safe_name
-from auscult.models.spec import COMMAND, model_spec
+from auscult.models.adapters import COMMAND
+from auscult.models.spec import model_spec
 from auscult.record.digest import digest_file, digest_json
 from auscult.types import Case, Decision, MaskJudge, SoundJudge, Verdict
 from auscult.work.line_program import words_of
 
 if TYPE_CHECKING:
+    from auscult.jobs.chat_judge import FoundChat
     from auscult.models.chat.loading import ChatHow
     from auscult.models.chat.model import ReplyCache
 
@@ -86,9 +88,7 @@ class JudgeSpec:
 def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     """The spec of a name: see ``load_judge``."""
     if given.startswith(CHAT):
-        from auscult.jobs.chat_judge import find_chat
-
-        chat = find_chat(given, asking)
+        chat = _chat(given, asking)
         return JudgeSpec(
             given=given,
             name=chat.name,
@@ -126,6 +126,13 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     may_need_clip = "@" in given or entry.package != "auscult"
     needs_clip = may_need_clip and bool(getattr(entry.load(), "needs_clip", False))
     return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted, needs_clip=needs_clip)
+
+
+def _chat(given: str, asking: JudgeAsking | None) -> FoundChat:
+    from auscult.jobs.chat_judge import find_chat  # imported where a chat model is asked
+
+    setup = asking or JudgeAsking()
+    return find_chat(given, setup.how, samples=setup.options.samples, kept=lambda: setup.kept)
 
 
 def _cascade_spec(text: str, asking: JudgeAsking | None) -> JudgeSpec:
@@ -202,9 +209,7 @@ def load_judge(
         parts = [load_judge(part, asking=asking) for part in _parts(name)]
         return CascadeJudge(parts, name=full_name, possible=partial(_possible, policy=policy), seconds=seconds)
     if name.startswith(CHAT):
-        from auscult.jobs.chat_judge import find_chat
-
-        return find_chat(name, asking).open()
+        return _chat(name, asking).open()
     if name.startswith((COMMAND, REPLIES)):
         return _load_replies(name)
     if name.startswith(REASONING):

@@ -51,8 +51,9 @@ from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import Runs, encode
+from auscult.models.adapters import BY_SENTENCE, ModelSpec
 from auscult.models.base import Request
-from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
+from auscult.models.spec import named_models
 from auscult.outcome import Undefined
 from auscult.record.codec import dump, read_file
 from auscult.record.digest import digest_file

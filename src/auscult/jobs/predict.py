@@ -21,8 +21,8 @@ from auscult.jobs.runner import Indivisible, LastCached, Progress, Workers
 from auscult.media.frames import read_frame
 from auscult.media.rle import decode, encode
 from auscult.media.sound import read_sound
+from auscult.models.adapters import ModelSpec
 from auscult.models.base import ClassMaps, Request
-from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.types import Frames, Mask
 from auscult.work.pool import KeptWorkers

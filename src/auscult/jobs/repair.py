@@ -53,11 +53,12 @@ from auscult.jobs.stress import frame_name_of
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
+from auscult.models.adapters import BY_SENTENCE, ModelSpec
 from auscult.models.base import Predictor, Request
 from auscult.models.chat.model import REPLY_CACHE
 from auscult.models.classical.grabcut import graph_cut
 from auscult.models.omni import Unreachable
-from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
+from auscult.models.spec import named_models
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file, digest_json

@@ -44,11 +44,11 @@ from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound, wav_bytes
+from auscult.models.adapters import BY_SENTENCE, TGS, WEIGHTED, ModelSpec, for_task, plain_spec
 from auscult.models.base import Answer, EndpointChoice, Predictor, Request
 from auscult.models.chat.loading import ChatHow
 from auscult.models.omni import OmniPredictor, OmniRequest
 from auscult.models.omni_spec import OmniSpec, omni_spec
-from auscult.models.spec import BY_SENTENCE, TGS, WEIGHTED, ModelSpec, model_spec, named_models
 from auscult.record.digest import digest_json
 from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
 from auscult.work.chat.replies import after_thought
@@ -278,7 +278,7 @@ def negative_objects(given: str, *, endpoint: EndpointChoice) -> Callable[[], Ne
     """Parse ``vlm:NAME+MODEL``; what is returned loads both models, and may be called in another process."""
     name, model = parted(given.removeprefix(VLM), expected=_EXPECTED)
     omni = opened_omni(_full_name(name), endpoint)
-    (segmenter,) = named_models([model], task="ris", does=BY_SENTENCE)
+    segmenter = for_task(plain_spec(model), task="ris", does=BY_SENTENCE)
     if segmenter.kind == "predictions":
         raise UsageError("stored predictions draw no phrase", expected=_EXPECTED)
 
@@ -367,7 +367,7 @@ def parted(text: str, *, expected: str) -> tuple[str, str]:
 def tgs_spec(given: str, *, endpoint: EndpointChoice) -> TgsSpec:
     """Parse ``tgs:OMNI+MODEL``."""
     omni_name, segmenter_name = parted(given.removeprefix(TGS), expected=_EXPECTED_AGENT)
-    omni, segmenter = opened_omni(omni_name, endpoint), model_spec(segmenter_name)
+    omni, segmenter = opened_omni(omni_name, endpoint), plain_spec(segmenter_name)
     if "rvos" not in segmenter.tasks or segmenter.kind == "predictions":
         raise UsageError(f"{segmenter.name} segments no phrase", expected=_EXPECTED_AGENT)
     return TgsSpec(

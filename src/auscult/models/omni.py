@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Final, Protocol, runtime_checkable
 
 from auscult.errors import InputError
+from auscult.types import Metadata
 
 BOXES: Final = "xyxy share"
 """How boxes are given where a model says nothing of it: as the prompt asks for."""
@@ -108,4 +109,37 @@ class OmniPredictor(Protocol):
 
     def close(self) -> None:
         """Release its resources; a second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class RequestAnswerer(Protocol):
+    """A registered model that answers requests: one of ours, which may know more than a model under test.
+
+    Attributes:
+        takes_argument: What its argument is, ``an accuracy from 0 to 1``; empty where it takes none.
+    """
+
+    name: str
+    meta: Metadata
+    takes_argument: str
+
+    def check(self, argument: str) -> None:
+        """Raise a ``UsageError`` where it cannot take an argument."""
+        ...
+
+    def reply(self, request: OmniRequest, argument: str) -> str:
+        """Its reply."""
+        ...
+
+
+@runtime_checkable
+class WeightedOmniModel(Protocol):
+    """A registered omni model whose weights the user brings."""
+
+    name: str
+    meta: Metadata
+
+    def using(self, weights: Path) -> OmniModel:
+        """The model with the weights of a folder; a ``UsageError`` says what is missing or damaged."""
         ...

@@ -19,15 +19,21 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
 from auscult.media.paths import safe_name
-from auscult.models.omni import CountedText, OmniModel, OmniPredictor, OmniRequest
-from auscult.models.spec import COMMAND, PREDICTIONS, WEIGHTED, ModelSpec, model_spec, revision_of
+from auscult.models.adapters import COMMAND, PREDICTIONS, WEIGHTED, ModelSpec, plain_spec, revision_of
+from auscult.models.omni import (
+    CountedText,
+    OmniModel,
+    OmniPredictor,
+    OmniRequest,
+    RequestAnswerer,
+    WeightedOmniModel,
+)
 from auscult.record.digest import digest_json
-from auscult.types import Metadata
 
 if TYPE_CHECKING:
     from auscult.models.chat.loading import ChatHow
@@ -40,39 +46,6 @@ _FORMS: Final = (
     "chat:NAME or cascade:FILE"
 )
 _DIGITS: Final = 12
-
-
-@runtime_checkable
-class RequestAnswerer(Protocol):
-    """A registered model that answers requests: one of ours, which may know more than a model under test.
-
-    Attributes:
-        takes_argument: What its argument is, ``an accuracy from 0 to 1``; empty where it takes none.
-    """
-
-    name: str
-    meta: Metadata
-    takes_argument: str
-
-    def check(self, argument: str) -> None:
-        """Raise a ``UsageError`` where it cannot take an argument."""
-        ...
-
-    def reply(self, request: OmniRequest, argument: str) -> str:
-        """Its reply."""
-        ...
-
-
-@runtime_checkable
-class WeightedOmniModel(Protocol):
-    """A registered omni model whose weights the user brings."""
-
-    name: str
-    meta: Metadata
-
-    def using(self, weights: Path) -> OmniModel:
-        """The model with the weights of a folder; a ``UsageError`` says what is missing or damaged."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +104,7 @@ def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
     if WEIGHTED.match(text):
         return _weighted(text)
     if text.startswith(HUMAN):
-        spec = model_spec(PREDICTIONS + text.removeprefix(HUMAN))
+        spec = plain_spec(PREDICTIONS + text.removeprefix(HUMAN))
         return _extended(replace(spec, given=text, name=HUMAN + Path(spec.target).name), connections=1)
     registered = _registered(text)
     if registered is not None:
@@ -140,7 +113,7 @@ def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
         text = COMMAND + text.removeprefix(CMD)
     if ":" not in text:
         _refuse(text)
-    spec = model_spec(text)
+    spec = plain_spec(text)
     return _extended(spec, connections=1 if spec.kind == "predictions" else 0)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from auscult.models.spec import ModelSpec
+from auscult.models.adapters import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.core.conditions import Condition, words_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import RecordError
-from auscult.models.spec import ModelSpec
+from auscult.models.adapters import ModelSpec
 from auscult.outcome import Undefined
 from auscult.record.folder import open_run
 from auscult.record.manifest import build as build_manifest

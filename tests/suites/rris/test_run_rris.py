@@ -16,7 +16,8 @@ from auscult.errors import NothingToDo, RecordError, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.rle import encode
-from auscult.models.spec import ModelSpec, model_spec
+from auscult.models.adapters import ModelSpec
+from auscult.models.spec import model_spec
 from auscult.report.suite import read_page
 from auscult.score.masks import SentenceAreas, mrr, r2vos_r, referring_miou, riou
 from auscult.suites.core.compare import write_comparison

@@ -19,8 +19,7 @@ from typing import Any, Final
 
 from auscult.errors import InputError, UsageError
 from auscult.models.adapters.calling import function_of
-from auscult.models.omni import OmniModel, OmniReply, OmniRequest
-from auscult.models.omni_spec import RequestAnswerer
+from auscult.models.omni import OmniModel, OmniReply, OmniRequest, RequestAnswerer
 from auscult.record import codec
 from auscult.work.line_program import LineProgram, shown
 

@@ -26,12 +26,13 @@ from auscult.errors import InputError, UsageError
 from auscult.media.paths import inside, safe_name, write_bytes
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import Depth, Sound, wav_bytes
+from auscult.models.adapters import COMMAND, PREDICTIONS, ModelSpec
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
 from auscult.models.separators.base import Ask, Separation, SeparationRequest, Separator, check_count
 from auscult.models.separators.released import RELEASED
 from auscult.models.sound_taggers import SHIPPED, TAGGER_FORMS, load_tagger, tagger_folder
-from auscult.models.spec import COMMAND, PREDICTIONS, ModelSpec, model_spec
+from auscult.models.spec import model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Samples
 from auscult.version import VERSION

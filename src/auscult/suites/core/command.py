@@ -12,8 +12,8 @@ from typing import Any, Final, Generic
 from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo
 from auscult.jobs.runner import Progress
+from auscult.models.adapters import ModelSpec
 from auscult.models.base import Request
-from auscult.models.spec import ModelSpec
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json

@@ -21,9 +21,9 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from auscult.cases.ids import counted
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord, RecordError
+from auscult.models.adapters import ModelSpec
 from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Request
-from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.lines import numbered_lines
 from auscult.record.schema import error_to_json

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, TypeVar
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import ErrorLog, Progress
-from auscult.models.spec import ModelSpec
+from auscult.models.adapters import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines

@@ -17,8 +17,8 @@ from auscult.errors import AuscultError
 from auscult.jobs.predict import MediaReader, PredictOptions, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
+from auscult.models.adapters import ModelSpec
 from auscult.models.base import AttentiveModel, masks_of
-from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.report.overlay import heated
 from auscult.report.page import Example, Section

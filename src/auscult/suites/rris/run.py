@@ -12,7 +12,8 @@ from functools import partial
 from auscult.errors import UsageError
 from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.spec import BY_SENTENCE, model_spec, named_models
+from auscult.models.adapters import BY_SENTENCE
+from auscult.models.spec import model_spec, named_models
 from auscult.suites.core.command import SuiteCommand
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
