@@ -27,8 +27,9 @@ from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import AviCase, Prepared, cases_of
 from auscult.suites.avi.data import is_released, listing_of
-from auscult.suites.avi.results import AviResults, task_of
+from auscult.suites.avi.results import AviResults
 from auscult.suites.avi.scoring import ScoreHow, Scorer
+from auscult.suites.avi.tables import task_of
 from auscult.suites.core.conditions import NOTHING
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.numbers import GridView
@@ -149,10 +150,11 @@ def _scorer(options: AviOptions, settings: ScoreHow, *, cases: dict[str, AviCase
 
 def _numbers(rows: list[dict[str, Any]], options: AviOptions, *, cases: dict[str, AviCase]) -> dict[str, float]:
     """Our numbers from the rows of our scorer."""
-    how, scored = task_of(options.unparsed, options.variant, options.reading), {str(row["id"]) for row in rows}
+    avi_task = task_of(options.unparsed, options.variant, options.reading)
+    scored = {str(row["id"]) for row in rows}
     grid = grid_of(
         rows,
-        task=how,
+        task=avi_task,
         valid={_key(name): (MODEL, NOTHING.name, name) for name in cases},
         cases={name: (case.clip, case.split) for name, case in cases.items()},
         models=(MODEL,),
@@ -161,7 +163,7 @@ def _numbers(rows: list[dict[str, Any]], options: AviOptions, *, cases: dict[str
         truths={name: case.truth for name, case in cases.items()},
         about={name: case.about for name, case in cases.items()},
     )
-    return dict(_values(AviResults.of(GridView(grid=grid, seed=options.seed), how)))
+    return dict(_values(AviResults.of(GridView(grid=grid, seed=options.seed), avi_task.rules)))
 
 
 def _values(results: AviResults) -> list[tuple[str, float]]:

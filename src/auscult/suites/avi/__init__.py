@@ -5,7 +5,7 @@ cases       samples of a tree as cases, with or without a sense
 references  reference answerers: truth, random, constant, text alone
 scoring     replies to answers, and answers to scores of samples
 results     scores to tasks, stages and levels with intervals, by condition; differences
-tables      numbers to tables and charts
+tables      the task, and numbers to tables and charts
 worst       samples with their media: the worst, and those on which models differ most
 run         the whole run, with the parts data, senses and endpoints
 ==========  =====================================================================================
@@ -64,5 +64,5 @@ SUITE: Final = LateModelSuite(
     ),
     kind=AviOptions,
     starts="auscult.suites.avi.run:run_avi",
-    rules="auscult.suites.avi.results:record_task",
+    rules="auscult.suites.avi.tables:record_task",
 )

@@ -10,11 +10,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar, Final, get_args
+from typing import Any, ClassVar, Final
 
-from auscult.errors import RecordError, UsageError
+from auscult.errors import RecordError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
-from auscult.record.manifest import argument
 from auscult.score.answers import AnswerScore, Unparsed, double_confirmation
 from auscult.score.levels import (
     NAMES,
@@ -28,12 +27,10 @@ from auscult.score.levels import (
 )
 from auscult.score.stats.change import Counts
 from auscult.score.stats.intervals import Interval
-from auscult.score.tasks import TASKS, AviTask, answer_of, check_variant, narrowed, task_score, truth_of
+from auscult.score.tasks import TASKS, AviTask, answer_of, narrowed, task_score, truth_of
 from auscult.suites.avi.scoring import SCORE, UNREAD
 from auscult.suites.core.conditions import CLEAN, REMOVED
-from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridView, Number
-from auscult.suites.core.page import SuiteResults
 
 _BLIND: Final = "reference.blind.v1"
 BASELINES: Final = ("reference.random.v1", "reference.constant.v1", _BLIND)
@@ -47,41 +44,17 @@ _DAMAGED: Final = "the file was edited or damaged; run the command of this recor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AviBenchTask(Task):
-    """AVI-Bench, and how it is scored."""
+class AnswerRules:
+    """How replies are scored, and which mean level 1 is."""
 
     unparsed: Unparsed = "wrong"
     variant: str = "paper"
     reading: Reading = "table"
 
-    def results(self, view: GridView) -> SuiteResults:
-        """Numbers and tables from answers, not from means over samples."""
-        from auscult.suites.avi.tables import results_with_tables
-
-        return results_with_tables(view, AviResults.of(view, self))
-
-
-def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
-    """The task with its options, checked."""
-    for name, value, words in (("unparsed", unparsed, Unparsed), ("reading", reading, Reading)):
-        if value not in get_args(words):
-            raise UsageError(f"--{name} is {value[:40]!r}", expected=" or ".join(get_args(words)))
-    check_variant(variant)
-    return AviBenchTask(
-        suite="avi",
-        name="avi",
-        title="questions about what is seen and heard",
-        metrics=(SCORE,),
-        baselines=BASELINES,
-        unparsed=unparsed,  # type: ignore[arg-type] # as checked
-        variant=variant,
-        reading=reading,  # type: ignore[arg-type] # as checked
-    )
-
-
-def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
-    """The task of a record."""
-    return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
+    @property
+    def other(self) -> Unparsed:
+        """The other way to count a reply without an answer."""
+        return "skip" if self.unparsed == "wrong" else "wrong"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +139,7 @@ class TaskScores:
 class AviResults:
     """All scores of a record, by (model, condition) and task, and their numbers."""
 
+    rules: AnswerRules
     scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]
     intervals: Mapping[tuple[str, str], Mapping[str, Outcome[float]]]  # 0..100 but gaps
     # by pair of models, and by model and condition, to task, stage or level
@@ -174,37 +148,35 @@ class AviResults:
     numbers: tuple[AviNumber, ...] = ()
 
     @classmethod
-    def of(cls, view: GridView, task: AviBenchTask) -> AviResults:
+    def of(cls, view: GridView, rules: AnswerRules) -> AviResults:
         """Everything that follows from the answers."""
-        grid = view.grid
+        grid, is_baseline = view.grid, view.grid.task.is_baseline
         keys = [
             (model, condition.name)
             for model in grid.models
             for condition in grid.conditions
             if grid.has_results(model, condition.name)
         ]
-        scores = {key: _scores_of(view, key, task) for key in keys}
+        scores = {key: _scores_of(view, key, rules) for key in keys}
         rows = {
             key: {name: rows for name, one in by_task.items() if (rows := one.rows) is not None}
             for key, by_task in scores.items()
         }
-        level_options: LevelOptions = {"reading": task.reading, "chance": _own_chance(view, scores)}
+        level_options: LevelOptions = {"reading": rules.reading, "chance": _own_chance(view, scores)}
         intervals = {
             key: level_intervals(task_rows, rng=view.rng("levels"), **level_options) if task_rows else {}
             for key, task_rows in rows.items()
         }
-        models = sorted((model for model in grid.models if rows.get((model, CLEAN))), key=task.is_baseline)
-        pairs = [
-            pair for pair in combinations(models, 2) if not (task.is_baseline(pair[0]) and task.is_baseline(pair[1]))
-        ]
+        models = sorted((model for model in grid.models if rows.get((model, CLEAN))), key=is_baseline)
+        pairs = [pair for pair in combinations(models, 2) if not (is_baseline(pair[0]) and is_baseline(pair[1]))]
         differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], level_options) for pair in pairs}
         costs = {
             key: _paired(view, [scores[key[0], CLEAN], scores[key]], level_options)
             for key in keys
             if key[1] != CLEAN and (key[0], CLEAN) in scores
         }
-        results = cls(scores=scores, intervals=intervals, differences=differences, costs=costs)
-        return replace(results, numbers=tuple(_numbers(view, results)))
+        results = cls(rules=rules, scores=scores, intervals=intervals, differences=differences, costs=costs)
+        return replace(results, numbers=tuple(_numbers(results)))
 
 
 def _own_chance(view: GridView, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
@@ -233,7 +205,7 @@ def _paired(
 # --- the samples of a task ---
 
 
-def _scores_of(view: GridView, key: tuple[str, str], task: AviBenchTask) -> dict[str, TaskScores]:
+def _scores_of(view: GridView, key: tuple[str, str], rules: AnswerRules) -> dict[str, TaskScores]:
     """The scores of a model under a condition, by task."""
     grid, (model, condition) = view.grid, key
     waiting = grid.waiting.get(key, frozenset())
@@ -253,7 +225,7 @@ def _scores_of(view: GridView, key: tuple[str, str], task: AviBenchTask) -> dict
     for name in ordered:
         cases = [case for case in by_task[name] if confirmations.get(case) not in waiting]
         reader = _Reader(view, TASKS[name], answers=answers, undefined=values.undefined)
-        task_scores[name] = _task_scores(reader, cases, confirmations, benchmark=task)
+        task_scores[name] = _task_scores(reader, cases, confirmations, rules=rules)
     return task_scores
 
 
@@ -295,10 +267,10 @@ class _Reader:
 
 
 def _task_scores(
-    reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, benchmark: AviBenchTask
+    reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, rules: AnswerRules
 ) -> TaskScores:
     task, grid = reader.task, reader.view.grid
-    modes: tuple[Unparsed, Unparsed] = ("wrong", "skip") if benchmark.unparsed == "wrong" else ("skip", "wrong")
+    modes = (rules.unparsed, rules.other)
     predictions, truths = [reader.prediction(case) for case in cases], [reader.truth(case) for case in cases]
     unconfirmed = None
     if task.confirmed:
@@ -314,7 +286,7 @@ def _task_scores(
         boxes = next((text for case in cases if (text := reader.answers.get(case, {}).get("boxes"))), "xyxy share")
         captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
         caption = " and ".join(captions) or "fense"
-        score = task_score(task.metric, variant=benchmark.variant, boxes=str(boxes), caption=caption)
+        score = task_score(task.metric, variant=rules.variant, boxes=str(boxes), caption=caption)
         main, other_way = (score(predictions, truths, unparsed=mode) for mode in modes)
     clips = tuple(grid.cases[case] for case in cases)
     return TaskScores(main=main, other=other_way, unconfirmed=unconfirmed, cases=tuple(cases), clips=clips)
@@ -323,23 +295,23 @@ def _task_scores(
 # --- numbers ---
 
 
-def _numbers(view: GridView, results: AviResults) -> Iterator[AviNumber]:
-    mode = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
+def _numbers(results: AviResults) -> Iterator[AviNumber]:
+    rules = results.rules
     for (model, condition), scores in results.scores.items():
         intervals, missing = results.intervals[model, condition], Undefined("a task that it needs has no score")
         outcomes: dict[str, Outcome[float]] = {name: intervals.get(name, missing) for name in (*scores, *NAMES)}
         for name, one in scores.items():
             if one.unconfirmed is not None:
                 outcomes[f"{name} unconfirmed"] = _percent(one.unconfirmed)
-            outcomes[f"{name} unparsed={mode}"] = _percent(one.other)
+            outcomes[f"{name} unparsed={rules.other}"] = _percent(one.other)
         for name, outcome in outcomes.items():
-            yield _number(view, (model, condition), name=name, outcome=outcome, scores=scores)
+            yield _number(rules, (model, condition), name=name, outcome=outcome, scores=scores)
     for pair, rows in results.differences.items():
         scores = results.scores[pair[0], CLEAN]
-        yield from _differences(view, rows, scores, measure="difference", model=" - ".join(pair), condition=CLEAN)
+        yield from _differences(rules, rows, scores, measure="difference", model=" - ".join(pair), condition=CLEAN)
     for (model, condition), rows in results.costs.items():
         scores = results.scores[model, CLEAN]
-        yield from _differences(view, rows, scores, measure="cost", model=model, condition=condition)
+        yield from _differences(rules, rows, scores, measure="cost", model=model, condition=condition)
 
 
 def _percent(score: AnswerScore | Undefined) -> Outcome[float]:
@@ -347,7 +319,7 @@ def _percent(score: AnswerScore | Undefined) -> Outcome[float]:
 
 
 def _number(
-    view: GridView, key: tuple[str, str], *, name: str, outcome: Outcome[float], scores: Mapping[str, TaskScores]
+    rules: AnswerRules, key: tuple[str, str], *, name: str, outcome: Outcome[float], scores: Mapping[str, TaskScores]
 ) -> AviNumber:
     task = scores.get(name.partition(" ")[0])
     return AviNumber(
@@ -357,16 +329,15 @@ def _number(
         group=key[1],
         level=CLEAN if key[1] == CLEAN else REMOVED,
         outcome=outcome if name in GAPS else _share(outcome),
-        signature=_signature(view, task),
+        signature=_signature(rules, task),
         tally=None if task is None else task.tally,
         unparsed=None if task is None else task.unparsed,
     )
 
 
-def _signature(view: GridView, task: TaskScores | None) -> dict[str, Any]:
+def _signature(rules: AnswerRules, task: TaskScores | None) -> dict[str, Any]:
     """The signature of a task's scores; for a stage or level, what all its tasks have in common."""
-    benchmark: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    base = {"benchmark": "AVI-Bench", "variant": benchmark.variant, "unparsed": benchmark.unparsed}
+    base = {"benchmark": "AVI-Bench", "variant": rules.variant, "unparsed": rules.unparsed}
     score = None if task is None else task.main
     return base | (score.signature.as_dict() if isinstance(score, AnswerScore) else {})
 
@@ -380,7 +351,7 @@ def _share(outcome: Outcome[float]) -> Outcome[float]:
 
 
 def _differences(
-    view: GridView,
+    rules: AnswerRules,
     rows: Mapping[str, LevelDifference],
     scores: Mapping[str, TaskScores],
     *,
@@ -402,7 +373,7 @@ def _differences(
         yield AviNumber(
             measure=measure, model=model, metric=name, group=condition,
             level=CLEAN if condition == CLEAN else REMOVED, outcome=outcome,
-            signature=_signature(view, None), exchange_p=row.p,
+            signature=_signature(rules, None), exchange_p=row.p,
         )  # fmt: skip
 
 

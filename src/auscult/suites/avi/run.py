@@ -25,9 +25,10 @@ from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
 from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, reformatting, reply_notes
-from auscult.suites.avi.results import BASELINES, task_of
+from auscult.suites.avi.results import BASELINES
 from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.avi.senses import AblatedVideos, ablated_videos
+from auscult.suites.avi.tables import task_of
 from auscult.suites.avi.worst import sample_sections
 from auscult.suites.core.command import SuiteCommand
 from auscult.suites.core.conditions import NOTHING, Condition

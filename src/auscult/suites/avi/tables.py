@@ -1,21 +1,38 @@
-"""Tables and charts: stages and levels, tasks, both ways to count, confirmations, senses, people, ranks."""
+"""AVI-Bench as a task, and its tables and charts.
+
+Stages and levels, tasks, both ways to count, confirmations, senses, people, ranks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
 
 from auscult.cases.ids import counted
+from auscult.errors import UsageError
 from auscult.jobs.levels import LEVELS, SHORT, rank_column
+from auscult.record.manifest import argument
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
 from auscult.report.charts.maps import MAX_ROWS, heat_map
 from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
-from auscult.score.answers import AnswerScore
-from auscult.score.tasks import STAGES, TASKS, of_stage
-from auscult.suites.avi.results import NOT_FENSE, AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
+from auscult.score.answers import AnswerScore, Unparsed
+from auscult.score.levels import Reading
+from auscult.score.tasks import STAGES, TASKS, check_variant, of_stage
+from auscult.suites.avi.results import (
+    BASELINES,
+    NOT_FENSE,
+    AnswerRules,
+    AviNumber,
+    AviResults,
+    clean_models,
+    tasks_there,
+)
+from auscult.suites.avi.scoring import SCORE
 from auscult.suites.core.conditions import CLEAN
+from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridView, Number, estimate, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
 from auscult.suites.core.tables import difference_text
@@ -37,6 +54,39 @@ _PARTS: Final[tuple[PagePart, ...]] = (
     ("answers", "What was asked", "", ("",), ()),
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviBenchTask(Task):
+    """AVI-Bench, and how it is scored."""
+
+    rules: AnswerRules = field(default_factory=AnswerRules)
+
+    def results(self, view: GridView) -> SuiteResults:
+        """Numbers and tables from answers, not from means over samples."""
+        return results_with_tables(view, AviResults.of(view, self.rules))
+
+
+def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
+    """The task with its options, checked."""
+    for name, value, words in (("unparsed", unparsed, Unparsed), ("reading", reading, Reading)):
+        if value not in get_args(words):
+            raise UsageError(f"--{name} is {value[:40]!r}", expected=" or ".join(get_args(words)))
+    check_variant(variant)
+    return AviBenchTask(
+        suite="avi",
+        name="avi",
+        title="questions about what is seen and heard",
+        metrics=(SCORE,),
+        baselines=BASELINES,
+        rules=AnswerRules(unparsed=unparsed, variant=variant, reading=reading),  # type: ignore[arg-type] # as checked
+    )
+
+
+def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
+    """The task of a record."""
+    return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
+
+
 Numbers = Mapping[tuple[str, str, str], AviNumber]
 """Numbers of one measure by model, condition and name."""
 
@@ -47,7 +97,7 @@ def results_with_tables(view: GridView, found: AviResults) -> SuiteResults:
     tables["general_levels"] = _levels(view, found, level)
     tables["general_tasks"] = _tasks(view, found, level)
     tables["confirmed"] = _confirmed(found, level)
-    tables["unparsed"] = _unparsed(view, found, level)
+    tables["unparsed"] = _unparsed(found, level)
     tables["without"] = _without(found, level)
     tables["table_7"] = _table_7(view, found, level)
     tables["differences"] = _differences(found)
@@ -102,8 +152,7 @@ def _levels(view: GridView, results: AviResults, level: Numbers) -> Table:
         (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
         for model in clean_models(results)
     ]
-    task: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    mean = "the three familiar stages" if task.reading == "table" else "the eleven familiar tasks"
+    mean = "the three familiar stages" if results.rules.reading == "table" else "the eleven familiar tasks"
     return Table(
         title="Stages and levels",
         header=("model", *STAGES, *_LEVEL_NAMES),
@@ -159,17 +208,16 @@ def _mean(numbers: Sequence[Number | None]) -> str:
     return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
 
 
-def _unparsed(view: GridView, results: AviResults, level: Numbers) -> Table:
+def _unparsed(results: AviResults, level: Numbers) -> Table:
     """The outcomes of the samples, and both ways to count a reply without an answer."""
-    task: AviBenchTask = view.grid.task  # type: ignore[assignment]
-    other, rows = "skip" if task.unparsed == "wrong" else "wrong", []
+    rules, rows = results.rules, []
     for (model, condition), scores in results.scores.items():
         for name, score in scores.items():
             answered = score.asked - score.failed
             share = "–" if not answered else percent(score.unparsed / answered)
             cells = {
-                task.unparsed: number_text(level.get((model, condition, name))),
-                other: number_text(level.get((model, condition, f"{name} unparsed={other}"))),
+                rules.unparsed: number_text(level.get((model, condition, name))),
+                rules.other: number_text(level.get((model, condition, f"{name} unparsed={rules.other}"))),
             }
             under = model if condition == CLEAN else f"{model}, {condition.replace('_', ' ')}"
             counts = (f"{score.asked:,}", f"{score.failed:,}", f"{score.unparsed:,}", share)
@@ -179,7 +227,7 @@ def _unparsed(view: GridView, results: AviResults, level: Numbers) -> Table:
         header=("model", "task", "samples", "failed", "unparsed", "unparsed %", "as wrong", "left out"),
         rows=tuple(rows),
         note="A request that never completed is failed and in no score. A reply in which no answer is found is "
-        f"unparsed; all other tables take it as {'wrong' if task.unparsed == 'wrong' else 'left out'}, here both are.",
+        f"unparsed; all other tables take it as {'wrong' if rules.unparsed == 'wrong' else 'left out'}, here both are.",
     )
 
 
