@@ -16,7 +16,7 @@ import numpy as np
 from auscult.media.frames import write_frame
 from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_bars, paired, ranks, seen_unseen
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
+from auscult.report.charts.marks import ChartEstimate, Words
 from auscult.report.drawing import Drawing, to_markup, to_png, to_svg
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.rng import generator
@@ -37,7 +37,7 @@ def _line(name: str, number: int, *, factor: float = 1.0) -> StrengthLine:
         for strength in (0.0, 1.0, 3.0, 5.0)
     )
     half = start / 2 / fall
-    broken = ChartEstimate(value=half, low=half - 0.4, high=half + 0.5) if half < 5 else UNDEFINED
+    broken = ChartEstimate(value=half, low=half - 0.4, high=half + 0.5) if half < 5 else ChartEstimate()
     return StrengthLine(
         name=name, at=at, dynamic=_score(factor * (start - 4 * fall), 0.03 * abs(factor)), breaks_at=broken
     )
@@ -47,10 +47,10 @@ def _lines() -> Iterator[tuple[str, Drawing]]:
     axis = Words(axis="J&F, higher is better")
     gap = StrengthLine(
         name="<script>alert(1)</script> & co",
-        at=((0.0, _score(0.6)), (1.0, _score(0.5)), (3.0, UNDEFINED), (5.0, _score(0.2))),
-        dynamic=UNDEFINED,
+        at=((0.0, _score(0.6)), (1.0, _score(0.5)), (3.0, ChartEstimate()), (5.0, _score(0.2))),
+        dynamic=ChartEstimate(),
     )
-    none = StrengthLine(name="nothing", at=tuple((s, UNDEFINED) for s in (0.0, 1.0, 3.0, 5.0)), dynamic=UNDEFINED)
+    none = StrengthLine(name="nothing", at=tuple((s, ChartEstimate()) for s in (0.0, 1.0, 3.0, 5.0)), dynamic=ChartEstimate())
     yield "lines_three", robustness_lines([_line("flow", 0), _line(LONG, 1), gap], axis)
     yield (
         "lines_one",
@@ -79,7 +79,7 @@ def _types(count: int, *, models: int, scale: float = 1.0) -> list[BarGroup]:
         rows = []
         for one in types[:left]:
             values = [
-                UNDEFINED if draw.random() < 0.06 else _score(scale * draw.normal(-0.12, 0.08), scale * 0.02, 480)
+                ChartEstimate() if draw.random() < 0.06 else _score(scale * draw.normal(-0.12, 0.08), scale * 0.02, 480)
                 for _ in range(models)
             ]
             rows.append(TypeBars(name=one, values=tuple(values)))
@@ -93,7 +93,7 @@ def _bars() -> Iterator[tuple[str, Drawing]]:
     yield "bars_35x2", apc_bars(_types(35, models=2), ["flow", "grabcut"], axis, by_size=True)
     yield "bars_5x1", apc_bars(_types(5, models=1), ["flow"], Words(axis="APC", heading="Change per type, flow"))
     yield "bars_9x6", apc_bars(_types(9, models=6), [LONG, *(f"model {i}" for i in range(5))], axis)
-    none = BarGroup(name="", types=(TypeBars(name=LONG, values=(UNDEFINED, UNDEFINED)),))
+    none = BarGroup(name="", types=(TypeBars(name=LONG, values=(ChartEstimate(), ChartEstimate())),))
     yield "bars_none", apc_bars([none], ["a", "b"], axis)
     yield "bars_tiny", apc_bars(_types(4, models=1, scale=1e-5), ["tiny"], axis)
 
@@ -126,7 +126,7 @@ def _pairs() -> Iterator[tuple[str, Drawing]]:
         rows.append(
             PairedBar(name=name, first=_score(static), second=_score(static + change), difference=_score(change, 0.015))
         )
-    rows.append(PairedBar(name="homoglyphs", first=_score(-0.05), second=UNDEFINED))
+    rows.append(PairedBar(name="homoglyphs", first=_score(-0.05), second=ChartEstimate()))
     yield "paired", paired(rows, ("static", "dynamic"), Words(axis="APC of J&F, all models"))
     yield (
         "seen_unseen",
@@ -137,7 +137,7 @@ def _pairs() -> Iterator[tuple[str, Drawing]]:
     )
     yield (
         "paired_none",
-        paired([PairedBar(name="a", first=UNDEFINED, second=UNDEFINED)], ("static", "dynamic"), Words(axis="APC")),
+        paired([PairedBar(name="a", first=ChartEstimate(), second=ChartEstimate())], ("static", "dynamic"), Words(axis="APC")),
     )
 
 
@@ -152,7 +152,7 @@ def _ranks() -> Iterator[tuple[str, Drawing]]:
             for i in range(count)
         ]
         if count > 4:
-            rows[-1] = Rank(name="failed everywhere", rank=UNDEFINED)
+            rows[-1] = Rank(name="failed everywhere", rank=ChartEstimate())
         yield f"ranks_{count}", ranks(rows, Words(axis="J&F over all perturbations"))
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,6 +25,7 @@ from auscult.record.reader import read_run
 from auscult.types import ACTIONS, Case, Item, MaskRef, Metadata, Prediction, Truth, Verdict
 from auscult.work import EarlyWorkers
 from auscult.work.process import Process
+from entered_modules import entered_modules
 from plugged import plug_in
 from small_inputs import (
     HEIGHT,
@@ -45,7 +43,6 @@ from small_inputs import (
     write_lines,
 )
 
-PACKAGE = Path(auscult.__file__).parent
 MOST_MODULES = 70
 
 
@@ -494,30 +491,9 @@ def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
 
 
 def test_an_audit_enters_few_modules(tmp_path: Path) -> None:
-    """How many files a person must know to follow an audit: those of which at least one function runs.
-
-    What runs once in a process, when a module is imported, is done before, or the count would depend on other tests.
-    """
-    source = folder_input(tmp_path / "in")
-    audit_folder(AuditOptions(source=source, out=tmp_path / "before", workers=0))
-    entered: set[str] = set()
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        code = frame.f_code
-        function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")  # no module, no class
-        if event == "call" and function and code.co_filename.startswith(str(PACKAGE)):
-            entered.add(code.co_filename)
-
-    options = AuditOptions(source=source, out=tmp_path / "out", workers=0)
-    before = sys.getprofile()
-    sys.setprofile(note)
-    threading.setprofile(note)
-    try:
-        audit_folder(options)
-    finally:
-        sys.setprofile(before)
-        threading.setprofile(None)
-    assert 40 < len(entered) <= MOST_MODULES, sorted(Path(name).relative_to(PACKAGE).as_posix() for name in entered)
+    options = AuditOptions(source=folder_input(tmp_path / "in"), out=tmp_path / "out", workers=0)
+    entered = entered_modules(audit_folder, options)
+    assert 40 < len(entered) <= MOST_MODULES, entered
 
 
 @pytest.mark.parametrize(("judge", "early"), [("masks.prompted.v1", 1), ("prompted", 1), ("cues", 0)])

@@ -8,14 +8,16 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
+from auscult.report.charts.marks import ChartEstimate, Words
 from auscult.report.drawing import Drawing, Line, Rect, Text, points_of, to_markup, to_png, to_svg
 
 WORDS = Words(axis="APC (lower is worse)")
 
 
 def kind(name: str, *values: float | None) -> TypeBars:
-    estimates = (UNDEFINED if v is None else ChartEstimate(value=v, low=v - 0.02, high=v + 0.01, n=480) for v in values)
+    estimates = (
+        ChartEstimate() if v is None else ChartEstimate(value=v, low=v - 0.02, high=v + 0.01, n=480) for v in values
+    )
     return TypeBars(name=name, values=tuple(estimates))
 
 

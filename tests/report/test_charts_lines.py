@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from auscult.errors import InputError
 from auscult.report.charts.lines import StrengthLine, robustness_lines
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words, counts, estimate_text, printed, style_of, ticks
+from auscult.report.charts.marks import ChartEstimate, Words, counts, estimate_text, printed, style_of, ticks
 from auscult.report.drawing import Drawing, Line, Polygon, Polyline, Text, points_of, to_png, to_svg
 
 WORDS = Words(axis="J&F, higher is better")
@@ -17,7 +17,7 @@ STRENGTHS = (0.0, 1.0, 3.0, 5.0)
 
 def line(name: str, *values: float | None, half_width: float = 0.05) -> StrengthLine:
     estimates = [
-        UNDEFINED if v is None else ChartEstimate(value=v, low=v - half_width, high=v + half_width, n=40)
+        ChartEstimate() if v is None else ChartEstimate(value=v, low=v - half_width, high=v + half_width, n=40)
         for v in values
     ]
     return StrengthLine(name=name, at=tuple(zip(STRENGTHS, estimates, strict=False)))
@@ -139,7 +139,7 @@ def test_an_open_end_is_an_arrow_beyond_the_last_strength(
 
 
 def test_a_score_that_never_halves_is_said_and_not_marked() -> None:
-    curve = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=UNDEFINED)
+    curve = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=ChartEstimate())
     drawing = robustness_lines([curve], WORDS)
     assert not [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
     assert any("half lost above 5" in text for text in texts(drawing))
@@ -223,5 +223,5 @@ def test_numbers_in_words() -> None:
     assert estimate_text(ChartEstimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
     assert estimate_text(ChartEstimate(value=None, beyond=2.5), 1) == "above 2.5"
     assert estimate_text(ChartEstimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
-    assert counts([ChartEstimate(value=1, n=1200), ChartEstimate(value=1, n=30), UNDEFINED]) == "n 30 to 1,200"
-    assert counts([UNDEFINED]) == ""
+    assert counts([ChartEstimate(value=1, n=1200), ChartEstimate(value=1, n=30), ChartEstimate()]) == "n 30 to 1,200"
+    assert counts([ChartEstimate()]) == ""

@@ -6,7 +6,7 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.report.charts.bars import PairedBar, Rank, paired, ranks, seen_unseen
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
+from auscult.report.charts.marks import ChartEstimate, Words
 from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Polygon, Rect, Text, points_of, to_png
 
 WORDS = Words(axis="APC of J&F")
@@ -44,7 +44,7 @@ PAIRS = [
     PairedBar(
         name="fog", first=score(-0.1), second=score(-0.3), difference=ChartEstimate(value=-0.2, low=-0.25, high=-0.15)
     ),
-    PairedBar(name="snow", first=score(-0.2), second=UNDEFINED),
+    PairedBar(name="snow", first=score(-0.2), second=ChartEstimate()),
 ]
 
 
@@ -85,7 +85,7 @@ def test_seen_and_unseen_are_named() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 80])
 def test_rows_stay_inside(count: int) -> None:
-    pairs = [PairedBar(name=f"{i} " + "x" * 300, first=score(1e-9), second=UNDEFINED) for i in range(count)]
+    pairs = [PairedBar(name=f"{i} " + "x" * 300, first=score(1e-9), second=ChartEstimate()) for i in range(count)]
     drawing = paired(pairs, ("a" * 200, "b" * 200), WORDS)
     for part in drawing.parts:
         assert all(0 <= x <= drawing.size[0] and 0 <= y <= drawing.size[1] for x, y in points_of(part))
@@ -94,7 +94,7 @@ def test_rows_stay_inside(count: int) -> None:
 ROWS = [
     Rank(name="a", rank=ChartEstimate(value=1.2, low=1, high=2, n=30), first=0.8),
     Rank(name="b", rank=ChartEstimate(value=1.8, low=1, high=3, n=30), first=0.2),
-    Rank(name="c", rank=UNDEFINED),
+    Rank(name="c", rank=ChartEstimate()),
 ]
 
 
@@ -116,7 +116,7 @@ def test_ranks_say_what_is_missing_and_over_how_many() -> None:
 
 
 def test_a_probability_is_not_rounded_to_certainty() -> None:
-    row, other = (Rank(name="a", rank=UNDEFINED, first=share) for share in (0.999, 0.001))
+    row, other = (Rank(name="a", rank=ChartEstimate(), first=share) for share in (0.999, 0.001))
     assert {"> 99 %", "< 1 %"} <= set(texts(ranks([row, other], WORDS)))
 
 
@@ -133,7 +133,7 @@ def test_sizes_are_checked() -> None:
     with pytest.raises(InputError, match="10,000 models"):
         ranks(ROWS[:1] * 10_000, WORDS)
     with pytest.raises(ValueError, match=r"0\.\.1"):
-        ranks([Rank(name="a", rank=UNDEFINED, first=1.2)], WORDS)
+        ranks([Rank(name="a", rank=ChartEstimate(), first=1.2)], WORDS)
 
 
 def test_names_are_wide_where_there_is_room_and_the_scale_stays() -> None:

@@ -124,13 +124,13 @@ def _check(frame: Frame) -> None:
 
 def _encode(suffix: str, frame: Frame, options: list[int]) -> bytes:
     _check(frame)
-    refused = OutputError(f"a frame of {frame.shape[0]} x {frame.shape[1]} cannot be written as {suffix}")
+    refused = f"a frame of {frame.shape[0]} x {frame.shape[1]} cannot be written as {suffix}"
     try:
         done, data = cv2.imencode(suffix, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), options)
     except cv2.error as error:
-        raise refused from error
+        raise OutputError(refused) from error
     if not done:
-        raise refused
+        raise OutputError(refused)
     return data.tobytes()
 
 

@@ -165,8 +165,8 @@ class EarlyWorkers:
 
     def __init__(self, warm_up: Callable[[], None] | None, *, count: int) -> None:
         self.events: SimpleQueue[Event] = SimpleQueue()
-        first = frames.pack((warm_up, "start", False))
-        self._processes = [Process(first, self.events) for _ in range(0 if warm_up is None else count)]
+        started = range(0 if warm_up is None else count)
+        self._processes = [Process(frames.pack((warm_up, "start", False)), self.events) for _ in started]
 
     def __enter__(self) -> Self:
         return self

@@ -31,7 +31,10 @@ from r2_material import (
 
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels, write_mask
+from auscult.suites.r2 import R2Options
+from auscult.suites.r2 import run as r2_run
 from auscult.suites.registered import SuiteRun, run
+from entered_modules import entered_modules
 from small_inputs import auscult
 
 SOURCES = {"ris": photographs, "vos": clips, "rvos": spoken, "avs": sounding}
@@ -406,3 +409,10 @@ def test_material_at_fault_costs_itself(tmp_path: Path) -> None:
     assert scores(suite_run.out, "J", model="mine.colour") == {"good#1": 1.0, "truth#1": 1.0}
     errors = [(row["stage"], row["path"].rsplit("/", 3)[-3]) for row in rows(suite_run.out, "errors.jsonl")]
     assert sorted(errors) == [("read", "damaged"), ("read", "unequal"), ("truth", "truth")], "one row for each file"
+
+
+def test_a_run_enters_few_modules(tmp_path: Path) -> None:
+    data, model = clips(tmp_path / "data", one=4, two=4), f"{model_file(tmp_path)}:colour"
+    options = R2Options(data=data, out=tmp_path / "out", task="vos", models=(model,), levels=("low",), workers=0)
+    entered = entered_modules(r2_run.run_r2, options)
+    assert 60 < len(entered) <= 110, entered

@@ -311,24 +311,18 @@ def _reader(head: Sequence[str], *, categories: bool) -> _RowReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subset:
-    """``s4`` or ``ms3``: what the release calls the folder around it, and whether clips stand in categories."""
+    """``s4`` or ``ms3``: the folder around it as released, its table and media, and whether clips are in categories."""
 
     title: str
     folder: str
+    table: str
+    data: str
     categories: bool
-
-    @property
-    def table(self) -> str:
-        return f"{self.title}_meta_data.csv"
-
-    @property
-    def data(self) -> str:
-        return f"{self.title}_data"
 
 
 _SUBSETS = (
-    _Subset(title="s4", folder="Single-source", categories=True),
-    _Subset(title="ms3", folder="Multi-sources", categories=False),
+    _Subset(title="s4", folder="Single-source", table="s4_meta_data.csv", data="s4_data", categories=True),
+    _Subset(title="ms3", folder="Multi-sources", table="ms3_meta_data.csv", data="ms3_data", categories=False),
 )
 
 

@@ -9,7 +9,6 @@ from auscult.report.charts.marks import (
     MAX_MODELS,
     MAX_TYPES,
     NONE,
-    UNDEFINED,
     WIDTH,
     ChartEstimate,
     Columns,
@@ -133,7 +132,7 @@ def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float,
 
 def _bars_text(row: TypeBars, digits: int) -> str:
     """What stands at the right: the number where there is one model, and the counts."""
-    number = estimate_text(row.values[0], digits) if len(row.values) == 1 and row.values[0] != UNDEFINED else ""
+    number = estimate_text(row.values[0], digits) if len(row.values) == 1 and row.values[0] != ChartEstimate() else ""
     return "; ".join(text for text in (number, counts(row.values)) if text)
 
 

@@ -11,7 +11,6 @@ from auscult.report.charts.marks import (
     MAX_MODELS,
     MAX_TYPES,
     NONE,
-    UNDEFINED,
     ChartEstimate,
     Scale,
     Style,
@@ -232,7 +231,7 @@ def _breaking_mark(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnSh
 
 def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """The breaking point's interval at the height of half the clean score; an arrow where its end is open."""
-    estimate = line.breaks_at or UNDEFINED
+    estimate = line.breaks_at or ChartEstimate()
     half = _half(line) if estimate.value is None else _height(line, estimate.value)
     if half is None or (estimate.low is None and (estimate.beyond is None or estimate.value is None)):
         return []

@@ -97,7 +97,7 @@ MAX_TYPES: Final = 80
 class ChartEstimate:
     """A number with its interval, or the lack of one."""
 
-    value: float | None  # the number; None where it is Undefined. It is never drawn as 0
+    value: float | None = None  # the number; None where it is Undefined. It is never drawn as 0
     low: float | None = None  # lower end of the interval; None for none
     high: float | None = None  # upper end
     n: int | None = None  # what it was computed over; None where that has no count
@@ -123,9 +123,6 @@ class ChartEstimate:
     def numbers(self) -> tuple[float, ...]:
         """Value and ends, those that exist."""
         return tuple(number for number in (self.value, self.low, self.high) if number is not None)
-
-
-UNDEFINED: Final = ChartEstimate(value=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate
+from auscult.report.charts.marks import ChartEstimate
 from auscult.report.facts import ends_text
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
@@ -341,7 +341,7 @@ def percent(value: float, *, points: bool = False, digits: int = 1, scale: float
 def estimate(number: Number | None, *, scale: float = 100.0) -> ChartEstimate:
     """A number as charts take it, in percent, or times ``scale``."""
     if number is None or number.value is None:
-        return UNDEFINED
+        return ChartEstimate()
     counts = number.counts
     n = None if counts is None else counts.n
     low, high = (None, None) if number.ends is None else sorted(scale * end for end in number.ends)
