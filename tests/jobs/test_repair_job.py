@@ -14,7 +14,7 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.finish import picture_name
+from auscult.jobs.finish import picture_name, report_folder
 from auscult.jobs.options import AuditOptions, FilterOptions, RepairOptions, StressOptions
 from auscult.jobs.repair import REPAIRS, repair_record
 from auscult.jobs.stress import stress_masks
@@ -136,6 +136,16 @@ def test_a_repair_of_a_repaired_record_still_knows_the_truth_of_its_input(
         row["id"] for row in rows(repaired_record / "truth.jsonl")
     }
     assert "repair_gain_j_all" in summary["metrics"]
+
+
+def test_a_report_written_anew_keeps_what_the_repair_gained(repaired_record: Path, tmp_path: Path) -> None:
+    record = shutil.copytree(repaired_record, tmp_path / "copy")
+    before = json.loads((record / "summary.json").read_text())
+    assert "repair_gain_j_all" in before["metrics"]
+    report_folder(record)
+    assert json.loads((record / "summary.json").read_text()) == before
+    (record / "summary.json").write_text("{")
+    assert "repair_gain_j_all" not in report_folder(record).metrics
 
 
 def test_a_mask_that_was_repaired_before_is_repaired_again(

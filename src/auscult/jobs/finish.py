@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
+from auscult.record.codec import from_json
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, RunFolder, open_run, read_manifest
 from auscult.record.reader import (
@@ -42,6 +43,7 @@ from auscult.record.reader import (
     kept_file,
     read_all_verdicts,
     read_run,
+    read_summary,
     require_audit,
     require_record,
     require_whole,
@@ -368,9 +370,24 @@ def report_folder(folder: Path) -> Summary:
     verdicts, sounds = read_all_verdicts(folder)
     require_whole(folder, verdicts, sounds)
     with open_run(folder, manifest) as run:
+        repair = _of_repair(folder)
         run.remove(SUMMARY)  # it is written anew; a damaged one is no reason to stop
         command, ended = str(manifest["command"]), "finished" in manifest
-        return finish_run(run, command=command, verdicts=verdicts, sounds=sounds, ended=ended)
+        summary = finish_run(run, command=command, verdicts=verdicts, sounds=sounds, ended=ended)
+        if repair is not None:
+            summary = replace(summary, failed=repair.failed, metrics={**summary.metrics, **repair.metrics})
+            run.write_json(SUMMARY, summary.as_json())
+        return summary
+
+
+def _of_repair(folder: Path) -> Summary | None:
+    """What only `act repair` can know: how many items failed, and its gain; None of other records, or where damaged."""
+    with suppress(RecordError):
+        summary = from_json(Summary, read_summary(folder), path=folder / SUMMARY)
+        if summary.command == "act repair":
+            gains = {name: row for name, row in summary.metrics.items() if name.startswith("repair_")}
+            return replace(summary, metrics=gains)
+    return None
 
 
 def is_suite(folder: Path) -> bool:
