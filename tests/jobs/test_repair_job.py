@@ -138,6 +138,22 @@ def test_a_repair_of_a_repaired_record_still_knows_the_truth_of_its_input(
     assert "repair_gain_j_all" in summary["metrics"]
 
 
+def test_a_repaired_mask_has_the_iou_that_it_has_now_and_no_defect_of_the_mask_before(
+    audited: Path, repaired_record: Path, tmp_path: Path
+) -> None:
+    before = {row["id"]: row for row in rows(audited / "truth.jsonl")}
+    changed = {row["id"] for row in rows(repaired_record / REPAIRS) if row["kept"] is not None}
+    assert changed
+    assert changed < before.keys()
+    for record in (repaired_record, repaired(repaired_record, tmp_path / "again")):
+        for row in rows(record / "truth.jsonl"):
+            if row["id"] not in changed:
+                assert row == before[row["id"]]
+                continue
+            assert row["iou"] != before[row["id"]]["iou"]
+            assert (row["defect"], row["difficulty"], row["action"]) == (None, None, None)
+
+
 def test_a_report_written_anew_keeps_what_the_repair_gained(repaired_record: Path, tmp_path: Path) -> None:
     record = shutil.copytree(repaired_record, tmp_path / "copy")
     before = json.loads((record / "summary.json").read_text())

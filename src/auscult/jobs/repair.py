@@ -73,7 +73,7 @@ from auscult.rng import generator
 from auscult.score.masks.video import boundary_f
 from auscult.score.stats.few_clusters import CORRELATION
 from auscult.score.stats.intervals import Interval, bootstrap_interval
-from auscult.types import Case, Frame, Item, Mask, MaskRef, Prediction, Query, Verdict
+from auscult.types import Case, Frame, Item, Mask, MaskRef, Prediction, Query, Truth, Verdict
 
 REPAIRS: Final = "repairs.jsonl"
 COCO: Final = "repaired.coco.json"
@@ -451,6 +451,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         current = [
             replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item for item in items
         ]
+        changed = {verdict.id for verdict, row in verdicts if "repair" in row}  # now, or in the record before
+        current = [replace(item, truth=_of_object(item.truth)) if item.id in changed else item for item in current]
         for name in after:
             writer.run.remove(picture_name(name))  # of a mask repaired after it was drawn
         draw_worst(writer, current, verdicts=verdicts, workers=self.options.n_workers)
@@ -513,6 +515,11 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
 
 repair_record: Final = RepairMasks.of
+
+
+def _of_object(truth: Truth | None) -> Truth | None:
+    """What is still true once the mask is another: the object, not the mask's IoU, defect or action."""
+    return None if truth is None or truth.mask is None else Truth(mask=truth.mask)
 
 
 def _folder_of_weights(text: str | None) -> Path | None:
