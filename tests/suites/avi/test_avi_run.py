@@ -372,7 +372,7 @@ def reply(number: int, prediction: object) -> dict[str, Any]:
 def test_replies_in_the_releases_form_are_scored_as_they_are(root: Path) -> None:
     replies = [reply(0, "**Yes**"), reply(1, None), None, reply(7, "no")]
     folder = stored_replies(root, "gemini", replies)
-    person = stored_replies(root, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
+    person = stored_replies(root, "anna", ["yes", reply(1, "no"), "yes", "no"])  # texts alone will do
     suite_run = run(root, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
     cell = cells(suite_run, model="predictions.gemini")["AVM"]
     assert (cell["value"], cell["n"], cell["failed"]) == (1.0, 1, 3), "null, missing and another sample's are failed"

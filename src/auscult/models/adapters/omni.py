@@ -125,13 +125,13 @@ class StoredReplies:
         """The reply at the sample's position; a failed request where there is none or it is of another sample."""
         rows, path = self._list(request.folder), self.path(request.folder)
         row = rows[request.position] if request.position < len(rows) else None
-        entry = row if isinstance(row, dict) else {}
+        entry = row if isinstance(row, dict) else {"predict": row if isinstance(row, str) else None}
         reply, sample_id = entry.get("predict"), request.id.split("/", 2)[-1]
         if reply is None:
             raise InputError(
                 f"there is no reply at position {request.position}",
                 path=path,
-                expected='an object with "predict"',
+                expected='a text, or an object with "predict"',
                 hint="add the reply there and give the same command again; null is a failed request",
             )
         if str(entry.get("id", sample_id))[:200] != sample_id:
