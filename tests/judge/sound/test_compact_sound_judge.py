@@ -13,7 +13,7 @@ import pytest
 
 from auscult.errors import UsageError
 from auscult.judge.sound import compact as listening
-from auscult.judge.sound.compact import JUDGE
+from auscult.judge.sound.compact import JUDGE, CompactSoundJudge
 from auscult.judge.sound.compact.network import FOLDER
 from auscult.rng import generator
 from auscult.scenes.sound.generated import GENERATED
@@ -59,6 +59,21 @@ def test_words_that_are_not_known_are_named(case: SoundCase) -> None:
     assert verdict.evidence.unknown == ("zorgleflux",)
     assert not verdict.evidence.text
     assert "zorgleflux" in verdict.rationale
+
+
+@pytest.mark.parametrize(("text", "spans", "judged"), [("zorgleflux", False, False), ("zorgleflux", True, True),
+                                                        ("dog barking", False, True)])  # fmt: skip
+def test_what_is_far_from_all_it_knows_needs_a_prompt_that_it_understands(
+    case: SoundCase, text: str, *, spans: bool, judged: bool
+) -> None:
+    judge = CompactSoundJudge()
+    judge.__dict__["calibration"] = replace(judge.calibration, near=0.0, far=1e-6)  # all is novel
+    asked = replace(case, text=text, frames=None, spans=case.spans if spans else ())
+    usual, verdict = (one(asked, _tone(3, seed=1, step=0.2)) for one in (JUDGE, judge))
+    assert verdict.novelty == 1.0
+    assert (verdict.overall is not None) == judged
+    if verdict.overall is not None:
+        assert verdict.recall_high - verdict.recall_low > usual.recall_high - usual.recall_low
 
 
 def test_the_curves_of_a_long_sound_lie_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
