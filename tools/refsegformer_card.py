@@ -34,43 +34,7 @@ GOLDEN = ROOT / "tests" / "golden" / "refsegformer_small.json"
 SENTENCES = ("the red bell", "the leftmost cat", "the small thing above the boat", "the zzyzx")
 MOST_BYTES = 15_000_000
 TABLES = ("general", "general__seen", "general__unseen", "general_kinds")
-HEAD = """\
-# Quality card: {name}
-
-A RefSegformer (Wu et al. 2024) with small encoders, trained on drawn scenes: it paints what a sentence names, or
-nothing where that is not there. `auscult run rris --model refsegformer-small` asks it, without torch.
-[The network and its training](../refsegformer.md).
-
-Generated from the card's JSON by `python tools/refsegformer_card.py`; do not edit.
-
-## What it must not be used for
-
-- Photographs: it was trained on drawn scenes alone.
-- Sentences that sound or motion decide: it sees one silent picture.
-- Words that it never learned, which are all one unknown word: `report.html` of a run shows what it misses so.
-- Deciding that something is there, or is not, where a wrong answer does harm: see mRR below.
-
-## Data and split
-
-{made}
-
-Learned from {references:,} references, {without_false:,} of them without a false sentence. Scenes are drawn; no
-photograph and no annotation of others is in it. {begun}
-
-## Training
-
-`auscult train rris --model {model} --seed {seed}`, {steps:,} steps, with these settings:
-
-```json
-{plan}
-```
-
-## Size
-
-{parameters:.2f} M parameters, {words:,} words, {side} x {side} pixels; {size:.1f} MB in two files:
-
-{files}
-"""
+HEAD = Path(__file__).with_suffix(".template.md").read_text(encoding="utf-8")
 BEGUN = {
     "mobile": "The vision encoder began with public weights, MobileNetV2 of ImageNet-1k\n"
     "(tf2_mobilenet_v2_1.0_224_ptq.tflite, google-coral/test_data at 104342d2d3, Apache-2.0), and was trained on."
