@@ -8,10 +8,10 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats import looks_for, share_below
-from auscult.score.stats.few_clusters import CORRELATION, Range
+from auscult.score.stats.few_clusters import CORRELATION, GAP, Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.material import committed
@@ -56,7 +56,6 @@ _VIDEO_EVERY: Final = 3
 _LEAST_FAMILY: Final = 30
 _MOST_LISTING: Final = 200 << 20
 _FLAGGED: Final = 0.5
-_NAN: Final = float("nan")
 REPLICATES: Final = 400
 
 Things = Callable[[], Iterator[Judgeable]]
@@ -76,10 +75,8 @@ def real_things(material: Material, data: Path, listing: Path | None, *, parts: 
 
 def made_things(data: Path, *, freehand: bool, seed: int) -> Things:
     """Made defects on the test photographs and sequences, by the first or the second maker."""
-    makers = ("cutout", "dilate", "erode")
-    kinds = ("perfect", *(f"freehand_{name}" for name in makers), "merge") if freehand else (
-        "perfect", *makers, "merge"
-    )  # fmt: skip
+    maker = "freehand_" if freehand else ""
+    kinds = ("perfect", *(f"{maker}{name}" for name in ("cutout", "dilate", "erode")), "merge")
 
     def things() -> Iterator[Judgeable]:
         coco, davis = committed()["coco"]["test"], committed()["davis"]["test"]
@@ -106,14 +103,7 @@ def made_things(data: Path, *, freehand: bool, seed: int) -> Things:
 def verdicts_of(
     judge: MaskJudge, things: Things, path: Path, *, progress: Progress
 ) -> tuple[list[Verdict], list[float]]:
-    """A judge's verdicts and the F1 of its error maps, kept in a file: a later call reads them.
-
-    Args:
-        judge: The judge.
-        things: What it judges; the same things in the same order each time.
-        path: The file.
-        progress: Optional steps, one a mask.
-    """
+    """A judge's verdicts and the F1 of its error maps, kept in a file: a later call reads them."""
     if path.exists():
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return [verdict_from_json(row) for row in rows], [float(row["map_f1"]) for row in rows]
@@ -171,39 +161,62 @@ def _accepts(verdict: Verdict, policy: Policy) -> bool:
 
 
 def constant(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
-    """Says of every mask the mean IoU of real calibration masks, and the interval that holds 90 % of theirs."""
+    """Says of every mask the mean IoU of real calibration masks, with 90 % of theirs, accepts it and finds no fault."""
     values = known.iou[~np.isin(known.family, ["flawless", "made"])]
     n = len(outputs)
     low, high = np.quantile(values, [0.05, 0.95])
     mean = np.full(n, float(values.mean()))
-    return JudgeColumns(iou=mean, rank=mean, low=np.full(n, float(low)), high=np.full(n, float(high)))
+    return JudgeColumns(
+        iou=mean,
+        rank=mean,
+        low=np.full(n, float(low)),
+        high=np.full(n, float(high)),
+        accepted=np.ones(n, np.bool_),
+        defect=texts(["perfect"] * n),
+    )
 
 
 def area(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
-    """Mask area alone: a line from the log share of the frame to the IoU of real calibration masks."""
+    """Mask area alone: a line from the log share of the frame to the IoU of real calibration masks.
+
+    Its interval holds 90 % of their errors; it accepts the largest masks, of theirs as many as are good.
+    """
     real = ~np.isin(known.family, ["flawless", "made"])
-    slope, offset = np.polyfit(np.log(known.share[real]), known.iou[real], 1)
-    estimate = np.clip(slope * np.log(outputs.share) + offset, 0.0, 1.0)
-    return JudgeColumns(iou=estimate, rank=np.asarray(estimate + 1e-6 * np.log(outputs.share)))
+    share, true = known.share[real], known.iou[real]
+    line = np.polyfit(np.log(share), true, 1)
+    low, high = np.quantile(true - np.polyval(line, np.log(share)), [0.05, 0.95])
+    said = np.polyval(line, np.log(outputs.share))
+    estimate = np.clip(said, 0.0, 1.0)
+    return JudgeColumns(
+        iou=estimate,
+        rank=np.asarray(estimate + 1e-6 * np.log(outputs.share)),
+        low=np.clip(said + low, 0.0, 1.0),
+        high=np.clip(said + high, 0.0, 1.0),
+        accepted=outputs.share >= np.quantile(share, 1 - np.mean(true >= GOOD)),
+    )
 
 
 def map_f1(error_map: ErrorMap | None, mask: Mask, truth: Mask) -> float:
     """F1 of the cells that an error map says are wrong; NaN where nothing is wrong, 0 without a map."""
     if not (mask ^ truth).any():
-        return _NAN
+        return np.nan
     if error_map is None:
         return 0.0
     true, held = (coverage(one, error_map.box, error_map.side) >= 128 for one in (truth, mask))
     wrong, said = true ^ held, values_of(error_map) != 0
     if not wrong.any():
-        return _NAN
+        return np.nan
     return float(2 * np.count_nonzero(wrong & said) / (np.count_nonzero(wrong) + np.count_nonzero(said)))
 
 
 def truth_of(columns: CandidateColumns) -> TruthColumns:
     """What is true of candidates, as the evaluation of judges takes it."""
     return TruthColumns(
-        iou=columns.iou, cluster=columns.cluster, defect=texts(columns.defect.tolist()), share=columns.share
+        iou=columns.iou,
+        cluster=columns.cluster,
+        defect=texts(columns.defect.tolist()),
+        track=np.char.add(np.char.add(columns.family, " "), columns.cluster),
+        share=columns.share,
     )
 
 
@@ -213,6 +226,50 @@ def _bias_small(said: JudgeColumns, true: TruthColumns) -> Measured:
         raise TypeError("the share of the frame is not known")
     small = true.share < SMALL_SHARE
     return measures.bias(said.where(small), true.where(small))
+
+
+def _f2_cutout(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """The column ``cutout`` of the F2-tables."""
+    cutouts = np.asarray(true.defect) == "cutout"
+    return measures.f2_tables(said.where(cutouts), true.where(cutouts))
+
+
+def _spearman_within(said: JudgeColumns, true: TruthColumns) -> float:
+    return _value(measures.spearman(said, true))
+
+
+def _worst_five(said: JudgeColumns, true: TruthColumns) -> float:
+    """How many of the five worst frames are among the five of lowest estimate; NaN where all have one estimate."""
+    lowest, worst = (set(np.argsort(iou)[:5].tolist()) for iou in (said.iou, true.iou))
+    return float(len(lowest & worst)) if np.ptp(said.iou) else np.nan
+
+
+def _by_track(said: JudgeColumns, true: TruthColumns) -> Iterator[tuple[str, JudgeColumns, TruthColumns]]:
+    """What one model drew in one sequence, after the other."""
+    tracks = np.asarray(true.track)
+    for track in sorted(set(tracks.tolist())):
+        yield track, said.where(tracks == track), true.where(tracks == track)
+
+
+def _within(
+    said: JudgeColumns, true: TruthColumns, *, one: Callable[[JudgeColumns, TruthColumns], float], middle: Any
+) -> Measured:
+    """The median or mean of a number within each sequence and model, from draws of whole sequences."""
+    values, clusters = zip(*((one(a, b), b.cluster[0]) for _, a, b in _by_track(said, true)), strict=True)
+    outcome = Scored(float(middle(values)), Signature.of(metric="within a sequence"))
+    return Measured(
+        outcome=outcome if np.isfinite(values).all() else Undefined("no order"),
+        rows=np.ones((len(values), 1)),
+        clusters=clusters,
+        from_sums=measures.mean_of_sums,
+        from_weights=lambda often: float(middle(np.repeat(values, often.astype(int)))) if often.any() else np.nan,
+        n=len(values),
+        within=CORRELATION if one is _spearman_within else Range(low=0.0, high=5.0),
+    )
+
+
+def _value(measured: Measured) -> float:
+    return measured.outcome.value if isinstance(measured.outcome, Scored) else np.nan
 
 
 REAL: Final[Mapping[str, Quantity]] = {
@@ -239,20 +296,25 @@ FLAWLESS: Final[Mapping[str, Quantity]] = {
 }
 MADE: Final[Mapping[str, Quantity]] = {
     "f2_tables": measures.f2_tables,
+    "f2_tables.cutout": _f2_cutout,
     "f2_confusion": measures.f2_confusion,
     "spearman": measures.spearman,
     "rmse": measures.rmse,
     "coverage_90": measures.coverage,
 }
-HIGHER: Final = frozenset({"auc_80", "spearman", "accept_precision", "accept_recall", "f2_tables", "f2_confusion"})
-PAIRED: Final = ("auc_80", "spearman", "rmse", "f2_tables")
-"""Metrics whose difference to the other rows is measured too, paired; better is positive."""
-
-
-def number(quantity: Quantity, said: JudgeColumns, columns: CandidateColumns, *, at: NDArray[Any]) -> float:
-    """A quantity over some of the masks, given by place or by mark; NaN where it is undefined."""
-    found = quantity(said.where(at), truth_of(columns.where(at))).outcome
-    return found.value if isinstance(found, Scored) else _NAN
+WITHIN: Final[Mapping[str, Quantity]] = {
+    "spearman_median": partial(_within, one=_spearman_within, middle=np.median),
+    "worst_five": partial(_within, one=_worst_five, middle=np.mean),
+}
+_HIGHER: Final = ("auc_80", "spearman", "accept_precision", "accept_recall", "f2_tables", "f2_tables.cutout")
+PAIRED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(_HIGHER, np.positive),
+    **dict.fromkeys(("rmse", "called_defective"), np.negative),
+    "bias_small": lambda bias: -np.abs(bias),
+    "coverage_90": lambda share: -np.abs(share - 0.9),
+}
+"""Metrics whose difference to the other rows is measured too, paired, and how good a value is; more is better."""
+_OF_FLAWLESS: Final[Mapping[str, Callable[[Any], Any]]] = {**PAIRED, "accepted": np.positive}
 
 
 def results_of(
@@ -263,43 +325,29 @@ def results_of(
     metrics: Mapping[str, Quantity],
     seed: int,
 ) -> Iterator[Result]:
-    """Every metric of every row on one set, and how much better the first row is than the others.
+    """Every metric of every row on one set, and how much better the first row, the card's judge, is than the others.
 
     Intervals draw whole photographs and sequences, the same draws for every row, so that differences are paired.
-
-    Args:
-        name: The set's name.
-        outputs: Its masks' truths.
-        rows: Judges by name, the one that the card is of first.
-        metrics: What is measured.
-        seed: Seed of the draws.
     """
     true = truth_of(outputs)
     rng = partial(generator, seed, "prompted", "card", name)
     draws = ClusterDraws.of(np.unique(outputs.cluster), rng=rng, replicates=REPLICATES)
-    first = next(iter(rows))
+    first, *others = rows
+    merits = _OF_FLAWLESS if metrics is FLAWLESS else PAIRED
     for metric, quantity in metrics.items():
         measured = {row: quantity(said, true) for row, said in rows.items()}
-        values = {row: one.outcome.value if isinstance(one.outcome, Scored) else _NAN for row, one in measured.items()}
+        values = {row: _value(one) for row, one in measured.items()}
         known = {row: draws.values(one) for row, one in measured.items()}
+        put = partial(_result, n=len(true), clusters=len(draws.index_of))
         for row in rows:
-            yield _result(
-                (name, row, metric),
-                values[row],
-                known[row],
-                n=len(true),
-                clusters=len(draws.index_of),
-                within=measured[row].within,
-            )
-        for row in list(rows)[1:] if metric in PAIRED else ():
-            sign = 1.0 if metric in HIGHER else -1.0
-            yield _result(
+            yield put((name, row, metric), values[row], known[row], within=measured[row].within)
+        for row in others if metric in merits else ():
+            merit = merits[metric]
+            yield put(
                 (name, row, f"{metric}.better"),
-                sign * (values[first] - values[row]),
-                sign * (known[first] - known[row]),
-                n=len(true),
-                clusters=len(draws.index_of),
-                within=Range(low=-2.0, high=2.0) if metric == "spearman" else CORRELATION,
+                merit(values[first]) - merit(values[row]),
+                merit(known[first]) - merit(known[row]),
+                within=GAP if metric == "spearman" else CORRELATION,
             )
 
 
@@ -359,7 +407,8 @@ def results(
     meanings: dict[str, str] = {}
     found: list[Result] = []
     columns, rows = real
-    for sets, metrics in ((real_sets(columns), REAL), (flawless_sets(columns), FLAWLESS)):
+    within = {"within_sequence": ("OSVOS and RVOS, each sequence by itself, where the IoU varies", varied(columns))}
+    for sets, metrics in ((real_sets(columns), REAL), (within, WITHIN), (flawless_sets(columns), FLAWLESS)):
         for name, (meaning, keep) in sets.items():
             if keep.any():
                 meanings[name] = meaning
@@ -370,49 +419,37 @@ def results(
             keep = (known.source == source) & np.isin(known.defect, ["perfect", "cutout", "dilate", "erode", "merge"])
             called = f"{name}_{source}"
             meanings[called] = f"defects made by the {'second' if name == 'freehand' else 'first'} maker, {source}"
-            kept = {row: one.where(keep) for row, one in said.items() if row.startswith("masks.")}
+            kept = {row: one.where(keep) for row, one in said.items()}
             found += results_of(called, known.where(keep), kept, metrics=MADE, seed=seed)
     return meanings, found
 
 
-def sequences(columns: CandidateColumns, row: JudgeColumns) -> list[tuple[str, str, int, float, int]]:
-    """Of each sequence and real model: masks, Spearman, how many of the five worst are among its five lowest."""
-    found = []
-    for family in ("osvos", "rvos"):
-        for cluster in sorted({str(one) for one in columns.cluster[columns.family == family]}):
-            inside = np.flatnonzero((columns.family == family) & (columns.cluster == cluster))
-            if np.ptp(columns.iou[inside]) <= 0.1 or inside.size < 6:
-                continue
-            worst = set(inside[np.argsort(columns.iou[inside])[:5]].tolist())
-            said = set(inside[np.argsort(row.iou[inside])[:5]].tolist())
-            ranked = number(REAL["spearman"], row, columns, at=inside)
-            found.append((family, cluster, int(inside.size), ranked, len(worst & said)))
-    return found
+def varied(columns: CandidateColumns) -> NDArray[np.bool_]:
+    """Masks of OSVOS and RVOS in sequences where the model's IoU varies by more than .1."""
+    known = np.isin(columns.family, ["osvos", "rvos"])
+    tracks = np.asarray(truth_of(columns).track)
+    ious = {track: columns.iou[tracks == track] for track in set(tracks[known].tolist())}
+    return np.isin(tracks, [track for track, one in ious.items() if one.size >= 6 and np.ptp(one) > 0.1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """What an audit of one set of masks would print of their shares, beside what is true.
+def sequences_table(columns: CandidateColumns, row: JudgeColumns) -> str:
+    """One line a sequence and model of ``varied``."""
+    keep, lines = varied(columns), []
+    for track, said, true in _by_track(row.where(keep), truth_of(columns.where(keep))):
+        numbers = (str(len(true)), f"{_spearman_within(said, true):.2f}", f"{_worst_five(said, true):.0f}")
+        lines.append([*track.split(" "), *numbers])
+    return markdown(["model", "sequence", "frames", "Spearman", "of the five worst, among its five lowest"], lines)
 
-    Attributes:
-        set: The set.
-        n: Its masks.
-        true: True shares under IoU .8 and .5.
-        said: Estimated shares.
-        low: Lower ends of their 90 % intervals.
-        high: Upper ends.
-        looks: Looks that are said to find 90 % of the masks under .8.
-        found: Share of these that so many looks do find, in the judge's order.
-    """
+
+class Shares(NamedTuple):
+    """What an audit of one set of masks would print of their shares, beside what is true."""
 
     set: str
-    n: int
-    true: tuple[float, float]
-    said: tuple[float, float]
-    low: tuple[float, float]
-    high: tuple[float, float]
-    looks: int
-    found: float
+    n: int  # its masks
+    true: tuple[float, float]  # shares under IoU .8 and .5
+    said: tuple[Interval, ...]  # the same, estimated
+    looks: int  # looks that are said to find 90 % of the masks under .8
+    found: float  # share of these that so many looks do find, in the judge's order
 
 
 def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) -> list[Shares]:
@@ -437,9 +474,7 @@ def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) 
                 set=name,
                 n=int(at.size),
                 true=(float(bad.mean()), float(np.mean(columns.iou[at] < BAD))),
-                said=(ends[0].value, ends[1].value),
-                low=(ends[0].low, ends[1].low),
-                high=(ends[0].high, ends[1].high),
+                said=tuple(ends),
                 looks=looks.value,
                 found=float(bad[seen].sum() / max(bad.sum(), 1)),
             )
@@ -452,8 +487,8 @@ def shares_table(some: Sequence[Shares]) -> str:
     lines = []
     for one in some:
         cells = [one.set, str(one.n)]
-        for at in (0, 1):
-            cells += [f"{one.true[at]:.2f}", f"{one.said[at]:.2f} [{one.low[at]:.2f}, {one.high[at]:.2f}]"]
+        for true, said in zip(one.true, one.said, strict=True):
+            cells += [f"{true:.2f}", f"{said.value:.2f} [{said.low:.2f}, {said.high:.2f}]"]
         lines.append([*cells, str(one.looks), f"{one.found:.2f}"])
     names = ["set", "n", "under .8", "estimated", "under .5", "estimated", "looks for 90 %", "found by them"]
     return markdown(names, lines)
@@ -475,7 +510,7 @@ def card_page(card: Card, *, before: Sequence[str] = ()) -> str:
 
 def family_table(card: Card) -> str:
     """One line a set of real masks: the judge's main numbers."""
-    names = ("auc_80", "spearman", "rmse", "coverage_90", "width_90", "accept_precision", "accept_recall")
+    names = ("auc_80", "spearman", "rmse", "coverage_90", "width_90", "accepted", "accept_precision", "accept_recall")
     found = {(one.set, one.metric): one for one in card.results if one.row == card.judge}
     lines = []
     for name in card.sets:

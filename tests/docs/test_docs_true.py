@@ -12,7 +12,7 @@ from importlib import util
 from pathlib import Path
 
 import pytest
-from docs_numbers import BESIDE, LAID_OUT, NAME, filled, result
+from docs_numbers import BESIDE, GOALS, NAME, PAGES, filled, goals, result
 from docs_pages import DOCS, EVERY, README, ROOT, anchors, links
 
 from auscult import registry
@@ -22,9 +22,24 @@ from auscult.judge.cards import load_card, page, table
 CARD = load_card(NAME)
 
 
-@pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_numbers_of_the_judge_are_those_of_its_card(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == filled(CARD, path), "stale; run: python tests/docs/docs_numbers.py"
+
+
+def test_a_goal_is_reached_where_the_number_beside_it_says_so() -> None:
+    rows = [line.strip("| ").split(" | ") for line in goals(CARD).splitlines()[3:]]
+    assert len(rows) == len(GOALS)
+    for row in rows:
+        ends, value, reached = (
+            [float(end) for end in re.findall(r"-?\d+\.\d+", row[3])],
+            float(row[4].split()[0]),
+            row[9],
+        )
+        least, most = (ends * 2)[:2]
+        holds = least <= value <= most if "to" in row[3] else value >= least if ">=" in row[3] else value <= most
+        assert reached == ("yes" if holds else "**no**"), row
+        assert re.fullmatch(r"-?\d\.\d{3}( \[-?\d\.\d{3}, -?\d\.\d{3}\])?", row[4]), "a number with its interval"
 
 
 def test_what_is_called_better_still_is() -> None:

@@ -18,16 +18,20 @@ from prompted_card import (
     audit_shares,
     constant,
     map_f1,
-    number,
+    results,
     results_of,
     row_of,
+    sequences_table,
     shares_table,
+    truth_of,
+    varied,
 )
 
 from auscult.act.policy import DEFAULT
 from auscult.arrays.error_map import error_map_of
 from auscult.judge.cards import Result
-from auscult.score.judges import JudgeColumns
+from auscult.outcome import Scored
+from auscult.score.judges import JudgeColumns, Quantity, joined_columns
 from auscult.train.prompted.outputs import CandidateColumns
 from auscult.types import DEFECTS, Evidence, Verdict
 
@@ -52,6 +56,12 @@ def columns(ious: tuple[float, ...] = IOUS, *, clusters: int = 3) -> CandidateCo
         area=share * 1e4,
         share=share,
     )
+
+
+def number(quantity: Quantity, said: JudgeColumns, known: CandidateColumns, *, at: np.ndarray) -> float:
+    """A quantity over some of the masks, given by place or by mark; NaN where it is undefined."""
+    found = quantity(said.where(at), truth_of(known.where(at))).outcome
+    return found.value if isinstance(found, Scored) else NAN
 
 
 ROW = JudgeColumns(
@@ -79,6 +89,7 @@ WANTED = {
     "flagged_worse": 0.125,
     "error_map_f1": 0.5,
     "called_defective": 0.5,
+    "f2_tables.cutout": 1.0,
     "f2_confusion": (5 / 7 + 3) / 6,  # flawless is said thrice, once rightly; two are never said
 }
 
@@ -123,14 +134,14 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prompted_card.REPLICATES", 80)
 
 
-def results(rows: dict[str, JudgeColumns], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
+def measured(rows: dict[str, JudgeColumns], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
     results_ = list(results_of("set", columns(clusters=clusters), rows, metrics=REAL, seed=seed))
     assert len({(result_.row, result_.metric) for result_ in results_}) == len(results_)
     return {(result_.row, result_.metric): result_ for result_ in results_}
 
 
 def test_equal_rows_differ_by_exactly_nothing() -> None:
-    result_of = results({"judge": ROW, "same": ROW})
+    result_of = measured({"judge": ROW, "same": ROW})
     for metric in set(PAIRED) & set(REAL):
         result_ = result_of["same", f"{metric}.better"]
         assert (result_.value, result_.low, result_.high) == (0.0, None, None), "no interval without width"
@@ -138,12 +149,15 @@ def test_equal_rows_differ_by_exactly_nothing() -> None:
 
 
 def test_better_is_positive_whichever_way_a_metric_points() -> None:
-    right = JudgeColumns(iou=np.array(IOUS), rank=np.array(IOUS))
-    result_of = results({"judge": right, "other": ROW})
+    ious = np.array(IOUS)
+    right = JudgeColumns(iou=ious, rank=ious, low=ious, high=ious, accepted=ious >= 0.8)
+    result_of = measured({"judge": right, "other": ROW})
     for metric in set(PAIRED) & set(REAL):
         result_ = result_of["other", f"{metric}.better"]
         assert result_.value is not None
         assert result_.value > 0
+        if metric == "bias_small":
+            continue  # of one mask, which is equally far off in every draw
         assert result_.low is not None
         assert result_.high is not None
         assert result_.low <= result_.value <= result_.high
@@ -153,7 +167,7 @@ def test_better_is_positive_whichever_way_a_metric_points() -> None:
 
 
 def test_results_say_what_they_rest_on_and_follow_from_the_seed() -> None:
-    result_of = results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
+    result_of = measured({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
     assert {(result_.n, result_.clusters) for result_ in result_of.values()} == {(6, 3)}
     assert {metric for row, metric in result_of if row == "judge"} == set(REAL)
     rmse_result = result_of["judge", "rmse"]
@@ -164,12 +178,12 @@ def test_results_say_what_they_rest_on_and_follow_from_the_seed() -> None:
     unsaid = result_of["other", "coverage_90"]
     assert (unsaid.value, unsaid.low, unsaid.high) == (None, None, None)
     assert unsaid.reason
-    assert result_of == results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
-    assert result_of != results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)}, seed=1)
+    assert result_of == measured({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
+    assert result_of != measured({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)}, seed=1)
 
 
 def test_of_one_photograph_there_is_no_interval() -> None:
-    result_ = results({"judge": ROW}, clusters=1)["judge", "rmse"]
+    result_ = measured({"judge": ROW}, clusters=1)["judge", "rmse"]
     assert (result_.value, result_.low, result_.high, result_.clusters) == (0.1, None, None, 1)
 
 
@@ -209,7 +223,9 @@ def test_a_constant_row_says_what_real_calibration_masks_are_like() -> None:
     assert row.low is not None
     assert row.high is not None
     assert (row.low[0], row.high[0]) == pytest.approx(tuple(np.quantile(IOUS, [0.05, 0.95])))
-    assert np.isnan(number(REAL["accepted"], row, columns(), at=np.arange(6)))
+    assert number(REAL["accepted"], row, columns(), at=np.arange(6)) == 1
+    assert number(REAL["accept_precision"], row, columns(), at=np.arange(6)) == 0.5, "the share of good ones"
+    assert number(FLAWLESS["called_defective"], row, columns(), at=np.arange(6)) == 0
 
 
 def test_the_area_row_is_a_line_in_the_log_share() -> None:
@@ -218,6 +234,17 @@ def test_the_area_row_is_a_line_in_the_log_share() -> None:
     assert row.iou == pytest.approx(0.1 * np.log(columns().share) + 1)
     assert (np.diff(row.rank) < 0).all()
     assert number(REAL["spearman"], row, columns(), at=np.arange(6)) > 0
+    assert row.low == pytest.approx(row.iou), "the line is exact, and so is its interval"
+
+
+def test_the_area_row_accepts_as_many_as_are_good_and_covers_as_many_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    known = replace(columns(tuple(rng.uniform(0.2, 1.0, 400))), share=rng.permutation(np.linspace(0.01, 0.6, 400)))
+    row = area(known, known)
+    assert row.accepted is not None
+    assert row.accepted.mean() == pytest.approx(np.mean(known.iou >= 0.8), abs=0.005)
+    assert known.share[row.accepted].min() > known.share[~row.accepted].max()
+    assert number(REAL["coverage_90"], row, known, at=np.arange(400)) == pytest.approx(0.9, abs=0.01)
 
 
 TRUTH = np.zeros((64, 64), np.bool_)
@@ -265,13 +292,60 @@ def test_the_shares_an_audit_estimates_stand_beside_what_is_true() -> None:
     ]
     assert share_row.n == n
     assert share_row.true == (pytest.approx(np.mean(true < 0.8)), 0.0)
-    assert share_row.said[0] == pytest.approx(0.5)
-    assert all(
-        low <= said_share <= high
-        for low, said_share, high in zip(share_row.low, share_row.said, share_row.high, strict=True)
-    )
+    assert share_row.said[0].value == pytest.approx(0.5)
+    assert all(said_share.low <= said_share.value <= said_share.high for said_share in share_row.said)
     bad = true < 0.8
     assert share_row.found == pytest.approx(bad[: share_row.looks].sum() / bad.sum())
     assert share_row.found > 0.85
     assert "| known_families | 200 |" in shares_table([share_row])
     assert audit_shares(columns_, JudgeColumns(iou=good, rank=good), shift=0.3) == []
+
+
+def film(model: str, sequence: str, ious: list[float]) -> CandidateColumns:
+    one = columns(tuple(ious), clusters=1)
+    texts = {"family": model, "cluster": sequence, "source": "davis", "defect": ""}
+    return replace(one, **{key: np.full(len(ious), text) for key, text in texts.items()})  # type: ignore[arg-type]
+
+
+RISING = [0.1 * place for place in range(1, 9)]
+FILMS = joined_columns(
+    [
+        film("osvos", "a", RISING),
+        film("rvos", "a", RISING),
+        film("rvos", "b", RISING),
+        film("rvos", "still", [0.7, 0.71] * 4),
+        film("flow", "a", RISING),
+        film("osvos", "short", RISING[:5]),
+    ]
+)
+
+
+def test_sequences_are_ranked_one_by_one_where_a_models_iou_varies() -> None:
+    keep = varied(FILMS)
+    assert keep.tolist() == [True] * 24 + [False] * 21
+    said = JudgeColumns(iou=FILMS.iou.copy())
+    said.iou[8:16] = RISING[::-1]
+    assert [line.split(" | ") for line in sequences_table(FILMS, said).splitlines()[2:]] == [
+        ["| osvos", "a", "8", "1.00", "5 |"],
+        ["| rvos", "a", "8", "-1.00", "2 |"],
+        ["| rvos", "b", "8", "1.00", "5 |"],
+    ]
+    rows = {"masks.judge": said, "constant": replace(said, iou=np.full(len(FILMS), 0.5))}
+    meanings, found = results((FILMS, rows), {}, seed=0)
+    assert "within_sequence" in meanings
+    of = {(one.row, one.metric): one for one in found if one.set == "within_sequence"}
+    assert of["masks.judge", "spearman_median"].value == 1
+    assert of["masks.judge", "worst_five"].value == 4
+    assert of["masks.judge", "worst_five"].clusters == 2
+    assert of["constant", "spearman_median"].value is None, "a constant has no order"
+    assert of["constant", "worst_five"].value is None
+
+
+def test_of_flawless_masks_more_accepted_is_better_and_of_real_ones_not() -> None:
+    known = replace(columns((1.0,) * 6), source=np.full(6, "coco"), family=np.full(6, "flawless"))
+    rows = {"judge": replace(ROW, accepted=np.ones(6, np.bool_)), "other": ROW}
+    _, found = results((known, rows), {}, seed=0)
+    better = {(one.set, one.metric): one.value for one in found if one.row == "other"}
+    assert better["flawless_coco", "accepted.better"] == 0.5
+    assert better["flawless_coco", "called_defective.better"] == 0
+    assert ("other", "accepted.better") not in measured(rows)
