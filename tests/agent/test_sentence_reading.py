@@ -26,6 +26,13 @@ class TestWishes:
             ("frames get lost, audio dropouts happen", {"sound.time_mask", "timing.dropped_frames"}),
             ("some frames are missing", {"timing.dropped_frames"}),
             ("a picnic in good weather", set()),
+            ("motion_blur and vision.fog.v1", {BLUR, FOG}),
+            ("sound.gaussian_noise", {"sound.gaussian_noise"}),
+            ("a noisy bar, and noisy children", {NOISE}),
+            ("fan noise, noise from a street; the kitchen is noisy", {NOISE}),
+            ("headlights in the dark", {"vision.brightness"}),
+            ("static objects of few pixels, a bright room, pop music", set()),
+            ("a convolutional network, in contrast to others", set()),
             ("rainy weather, then sunny weather", set()),
             ("any weather", {FOG, "vision.snow", "vision.frost", "vision.spatter"}),
             ("no noise but motion blur", {BLUR}),
@@ -78,6 +85,7 @@ class TestWishes:
             ("everything apart from fog, snow and motion blur", {FOG, "vision.snow", BLUR}),
             ("motion blur no, fog no", {FOG, BLUR}),
             ("non-rainy days", {"vision.spatter"}),
+            ("an office without kitchen noise", {NOISE}),
         ],
     )
     def test_what_is_left_out(self, text: str, unwished: set[str]) -> None:
@@ -130,6 +138,21 @@ class TestWishes:
     def test_what_is_denied_of_a_place_leaves_the_place(self) -> None:
         reading = read_sentence("it never rains in our warehouse; it is not in our office")
         assert (reading.situations, reading.denied) == (("factory floor",), ("rain", "office"))
+
+    @pytest.mark.parametrize(
+        ("text", "situations"),
+        [
+            ("no background noise in the kitchen", ("kitchen",)),
+            ("no motion blur during the day", ("day",)),
+            ("no fog in winter", ("winter",)),
+            ("exclude reverb inside the car", ("car cabin",)),
+            ("no rain in the forest at night", ("night", "forest")),
+            ("never at night, not in the kitchen", ("day",)),
+            ("not at night in the city", ("day",)),
+        ],
+    )
+    def test_a_condition_is_denied_without_its_place_and_time(self, text: str, situations: tuple[str, ...]) -> None:
+        assert read_sentence(text).situations == situations
 
     def test_only_narrows_and_not_only_does_not(self) -> None:
         assert read_sentence("a street, only motion blur").only
@@ -212,6 +235,28 @@ class TestSeverity:
         assert (reading.objects, reading.unmatched) == ((), ())
 
     @pytest.mark.parametrize(
+        ("text", "levels", "of_fog", "of_blur"),
+        [
+            ("motion blur (severe), fog: mild", "", "low", "high"),
+            ("fog is high, everything else low, motion blur too", "low", "high", ""),
+            ("fog 2 and motion blur 4", "", "2", "4"),
+            ("fog at 1 to 3, motion_blur=5", "", "1 2 3", "5"),
+            ("fog 1, 3 and 5", "", "1 3 5", ""),
+            ("1. fog 2. motion blur", "", "", ""),
+            ("fog at 5 am, motion blur in 3 clips, fog 2 to 4 times", "", "", ""),
+            ("a little fog, dense motion blur", "", "low", "high"),
+            ("in fog heavy trucks pass, motion blur must not be severe", "", "", ""),
+        ],
+    )
+    def test_a_level_after_a_perturbation_is_of_it_too(self, text: str, levels: str, of_fog: str, of_blur: str) -> None:
+        reading = read_sentence(text)
+        own = {kind: " ".join(found) for kind, found in reading.own_levels}
+        assert (" ".join(reading.levels), own.get(FOG, ""), own.get(BLUR, "")) == (levels, of_fog, of_blur)
+
+    def test_heavy_rain_is_of_its_drops(self) -> None:
+        assert read_sentence("heavy rain in a street").own_levels == (("vision.spatter", ("high",)),)
+
+    @pytest.mark.parametrize(
         ("text", "situations", "unwished"),
         [
             ("a windless night", ("windy",), ""),
@@ -272,6 +317,32 @@ class TestWhatIsNotUnderstood:
         reading = read_sentence("in case of a moderate perturbation, zebras stop, microphones pick up the signal")
         assert (reading.objects, reading.situations, reading.levels) == (("zebra",), (), ("medium",))
 
+    def test_words_with_another_sense_name_nothing(self) -> None:
+        for text in (
+            "of course a friend of mine will ship it to production",
+            "our product is a neural network trained on digital pictures, stored and cropped to fit",
+            "demonstrated in the wild, by natural light, on a third party video platform",
+            "people with dark hair who click on it; the noise is present",
+        ):
+            assert read_sentence(text).situations == (), text
+        assert read_sentence("a parked van").situations == ()
+
+    @pytest.mark.parametrize(
+        ("text", "metrics"),
+        [
+            ("in arctic regions", ()),
+            ("at the edge of a forest, near the border fence", ()),
+            ("quality at the edge of the mask", ("quality", "boundary")),
+            ("the region, and its borders", ("region", "boundary")),
+        ],
+    )
+    def test_a_place_is_no_metric(self, text: str, metrics: tuple[str, ...]) -> None:
+        assert read_sentence(text).metrics == metrics
+
+    def test_what_is_said_of_a_thing_after_it_counts_as_before_it(self) -> None:
+        reading = read_sentence("the wifi is bad, the phone is old, mics are cheap")
+        assert reading.situations == ("cheap camera", "cheap microphone", "low bandwidth")
+
     def test_a_type_of_something_is_nothing_typed(self) -> None:
         assert read_sentence("any type of blur").situations == ()
         assert read_sentence("users type in a hurry").situations == ("typed queries",)
@@ -310,9 +381,9 @@ class TestWhatIsNotUnderstood:
         "part", ["no fog, a car ", "no with ", "except ", "fog or ", "severity 1 to 5 ", "only fog ", "zzqqx "]
     )
     def test_long_texts_take_time_in_proportion(self, part: str) -> None:
-        start = time.perf_counter()
+        start = time.process_time()
         read_sentence(part * 10_000)
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
         read_sentence("x" * 1_000_000)
         assert read_sentence("fog " + "a " * MOST_WORDS + "rain").situations == ("foggy weather",)
 

@@ -76,7 +76,7 @@ class TestTable:
     def test_a_situation_is_found_by_each_of_its_terms(self) -> None:
         for name, situation in situations().items():
             missed_terms = [
-                term for term in situation.terms if name not in read_sentence(f"a study of {term} for us").situations
+                term for term in situation.terms if name not in read_sentence(f"a study about {term} for us").situations
             ]
             assert missed_terms == [], name
 

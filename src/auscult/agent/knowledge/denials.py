@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import Final
@@ -24,6 +25,7 @@ _PRONOUNS: Final = frozenset({"it", "them", "that", "those", "these", "this"})
 _LINKS: Final = frozenset({"a", "an", "the", "any", "all", "and", "or", "nor"})  # between the entries of a list
 _PREPOSITIONS: Final = frozenset({"in", "at", "on", "inside", "from"})
 _ENDS_AFTER_TERM: Final = frozenset({"with", *_PREPOSITIONS})  # these end a denial only after what it denies
+_PLACING: Final = frozenset({"in", "at", "inside", "during"})  # "no fog at night" is at night
 _BETWEEN: Final = frozenset({"to", "want", "wish", "need", "reason", "be", "been", "just", "please", "mean"})
 _HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # no denial before a sense: *can hardly see*
 
@@ -39,16 +41,21 @@ def _denying() -> frozenset[str]:
     return frozenset(map(stemmed, ("free", "non", "anti", *(word for name in LISTS for word in words_of(name)))))
 
 
-def denied(words: Sequence[str], matches: Sequence[range]) -> set[int]:
-    """The starts of the terms that are denied, of all terms that were matched."""
-    return set() if _denying().isdisjoint(map(stemmed, words)) else _Denials(words, matches).starts()
+def denied(words: Sequence[str], matches: Sequence[range], conditions: Iterable[range] = ()) -> set[int]:
+    """The starts of the terms that are denied, of all terms that were matched.
+
+    A denial of a condition, such as fog or a crowd, says nothing against the place and the time that follow.
+    """
+    if _denying().isdisjoint(map(stemmed, words)):
+        return set()
+    return _Denials(words, matches, {condition.stop for condition in conditions}).starts()
 
 
 class _Denials:
     """The words of a sentence and the terms in it."""
 
-    def __init__(self, words: Sequence[str], matches: Sequence[range]) -> None:
-        self._words, self._matches = words, matches
+    def __init__(self, words: Sequence[str], matches: Sequence[range], conditions: AbstractSet[int]) -> None:
+        self._words, self._matches, self._after_condition = words, matches, conditions
         # a term may hold a denial: "things that are not there"
         self._inside = {index for match in matches for index in match}
 
@@ -86,6 +93,7 @@ class _Denials:
         # the end of what was read, the last denial, the last word of a term, and the end of a list that is denied
         past, start, met, kept = 0, 0, -1, 0
         for index, word in enumerate(words):
+            state = state and not (word in _PLACING and index in self._after_condition)
             if index in self._inside:
                 met = index
             elif index < past:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ _AFTER: Final[Mapping[str, str]] = {"or more": "at least", "or less": "at most"}
 _LINKS: Final = frozenset(
     {"and", ",", "or", "of", "at", "is", "be", "between", "to", "from", ":", "must", "should", "not"}
 )
+_SAID_OF: Final = frozenset({":", "(", "is", "are", "be", "at", "should", "must"})  # from a perturbation to its level
 _CHAIN: Final = frozenset({"and", "or", "to", ","})
 _MOST_AHEAD: Final = 12  # words after *severity* among which its numbers are
 _MOST_WORDS: Final = 4  # of a bound
@@ -63,7 +64,8 @@ def read_levels(words: Sequence[str], named: Callable[[int], set[str]], inside: 
     Words ``inside`` terms are no severities. A level holds for all perturbations where *severity* or the like is
     near, and for one alone where it stands right before it or, with a bound, right after it.
     """
-    if not any(words_of(name) & {*words} for name in ("strength", *_WORDS)):
+    numbered = list(_numbered(words, named, inside))
+    if not numbered and not any(words_of(name) & {*words} for name in ("strength", *_WORDS)):
         return Levels((), {}, frozenset(), ())
     general, own, bounding, unusable = _Wanted(), defaultdict[str, _Wanted](_Wanted), set[int](), list[str]()
     for index in range(len(words)):
@@ -76,7 +78,7 @@ def read_levels(words: Sequence[str], named: Callable[[int], set[str]], inside: 
         sign, start, end = _bound(words, index)
         if sign and _is_denied(words, start, inside=inside):
             sign = _DENIED[sign]
-        kinds = named(end) or (named(start - 1) if sign else set())
+        kinds = named(end) or named(start - 1 if sign else _before(words, index))
         for wanted in [general] if index in accepted else [own[kind] for kind in kinds]:
             read.add(level)
             if sign:
@@ -85,8 +87,47 @@ def read_levels(words: Sequence[str], named: Callable[[int], set[str]], inside: 
                 wanted.barred.add(level)
             else:
                 wanted.values.add(level)
+    for kind, level in numbered:
+        own[kind].values.add(level)
     of_own = {kind: wanted.levels() for kind, wanted in own.items()}
     return Levels(general.levels(), of_own, frozenset(read), tuple(unusable))
+
+
+def _is_level(word: str) -> bool:
+    return word[0].isdecimal() and 0 < float(word) <= 5
+
+
+def _before(words: Sequence[str], at: int) -> int:
+    """The last word of what a level is said of, of *fog (severe)*, *noise is low*; -1 where it is of what follows."""
+    last = at - 1
+    while last >= 0 and words[last] in _SAID_OF:
+        last -= 1
+    ends = words[at + 1 : at + 2] in ([], *([link] for link in _CHAIN)) or span("ends", words, at + 1)
+    return last if ends else -1
+
+
+def _numbered(
+    words: Sequence[str], named: Callable[[int], set[str]], inside: AbstractSet[int]
+) -> Iterator[tuple[str, str]]:
+    """The perturbations with the numbers right after them."""
+    for index in sorted({end + 1 for end in inside} - inside) if any(map(_is_level, words)) else ():
+        if index < len(words):
+            yield from product(named(index - 1), _numbers_after(words, index))
+
+
+def _numbers_after(words: Sequence[str], at: int) -> set[str]:
+    """The numbers right after a perturbation, as in *fog 2* and *blur at 1 to 3*; none where they count something."""
+    found, last, link = set[str](), 0.0, ""
+    while at < len(words) and words[at] in _SAID_OF:
+        at += 1
+    while at < len(words) and _is_level(words[at]):
+        number = float(words[at])
+        found |= {f"{number:g}", *(str(step) for step in range(int(last) + 1, ceil(number)) if link == "to")}
+        last, link, at = number, "".join(words[at + 1 : at + 2]), at + 1
+        if link in _CHAIN and at + 1 < len(words) and words[at + 1][0].isdecimal():
+            at += 1
+    over = at == len(words) or (words[at] == "." and at + 1 == len(words))  # "1. fog 2. snow"
+    return found if over or words[at] in {*_CHAIN, ";", ")", "but", "with"} else set()
 
 
 def _accepted(words: Sequence[str], mentions: Sequence[int]) -> set[int]:
@@ -95,6 +136,7 @@ def _accepted(words: Sequence[str], mentions: Sequence[int]) -> set[int]:
     near = {
         index for index in mentions if any(span(of, words, at) for of in lists for at in range(index - 2, index + 3))
     }
+    near |= {index for index in mentions if words[max(0, _before(words, index))] in words_of("rest")}
     linked = [(one, two) for one, two in pairwise(mentions) if _CHAIN.issuperset(words[one + 1 : two])]
     for one, two in (*linked, *reversed(linked)):
         near |= {one, two} if near.intersection((one, two)) else set()

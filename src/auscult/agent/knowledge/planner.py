@@ -160,12 +160,15 @@ def alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _joint(cells: Sequence[Cell]) -> _Support:
-    """The support of a perturbation from its cells in several situations."""
+    """The support of a perturbation from its cells in several situations.
+
+    What one is known to need has precedence over what another inherits: a podcast at home is in no treated studio.
+    """
     specific = [entry for entry in cells if entry.of != ANYWHERE]
     impossible, needed, plausible = (
         [entry for entry in specific if entry.grade == grade] for grade in ("impossible", "needed", "plausible")
     )
-    if impossible:
+    if impossible and (any(entry.steps == 0 for entry in impossible) or all(entry.steps for entry in needed)):
         return _Support(0.0, _reasons(impossible))
     if needed:
         near = len(needed) > 1 or needed[0].steps <= 1

@@ -11,11 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import chain, zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
 from auscult.agent.knowledge.denials import LISTS, MODEL_VERBS, denied, left_out
 from auscult.agent.knowledge.levels import read_levels
 from auscult.agent.knowledge.situations import (
+    cell,
     kinds,
     lineage,
     number_in,
@@ -55,6 +57,8 @@ _NOT_SEEN: Final = frozenset(
     {"model", "candidate", "server", "camera", "device", "can", "light", "lights", "case", "stop", "pick up", "range"}
     | {"control", "signal", "auto", "cycle", "engine", "trunk"}
 )
+_HEARD: Final = "sound.background_noise"
+_OF: Final = frozenset({"of", "from", "in", "at", "the", "a", "an", "other"})  # between noise and where it is
 _LEAST_SPELT: Final = 6  # letters of a word that may be misspelt
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
@@ -92,6 +96,7 @@ def read_sentence(text: str) -> Reading:
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
     plain, index = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain))), _index()
     plain = _SIGN.sub(lambda found: f" {_SIGNS[found[0].strip()]} ", plain)
+    plain = _names().sub(lambda found: _spoken(found[1]), plain).replace("_", " ")
     plain = _HYPHENED.sub(lambda found: index.joined(found[0]), plain)
     words = _TOKEN.findall(plain)[:MOST_WORDS]
     words = [part for word in words for part in index.spelt_out(word[:_MOST_LETTERS])]
@@ -111,6 +116,17 @@ def read_sentence(text: str) -> Reading:
 @lru_cache(maxsize=65_536)
 def _corrected(word: str) -> str:
     return _index().corrected(word)
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    """Perturbations as commands and records write them: ``vision.motion_blur.v1``."""
+    return re.compile(rf"\b({'|'.join(map(re.escape, kinds()))})(?:\.v\d+)?\b")
+
+
+def _spoken(kind: str) -> str:
+    """``vision motion blur`` of ``vision.motion_blur``."""
+    return kind.replace(".", " ").replace("_", " ")
 
 
 class _Match(NamedTuple):
@@ -184,9 +200,9 @@ def _less_a_letter(word: str) -> list[str]:
 
 
 def _told(term: str) -> Iterator[str]:
-    """*dropped frames* as a sentence: *frames are dropped*."""
+    """*dropped frames* as a sentence: *frames are dropped*; *bad wifi*: *wifi is bad*."""
     first, _, second = term.partition(" ")
-    if second.isalpha() and (first.endswith("ed") or first in {"lost", "frozen", "missing"}):
+    if second.isalpha() and (first.endswith("ed") or first in words_of("states")):
         yield from (f"{second} {first}", *(f"{second} {verb} {first}" for verb in ("is", "are", "get", "gets")))
 
 
@@ -199,8 +215,9 @@ def _index() -> _Index:
         for name, line in content[table].items()
         for term in terms(line["terms"])
     ]
-    entries += [(said, table, name) for term, table, name in entries for said in _told(term)]
     entries += [(term, "situations", name) for name, situation in situations().items() for term in situation.terms]
+    entries += [(said, table, name) for term, table, name in entries for said in _told(term)]
+    entries += [(_spoken(kind), "kinds", kind) for kind in kinds()]
     entries += [
         (term, table, name)
         for table in ("objects", "traits")
@@ -216,15 +233,15 @@ def _index() -> _Index:
 
 def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     most_samples, counted = _samples_asked(words)
-    matches = [match for match in matches if match.start not in counted]
-    out, names = (
-        denied(words, [range(match.start, match.end) for match in matches]),
-        defaultdict[tuple[str, bool], set[str]](set),
-    )
+    matches = _heard(words, [match for match in matches if match.start not in counted])
+    conditions = (range(match.start, match.end) for match in matches if _is_condition(match))
+    out = denied(words, [range(match.start, match.end) for match in matches], conditions)
+    names = defaultdict[tuple[str, bool], set[str]](set)
     for match in matches:
         films = any(table == "situations" and not situations()[name].shows for table, name in match.targets)
         for table, name in match.targets:
-            if films and table == "objects":  # a phone that films is not to be seen
+            # a phone that films is not to be seen; an arctic region is no region of a mask
+            if (films and table == "objects") or (table == "metrics" and _is_place(words, match)):
                 continue
             names[table, match.start in out].add(name)
             if table in _KINDS and _alone(words, match):
@@ -260,6 +277,51 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         remarks=tuple(sorted([*remarks, *_contradictions(present)])),
         unmatched=_unmatched(words, matches, levels={*read, *levels}, counted=counted),
     )
+
+
+def _is_condition(match: _Match) -> bool:
+    """Whether a term is of a perturbation, or of a situation that is no place, subject or time."""
+    names = [name for table, name in match.targets if table == "situations"]
+    return match.of(_KINDS) or any(not situations()[name].shows and name not in chain(*OPPOSITE) for name in names)
+
+
+def _is_place(words: Sequence[str], match: _Match) -> bool:
+    """Whether a word for a metric is of a place: *in arctic regions*, *at the edge of a forest*."""
+    before, after = words[max(0, match.start - 3) : match.start], words[match.end : match.end + 4]
+    if words[match.start] in {"region", "regions"}:
+        return match.end - match.start == 1 and not {"in", "from", "across", "throughout"}.isdisjoint(before)
+    at = before[-2:] in (["at", "the"], ["on", "the"], ["near", "the"], ["along", "the"], ["by", "the"])
+    masks = {"mask", "masks", "object", "objects"}
+    return words[match.start] in {"edge", "border"} and at and after[:1] == ["of"] and masks.isdisjoint(after)
+
+
+def _heard(words: Sequence[str], matches: Sequence[_Match]) -> list[_Match]:
+    """The matches, where noise of a place or a thing is what is heard there: *noisy bar*, *noise from the street*.
+
+    *Kitchen noise* names the noise alone.
+    """
+    heard = list[_Match]()
+    for match, after in zip_longest(matches, matches[1:]):
+        before = heard.pop() if ("groups", "noise") in match.targets and heard else None
+        noise = _Match(match.start, match.end, (("kinds", _HEARD),))
+        if before is not None and before.end == match.start and _sounds(words, before):
+            heard.append(noise._replace(start=before.start))
+            continue
+        heard += [] if before is None else [before]
+        is_heard = ("groups", "noise") in match.targets and (
+            (before is not None and words[before.end : match.start] in (["is"], ["are"]) and _sounds(words, before))
+            or (after is not None and _OF.issuperset(words[match.end : after.start]) and _sounds(words, after))
+        )
+        heard.append(noise if is_heard else match)
+    return heard
+
+
+def _sounds(words: Sequence[str], match: _Match) -> bool:
+    """Whether a term is of something that is heard, and not of pictures: a *bar*, but no *bar footage*."""
+    if not words_of("pictures").isdisjoint(words[match.end - 1 : match.end + 1]):
+        return False
+    names = [name for table, name in match.targets if table == "situations"]
+    return all(cell(name, _HEARD).grade == "needed" for name in names) if names else match.of({"objects"})
 
 
 def _in_order(order: Iterable[str], names: set[str]) -> tuple[str, ...]:
@@ -315,9 +377,12 @@ def _alone(words: Sequence[str], match: _Match) -> bool:
 
 
 def _named(match: _Match) -> set[str]:
-    """The perturbations that a match names, itself or as a group."""
+    """The perturbations that a match names, itself, as a group, or as rain names drops."""
     groups = {name for table, name in match.targets if table == "groups"}
-    return {name for table, name in match.targets if table == "kinds"} | _members(groups, "wished")
+    weather = _members({"weather"}, "wished")
+    cells = (situations()[name].cells.items() for table, name in match.targets if table == "situations")
+    of_weather = {kind for own in cells for kind, entry in own if kind in weather and entry.grade == "needed"}
+    return {name for table, name in match.targets if table == "kinds"} | _members(groups, "wished") | of_weather
 
 
 def _samples_asked(words: Sequence[str]) -> tuple[int | None, set[int]]:
@@ -343,7 +408,7 @@ def _unmatched(
     inside = counted.union(index for match in matches for index in range(match.start, match.end))
     bounds = ("at least", "over", "at most", "under", "or more", "or less") if levels else ()
     limits = ("first", "at most") if counted else ()
-    read = {*LISTS, "asking", "only", "strength", "perturbed", "ends", "dismisses", *bounds, *limits, *levels}
+    read = {*LISTS, "rest", "asking", "only", "strength", "perturbed", "ends", "dismisses", *bounds, *limits, *levels}
     lists = read & raw()["words"].keys()
     left = {word for index, word in enumerate(words) if index not in inside and len(word) > 1 and word[0].isalpha()}
     left -= lexicon().function_words | _NOT_SEEN | {"left"}

@@ -89,10 +89,20 @@ def _lists(name: str) -> Mapping[str, tuple[list[str], ...]]:
     return {entry[0]: tuple(other for other in entries if other[0] == entry[0]) for entry in entries}
 
 
+@cache
+def _apart() -> frozenset[str]:
+    return frozenset(terms(raw()["words"]["apart"]))
+
+
 @lru_cache(maxsize=65_536)
 def stemmed(word: str) -> str:
-    """The stem of a word; some words stay whole (a meeting is not to meet, an animal is not animated)."""
+    """The stem of a word; some words stay whole (a meeting is not to meet, an animal is not animated).
+
+    Those of the list ``apart`` have a key of their own: *digital* is not *digitised*, *present* no *presentation*.
+    """
     bare = word.removesuffix("'s")
+    if bare in _apart():
+        return f"{bare}="
     return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
 
 
