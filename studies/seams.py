@@ -32,7 +32,7 @@ from auscult.scenes.appearance.folder import covering, open_assets
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.colours import Light
 from auscult.scenes.appearance.drawing import AssetSet, Placed
-from auscult.scenes.appearance.stage import Stage
+from auscult.scenes.appearance.stage import Backdrop
 from auscult.score.stats.few_clusters import SHARE, ends_of, widened
 from auscult.types import Frame, Mask, MaskRef
 
@@ -77,7 +77,7 @@ def run() -> Table:
 
 def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
     """Things put into a picture as scenes do it."""
-    stage = Stage.of(background, light=light)
+    stage = Backdrop.of(background, light=light)
     return put_together(stage, [lay(thing, stage) for thing in placed])
 
 

@@ -28,7 +28,7 @@ from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.compose import put_together
-from auscult.scenes.appearance.stage import Stage as Backdrop
+from auscult.scenes.appearance.stage import Backdrop
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_from_json, facts_of
 from auscult.scenes.familiar.base import RATE_HZ, World, sound_of

@@ -185,7 +185,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class RecordCalibration:
     """What was fitted to labels: from what a judge says of a mask to new estimates.
 
     Attributes:
@@ -200,7 +200,7 @@ class Calibration:
     reach: float | None = None
 
     @classmethod
-    def of(cls, columns: Estimates, iou: Doubles) -> Calibration:
+    def of(cls, columns: Estimates, iou: Doubles) -> RecordCalibration:
         """Fitted to the IoU that labels say of n masks, (n,)."""
         good = logistic_fit(_logits(columns), (iou >= GOOD).tolist())
         return cls(line=_line(columns.iou, iou), good=(float(good[0]), float(good[1])))
@@ -225,7 +225,7 @@ class Calibration:
         return verdict if verdict.iou is None else _changed(verdict, self.apply(Estimates.of([verdict])), 0)
 
 
-def calibrations_of(run: Run) -> list[Calibration]:
+def calibrations_of(run: Run) -> list[RecordCalibration]:
     """What the estimates of a record went through, first to last; none where they are the judge's own.
 
     Raises:
@@ -233,7 +233,7 @@ def calibrations_of(run: Run) -> list[Calibration]:
     """
     origin = section(section(run.manifest, "inputs"), "calibration")
     return from_json(
-        list[Calibration],
+        list[RecordCalibration],
         origin.get("fits") if origin else [],
         path=run.path / "manifest.json",
         hint="fit the record to its labels again with `auscult act calibrate`",
@@ -245,7 +245,7 @@ class FittedEstimates:
     """New estimates, and how far off they and others are on the labelled masks."""
 
     columns: Estimates
-    calibration: Calibration  # of all labels
+    calibration: RecordCalibration  # of all labels
     rmse: Mapping[str, float]  # of ``judge``, ``calibrated`` and ``constant``; empty without true IoUs
 
 
@@ -266,11 +266,11 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
             hint="label masks of others, too",
         )
     labelled = columns.at(indices)
-    calibration = Calibration.of(labelled, labels.iou)
+    calibration = RecordCalibration.of(labelled, labels.iou)
     new = calibration.apply(columns)
     for part in range(int(parts.max()) + 1):
         held_out, rest = parts == part, np.flatnonzero(parts != part)
-        without = Calibration.of(labelled.at(rest), labels.iou[rest]).apply(columns.at(indices[held_out]))
+        without = RecordCalibration.of(labelled.at(rest), labels.iou[rest]).apply(columns.at(indices[held_out]))
         new.iou[indices[held_out]], new.good[indices[held_out]] = without.iou, without.good
     if not labels.known:
         return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, rmse={})

@@ -28,7 +28,7 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
-from auscult.jobs.calibrate import Calibration, calibrations_of
+from auscult.jobs.calibrate import RecordCalibration, calibrations_of
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name, segmentations
@@ -102,7 +102,7 @@ class Repairer:
     model: Predictor | None
     rounds: int
     as_in_paper: bool
-    calibrations: Sequence[Calibration] = ()
+    calibrations: Sequence[RecordCalibration] = ()
     prompted: act.Prompted | None = None
     segmenting: Lock = field(default_factory=Lock)  # a model is used by one thread at a time
 
@@ -203,7 +203,7 @@ def make_repairer(
     segmenter: Path | None,
     rounds: int,
     as_in_paper: bool,
-    calibrations: Sequence[Calibration] = (),
+    calibrations: Sequence[RecordCalibration] = (),
 ) -> Repairer:
     """Load judge and models and make the worker's function; at module level, so that it can be pickled."""
     loaded = None if model is None else model.load()

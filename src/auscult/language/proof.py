@@ -172,7 +172,7 @@ RELATIONS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool 
 """How the first voice stands to the second; unclear where there is no second."""
 
 
-Range = tuple[float, float]
+Extent = tuple[float, float]
 
 APART: Final = 0.04  # of places, as a share of the picture
 TIMES_AS_LARGE: Final = 1.3
@@ -208,7 +208,7 @@ def at(thing: SceneObject, part: str) -> bool | None:
     return True if high <= _SIDE[0] else False if low >= _SIDE[1] else None
 
 
-def _central(extent: Range) -> bool | None:
+def _central(extent: Extent) -> bool | None:
     if extent[0] >= _CENTRE[0] and extent[1] <= _CENTRE[1]:
         return True
     return False if extent[1] < _OFF_CENTRE[0] or extent[0] > _OFF_CENTRE[1] else None
@@ -239,7 +239,7 @@ def in_front(first: SceneObject, second: SceneObject) -> bool | None:
     return None if first.depth < second.depth else False
 
 
-def _beside(first: Range, second: Range) -> bool | None:
+def _beside(first: Extent, second: Extent) -> bool | None:
     """Whether the first range lies before the second; False where it is the other way round."""
     if first[1] + APART <= second[0]:
         return True
@@ -290,12 +290,12 @@ def nearest(first: SceneObject, second: SceneObject, facts: Facts, *, far: bool 
     return False if False in closer else True if closer and None not in closer else None
 
 
-def _distance(first: SceneObject, second: SceneObject) -> Range:
+def _distance(first: SceneObject, second: SceneObject) -> Extent:
     (near_x, far_x), (near_y, far_y) = _gap(first.x, second.x), _gap(first.y, second.y)
     return math.hypot(_WIDTH * near_x, near_y), math.hypot(_WIDTH * far_x, far_y)
 
 
-def _gap(first: Range, second: Range) -> Range:
+def _gap(first: Extent, second: Extent) -> Extent:
     return max(0.0, first[0] - second[1], second[0] - first[1]), max(first[1] - second[0], second[1] - first[0])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from auscult.scenes.appearance.compose import Layer, derived, lay, put_together
 from auscult.scenes.appearance.drawing import AssetSet, Placed, Sprite
-from auscult.scenes.appearance.stage import Stage as Backdrop
+from auscult.scenes.appearance.stage import Backdrop
 from auscult.scenes.geometry import Pose
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.sound.mix import Mix, SoundSet, mix_down

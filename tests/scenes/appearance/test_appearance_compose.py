@@ -20,14 +20,14 @@ from auscult.scenes.appearance.colours import COLOURS, Light, choose_light, draw
 from auscult.scenes.appearance.compose import ComposedPicture, derived, lay, put_together
 from auscult.scenes.appearance.drawing import Placed, Sprite
 from auscult.scenes.appearance.generated import GENERATED
-from auscult.scenes.appearance.stage import Stage
+from auscult.scenes.appearance.stage import Backdrop
 from auscult.types import Frame
 
 FLAT = Light(from_deg=0.0, shade=0.0, shadow=0.0, warmth=0.0, gain=1.0, grain=0.0, grain_seed=1)
 
 
 def compose(background: Frame, placed_sprites: Sequence[Placed], *, light: Light) -> ComposedPicture:
-    stage = Stage.of(background, light=light)
+    stage = Backdrop.of(background, light=light)
     return put_together(stage, [lay(placed_sprite, stage) for placed_sprite in placed_sprites])
 
 
@@ -196,7 +196,7 @@ def test_hostile_light_is_refused(change: dict[str, object]) -> None:
 
 def test_a_stage_gives_the_same_pictures() -> None:
     background, light = _background(), choose_light(generator(4))
-    stage = Stage.of(background, light=light)
+    stage = Backdrop.of(background, light=light)
     for count in (1, 3):
         composed, other = (
             compose(background, _placed_sprites(count), light=light),
@@ -239,7 +239,7 @@ def test_white_stays_brighter_than_grey() -> None:
     [{}, {"x_px": 90.0}, {"x_px": 150.0, "y_px": 20.0}, {"speed_px": (5.0, 0.0)}, {"sprite": _disc(22, 90)}],
 )
 def test_a_layer_does_not_depend_on_the_one_before(change: dict[str, object]) -> None:
-    stage = Stage.of(_background(), light=choose_light(generator(8)))
+    stage = Backdrop.of(_background(), light=choose_light(generator(8)))
     first = _placed_sprites(2)[1]
     then = replace(first, **change)  # type: ignore[arg-type]
     fresh, reused = lay(then, stage), lay(then, stage, after=lay(first, stage))
@@ -251,7 +251,7 @@ def test_a_layer_does_not_depend_on_the_one_before(change: dict[str, object]) ->
 
 
 def test_a_thing_outside_has_no_layer() -> None:
-    stage = Stage.of(_background(), light=FLAT)
+    stage = Backdrop.of(_background(), light=FLAT)
     assert lay(replace(_placed_sprites(1)[0], x_px=-900.0), stage) is None
 
 

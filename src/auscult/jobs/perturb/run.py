@@ -104,10 +104,12 @@ BOXES: Final = ("box", "boxes", "bbox", "bboxes")
 SPANS: Final = ("spans_s",)
 """Keys with time spans of sounds; left out if parts of the sound were silenced."""
 
-Row = Mapping[str, Any]
+MediumRow = Mapping[str, Any]
 
 
-def item_line(item: Item, recipe: Recipe, rows: Mapping[InputMedium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
+def item_line(
+    item: Item, recipe: Recipe, rows: Mapping[InputMedium, MediumRow], *, seed: int, loose: bool
+) -> dict[str, Any]:
     """The line of an item in ``items.jsonl``, from those of its outputs; unknown keys are kept."""
     picture, sound, sentence = rows["picture"], rows.get("sound"), rows.get("sentence")
     silent_s = None if sound is None else sound.get("silent_s")
@@ -137,16 +139,16 @@ def item_line(item: Item, recipe: Recipe, rows: Mapping[InputMedium, Row], *, se
     return {**line, **extra, "stress": stress}
 
 
-def _below(recipe: Recipe, row: Row) -> str:
+def _below(recipe: Recipe, row: MediumRow) -> str:
     """The file of an output, relative to the recipe's folder."""
     return str(row["output"]).removeprefix(f"{recipe.name}/")
 
 
-def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> None:
+def refuse_changed(rows: Mapping[str, MediumRow], outputs: Mapping[str, Output]) -> None:
     """Refuse changed files of earlier outputs."""
     digests: dict[tuple[str, ...], str] = {}
 
-    def same(output: Output, row: Row) -> bool:
+    def same(output: Output, row: MediumRow) -> bool:
         made_of = (output.part.id, *row.get("items", ()))
         if made_of not in digests:
             digests[made_of] = part_digest(output.part, made_of[1:])
@@ -156,7 +158,7 @@ def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> No
     require_all_unchanged(rows, outputs, same, path=lambda output: output.part.path, **words)
 
 
-def content_digest(rows: Mapping[str, Row]) -> str:
+def content_digest(rows: Mapping[str, MediumRow]) -> str:
     """One SHA-256 over the hashes of all outputs, to compare two runs.
 
     It covers for every output, sorted by id: the id, and the hashes of frames, sound, sentence, copied file and moved
@@ -179,9 +181,9 @@ _NOTE: Final = (
 _UNOPENED: Final = "; masks of pictures in which nothing moved were copied unopened"
 
 
-def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, note: str) -> Table:
+def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[MediumRow], *, note: str) -> Table:
     """Outputs by recipe; ``counts`` are those made and requested, of outputs or items."""
-    by_recipe: dict[str, list[Row]] = {name: [] for name in counts}
+    by_recipe: dict[str, list[MediumRow]] = {name: [] for name in counts}
     for row in rows:
         by_recipe[row["recipe"]].append(row)
     cells = []
@@ -229,7 +231,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         self._folders = [preset(wanted.preset).name] if wanted.preset else [recipe.name for recipe in recipes]
         self._notes = [*self._parts.notes, *idle_options(options.given, parts), *idle_notes(outputs, self._folders)]
         self._outputs = {output.id: output for output in outputs if output.made}
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, MediumRow] = {}
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run."""
@@ -334,13 +336,13 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
 perturb: Final = Perturb.of
 
 
-def _rows_there(run: RunFolder) -> dict[str, Row]:
+def _rows_there(run: RunFolder) -> dict[str, MediumRow]:
     """The last line of ``outputs.jsonl`` by id.
 
     Outputs with missing files, or files of another size, are left out and made again.
     """
 
-    def there(row: Row) -> bool:
+    def there(row: MediumRow) -> bool:
         try:
             return all((run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
         except OSError:

@@ -36,7 +36,7 @@ from auscult.language.words import Way, sound_name, ways
 from auscult.media.paths import write_bytes
 from auscult.record import codec
 
-Tokens = tuple[str, ...]
+SentenceTokens = tuple[str, ...]
 
 UNHEARD: Final[Form] = SOUNDS
 """Stands for everything that one frame cannot show: vision alone cannot decide it."""
@@ -138,13 +138,13 @@ def write_vocabulary(words: Vocabulary, path: Path) -> Path:
     return path
 
 
-def tokens(text: str) -> Tokens:
+def tokens(text: str) -> SentenceTokens:
     """A sentence as lower-case words, with commas kept as words of their own."""
     plain = "".join(letter if letter.isalnum() or letter in ",'" else " " for letter in text.lower())
     return tuple(plain.replace(",", " , ").split())
 
 
-def nouns(words: Vocabulary) -> dict[Tokens, str]:
+def nouns(words: Vocabulary) -> dict[SentenceTokens, str]:
     """Every category in singular and plural."""
     categories = {}
     for name in words.categories:
@@ -153,9 +153,9 @@ def nouns(words: Vocabulary) -> dict[Tokens, str]:
     return categories
 
 
-def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[Tokens, Form]:
+def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[SentenceTokens, Form]:
     """Patterns of everything but categories, relations and superlatives; what is ``heard`` is kept as it is said."""
-    patterns: dict[Tokens, Form] = {}
+    patterns: dict[SentenceTokens, Form] = {}
     for text in _MORE_UNHEARD:
         patterns[tokens(text)] = patterns[tokens(of_many(text))] = ANYTHING if heard else UNHEARD
     for form, spoken, surface_forms in _audible(words):
@@ -172,7 +172,7 @@ def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[Tokens, Fo
     return patterns
 
 
-def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[Tokens]]]:
+def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[SentenceTokens]]]:
     """Audible properties: the form a frame can check (a known maker at most), the form that is said, its wordings."""
     audible: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
     audible += [{"op": "times", "count": count} for count in _COUNTS]
@@ -188,12 +188,12 @@ def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[Tokens]]]:
         yield maker, voice, {tokens(text) for text in texts}
 
 
-def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
+def relation_patterns() -> dict[tuple[SentenceTokens, SentenceTokens], Form | None]:
     """The words before and after the object of a relation, and the relation's form; None for an audible one.
 
     The form has no ``to`` yet; a negated one is inside a ``not``.
     """
-    patterns: dict[tuple[Tokens, Tokens], Form | None] = {}
+    patterns: dict[tuple[SentenceTokens, SentenceTokens], Form | None] = {}
     for kind in (*SIGHT_RELATIONS, *SOUND_RELATIONS):
         visible = kind in SIGHT_RELATIONS
         plain: dict[str, Any] = {"op": "relation", "how": kind}
@@ -211,12 +211,12 @@ def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
     return patterns
 
 
-def _around(text: str) -> tuple[Tokens, Tokens]:
+def _around(text: str) -> tuple[SentenceTokens, SentenceTokens]:
     before, _, after = text.partition("{to}")
     return tokens(before), tokens(after)
 
 
-def _surface_forms(form: Form) -> set[Tokens]:
+def _surface_forms(form: Form) -> set[SentenceTokens]:
     return {tokens(text) for text in _texts_of(form)}
 
 
@@ -292,7 +292,7 @@ class SentenceReader:
         form = self._phrase(span, notes)
         return ParsedExpression(form=form, unknown=tuple(notes.unknown), strange=frozenset(notes.strange))
 
-    def _phrase(self, span: Tokens, notes: _Notes) -> Form:
+    def _phrase(self, span: SentenceTokens, notes: _Notes) -> Form:
         """A noun phrase with everything that hangs on it."""
         span = _without_article(span)
         if notes.depth <= 1 or not span:
@@ -308,7 +308,7 @@ class SentenceReader:
             return self._related(span, split, notes)
         return self._described(span, notes)
 
-    def _among(self, span: Tokens, notes: _Notes) -> Form | None:
+    def _among(self, span: SentenceTokens, notes: _Notes) -> Form | None:
         """A choice within a group that comes first: "among the bells, the one that is the largest"."""
         if {span[0]} not in _AMONG or "," not in span:
             return None
@@ -317,7 +317,7 @@ class SentenceReader:
         qualities = (self._superlatives.get(span[index:]) for index in range(comma, len(span)))
         return self._of(next(filter(None, qualities), "loud"), self._phrase(group, notes.deeper()))
 
-    def _leading(self, span: Tokens) -> tuple[str, int]:
+    def _leading(self, span: SentenceTokens) -> tuple[str, int]:
         """A superlative that a phrase begins with, and how many words it takes; else nothing."""
         for length in (2, 1):
             quality = self._superlatives.get(span[:length])
@@ -330,7 +330,7 @@ class SentenceReader:
                 return ORDER_WORDS[span[0]]["stop" in end or "silent" in end], 1
         return "", 0
 
-    def _most(self, quality: str, rest: Tokens, notes: _Notes) -> Form:
+    def _most(self, quality: str, rest: SentenceTokens, notes: _Notes) -> Form:
         if rest and rest[0] in {"of", "among"}:
             rest = rest[1:]
             rest = rest[1:] if rest and rest[0] == "all" else rest
@@ -343,7 +343,7 @@ class SentenceReader:
         """The object with most of a quality; where it is audible and sound is not read, one of the group, undecided."""
         return most(quality, group) if self._heard or quality in SIGHT_QUALITIES else both(group, self._open)
 
-    def _relation(self, span: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
+    def _relation(self, span: SentenceTokens) -> tuple[int, SentenceTokens, SentenceTokens, Form | None] | None:
         """The first relation: its index, the words before and after its object (the longest that fit), its form."""
         ahead = 0  # where a longer pattern ends that is complete in itself: "with something in front of it"
         for index in range(len(span)):
@@ -356,7 +356,9 @@ class SentenceReader:
             ahead = max(ahead, index + plain[0]) if plain is not None else ahead
         return None
 
-    def _related(self, span: Tokens, split: tuple[int, Tokens, Tokens, Form | None], notes: _Notes) -> Form:
+    def _related(
+        self, span: SentenceTokens, split: tuple[int, SentenceTokens, SentenceTokens, Form | None], notes: _Notes
+    ) -> Form:
         index, before, after, form = split
         base = self._described(span[:index], notes) if span[:index] else {"op": "anything"}
         goal = span[index + len(before) : len(span) - len(after)]
@@ -370,7 +372,7 @@ class SentenceReader:
         stands = relation(inner["how"], goes_to)
         return both(base, no(stands) if form["op"] == "not" else stands)
 
-    def _described(self, span: Tokens, notes: _Notes) -> Form:
+    def _described(self, span: SentenceTokens, notes: _Notes) -> Form:
         """A noun with its attributes, in any order."""
         forms: list[Form] = []
         run: list[str] = []
@@ -393,7 +395,7 @@ class SentenceReader:
         joined = both(*forms[: MOST_NESTING - 2])
         return self._of(quality, joined) if quality and notes.depth > 2 else joined
 
-    def _next(self, span: Tokens, index: int) -> tuple[int, Form | None, str]:
+    def _next(self, span: SentenceTokens, index: int) -> tuple[int, Form | None, str]:
         """The pattern that begins at a word: its length in words (0 if none is known), its form or superlative."""
         for other in _OTHER_THAN:
             end = index + len(other)
@@ -414,13 +416,13 @@ class SentenceReader:
             return pattern[0], pattern[1], ""
         return (1, None, "") if span[index] in FILLERS or span[index] == "," else (0, None, "")
 
-    def _head(self, span: Tokens, index: int) -> tuple[int, str] | None:
+    def _head(self, span: SentenceTokens, index: int) -> tuple[int, str] | None:
         """A noun, unless an unknown word follows at once: a dog house is no dog."""
         noun = self._noun(span, index)
         follows = len(span) if noun is None else index + noun[0]
         return noun if follows >= len(span) or self._next(span, follows)[0] else None
 
-    def _is_colour(self, span: Tokens, index: int) -> bool:
+    def _is_colour(self, span: SentenceTokens, index: int) -> bool:
         """Whether "orange" is a colour here, that is, whether a noun is named besides."""
         if span[index] not in self._colours:
             return False
@@ -428,14 +430,14 @@ class SentenceReader:
         after = span[index + 1 :]
         return before or (bool(after) and (self._noun(after, 0) is not None or after[0] in GENERIC))
 
-    def _noun(self, span: Tokens, index: int) -> tuple[int, str] | None:
+    def _noun(self, span: SentenceTokens, index: int) -> tuple[int, str] | None:
         for length in (3, 2, 1):
             name = self._nouns.get(span[index : index + length]) if index + length <= len(span) else None
             if name is not None:
                 return length, name
         return None
 
-    def _pattern(self, span: Tokens, index: int) -> tuple[int, Form] | None:
+    def _pattern(self, span: SentenceTokens, index: int) -> tuple[int, Form] | None:
         for length, pattern, form in self._plain.get(span[index], ()):
             if span[index : index + length] == pattern:
                 return length, form
@@ -451,23 +453,23 @@ class SentenceReader:
         return [self._open]  # a puppy may well be what is known as a dog
 
 
-def _without_article(span: Tokens) -> Tokens:
+def _without_article(span: SentenceTokens) -> SentenceTokens:
     while span and span[0] in {"the", "a", "an", "find", "segment", ","}:
         span = span[1:]
     return span
 
 
-def _by_first(patterns: Mapping[Tokens, Form]) -> dict[str, list[tuple[int, Tokens, Form]]]:
+def _by_first(patterns: Mapping[SentenceTokens, Form]) -> dict[str, list[tuple[int, SentenceTokens, Form]]]:
     """Patterns by their first word, the longest first."""
-    by_word: dict[str, list[tuple[int, Tokens, Form]]] = {}
+    by_word: dict[str, list[tuple[int, SentenceTokens, Form]]] = {}
     for pattern, form in sorted(patterns.items(), key=lambda pair: (-len(pair[0]), pair[0])):
         if pattern:
             by_word.setdefault(pattern[0], []).append((len(pattern), pattern, form))
     return by_word
 
 
-def _superlatives() -> dict[Tokens, str]:
-    qualities: dict[Tokens, str] = {}
+def _superlatives() -> dict[SentenceTokens, str]:
+    qualities: dict[SentenceTokens, str] = {}
     for quality, texts in SUPERLATIVES.items():
         for text in texts:
             qualities[tokens(text)] = quality

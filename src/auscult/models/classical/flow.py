@@ -196,7 +196,7 @@ def _flow(first: NDArray[np.uint8], second: NDArray[np.uint8], start: Shift) -> 
     return np.asarray(search.calc(first, second, guess), dtype=np.float32)
 
 
-Labels: TypeAlias = NDArray[np.intp]
+ColourLabels: TypeAlias = NDArray[np.intp]
 
 _COLOURS: Final = 32  # half of them of the object, half of what is around it
 _SAMPLES: Final = 1500
@@ -215,7 +215,7 @@ _UNTRUSTED: Final = 0.2
 class Palette:
     """Colours of a clip."""
 
-    table: Labels  # intp (32768,): the palette's colour for five bits of each channel of Lab
+    table: ColourLabels  # intp (32768,): the palette's colour for five bits of each channel of Lab
     # float32 (colours,), within -3..3: log ratio of the colour's share of the object to its share of what is not, in
     # the first frame
     evidence: Floats
@@ -233,12 +233,12 @@ class Palette:
         ratio = np.log((inside + _FLOOR) / (outside + _FLOOR))
         return cls(table, np.clip(ratio, -_MOST, _MOST).astype(np.float32))
 
-    def labels(self, lab: NDArray[np.uint8]) -> Labels:
+    def labels(self, lab: NDArray[np.uint8]) -> ColourLabels:
         """The palette's colour of each pixel, intp (h, w)."""
         return _labels(self.table, lab)
 
 
-def local_share(labels: Labels, mask: Floats, trust: Floats, *, radius_px: float) -> Floats:
+def local_share(labels: ColourLabels, mask: Floats, trust: Floats, *, radius_px: float) -> Floats:
     """What share of each pixel's colour around it is the object's, float32 (h, w), 0..1; a half where none is known."""
     height, width = labels.shape
     rows, columns = -(-height // _CELL_PX), -(-width // _CELL_PX)
@@ -255,7 +255,7 @@ def local_share(labels: Labels, mask: Floats, trust: Floats, *, radius_px: float
     return np.asarray(share[bins].reshape(height, width), dtype=np.float32)
 
 
-def _table(lab: NDArray[np.uint8], mask: Floats) -> Labels:
+def _table(lab: NDArray[np.uint8], mask: Floats) -> ColourLabels:
     inside = mask > 0.5
     around = cv2.dilate(inside.astype(np.uint8), np.ones((_AROUND_PX, _AROUND_PX), np.uint8)) > 0
     centres = np.concatenate([_centres(lab[part] if part.any() else lab) for part in (inside, around & ~inside)])
@@ -275,12 +275,12 @@ def _centres(pixels: NDArray[np.uint8]) -> Floats:
     return np.asarray(centres, dtype=np.float32)
 
 
-def _labels(table: Labels, lab: NDArray[np.uint8]) -> Labels:
+def _labels(table: ColourLabels, lab: NDArray[np.uint8]) -> ColourLabels:
     level = (lab >> 3).astype(np.intp)
     return np.asarray(table[(level[..., 0] * _LEVELS + level[..., 1]) * _LEVELS + level[..., 2]])
 
 
-def _shares(labels: Labels, weights: NDArray[np.floating]) -> NDArray[np.float64]:
+def _shares(labels: ColourLabels, weights: NDArray[np.floating]) -> NDArray[np.float64]:
     counts = np.bincount(labels.reshape(-1), weights.reshape(-1), minlength=_COLOURS)
     total = counts.sum()
     return np.asarray(counts / total if total > 0 else counts)

@@ -26,8 +26,8 @@ from auscult.scenes.appearance.drawing import Placed, Sprite, with_a_pixel
 from auscult.scenes.appearance.stage import (
     RGB,
     YCC,
+    Backdrop,
     Camera,
-    Stage,
     Tones,
     Window,
     blur_between,
@@ -131,7 +131,7 @@ class Layer:
     mask: Mask  # where it covers at least half, bool (h, w)
 
 
-def lay(placed: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
+def lay(placed: Placed, stage: Backdrop, *, after: Layer | None = None) -> Layer | None:
     """Work out a thing's layer; None where the thing is outside the picture."""
     speed = tuple(round(side / _SPEED_STEP_PX) * _SPEED_STEP_PX for side in placed.speed_px)
     height, width = placed.sprite.alpha.shape
@@ -153,7 +153,7 @@ def lay(placed: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | 
     return _layer(soft, corner, stage=stage, region=region, crop=crop)
 
 
-def _body(sprite: Sprite, room: tuple[int, int], *, stage: Stage) -> Body:
+def _body(sprite: Sprite, room: tuple[int, int], *, stage: Backdrop) -> Body:
     sides = (room[1], room[1], room[0], room[0])
     rgb: NDArray[Any] = cv2.copyMakeBorder(sprite.rgb, *sides, cv2.BORDER_REPLICATE).astype(np.float32)
     alpha: NDArray[Any] = cv2.copyMakeBorder(sprite.alpha, *sides, cv2.BORDER_CONSTANT, value=0)
@@ -183,7 +183,7 @@ def _softened(body: Body, *, blur_px: float, speed_px: tuple[float, float]) -> S
     return SoftBody(body, blur_px, speed_px, np.asarray(sharpened, np.float32), colour)
 
 
-def _layer(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, region: Window, crop: Window) -> Layer:
+def _layer(soft: SoftBody, corner: tuple[int, int], *, stage: Backdrop, region: Window, crop: Window) -> Layer:
     body = soft.body
     around = stage.around(region, body.inside[crop])
     tone = np.zeros((3, 4), np.float32)  # of the four channels, alpha adds nothing
@@ -225,7 +225,7 @@ class ComposedPicture:
     whole: tuple[Mask, ...]  # what would be seen of each thing without the others
 
 
-def put_together(stage: Stage, layers: Sequence[Layer | None]) -> ComposedPicture:
+def put_together(stage: Backdrop, layers: Sequence[Layer | None]) -> ComposedPicture:
     """The picture of these layers, far to near; None is a thing outside the picture.
 
     A pixel belongs to the front-most thing that covers at least half of it.

@@ -195,7 +195,7 @@ _FOCUS_PX: Final = 80  # half the side of the region that local sharpness is mea
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class Backdrop:
     """A background that is ready to have things put into it."""
 
     background: Frame  # uint8 RGB (H, W, 3)
@@ -209,7 +209,7 @@ class Stage:
     sharpness: Sharpness  # of each place of the background
 
     @classmethod
-    def of(cls, background: Frame, *, light: Light) -> Stage:
+    def of(cls, background: Frame, *, light: Light) -> Backdrop:
         """Measure a background."""
         noise = tile(light.grain_seed, blur_px=_GRAIN_PX)
         camera = camera_of(background)

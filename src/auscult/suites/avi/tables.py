@@ -87,7 +87,7 @@ def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
     return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
 
 
-Numbers = Mapping[tuple[str, str, str], AviNumber]
+AviNumbers = Mapping[tuple[str, str, str], AviNumber]
 """Numbers of one measure by model, condition and name."""
 
 
@@ -146,7 +146,7 @@ def caption_note(view: GridView) -> str:
     )
 
 
-def _levels(view: GridView, results: AviResults, level: Numbers) -> Table:
+def _levels(view: GridView, results: AviResults, level: AviNumbers) -> Table:
     names = (*STAGES, *LEVELS)
     rows = [
         (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
@@ -162,7 +162,7 @@ def _levels(view: GridView, results: AviResults, level: Numbers) -> Table:
     )
 
 
-def _tasks(view: GridView, results: AviResults, level: Numbers) -> Table:
+def _tasks(view: GridView, results: AviResults, level: AviNumbers) -> Table:
     models, rows = clean_models(results), []
     for name in tasks_there(results):
         samples = max(task_score.asked for model in models if (task_score := results.scores[model, CLEAN].get(name)))
@@ -184,7 +184,7 @@ def _cell(results: AviResults, number: Number | None, *, model: str, name: str) 
     return f"{text} ({scores.failed:,} failed)" if scores is not None and scores.failed else text
 
 
-def _confirmed(results: AviResults, level: Numbers) -> Table:
+def _confirmed(results: AviResults, level: AviNumbers) -> Table:
     """The form of Table 8."""
     names = [name for name in tasks_there(results) if TASKS[name].confirmed]
     rows = []
@@ -208,7 +208,7 @@ def _mean(numbers: Sequence[Number | None]) -> str:
     return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
 
 
-def _unparsed(results: AviResults, level: Numbers) -> Table:
+def _unparsed(results: AviResults, level: AviNumbers) -> Table:
     """The outcomes of the samples, and both ways to count a reply without an answer."""
     rules, rows = results.rules, []
     for (model, condition), scores in results.scores.items():
@@ -231,7 +231,7 @@ def _unparsed(results: AviResults, level: Numbers) -> Table:
     )
 
 
-def _without(results: AviResults, level: Numbers) -> Table | None:
+def _without(results: AviResults, level: AviNumbers) -> Table | None:
     """Each task without a sense, paired."""
     cost = _by(results, "cost")
     stars, rows = significant(list(cost.values())), []
@@ -259,7 +259,7 @@ def _without(results: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _table_7(view: GridView, results: AviResults, level: Numbers) -> Table | None:
+def _table_7(view: GridView, results: AviResults, level: AviNumbers) -> Table | None:
     """The unimodal ablation in the form of Table 7."""
     conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
     rows = []
@@ -309,7 +309,7 @@ def _starred(count: int) -> str:
     )
 
 
-def _humans(results: AviResults, level: Numbers) -> Table | None:
+def _humans(results: AviResults, level: AviNumbers) -> Table | None:
     """People and models, in the form of Table 4."""
     models = [name for name in clean_models(results) if not name.startswith("reference.")]
     if not any(name.startswith(_HUMAN) for name in models):
@@ -333,7 +333,7 @@ def _humans(results: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _lead(view: GridView, results: AviResults, level: Numbers) -> str:
+def _lead(view: GridView, results: AviResults, level: AviNumbers) -> str:
     """The results in one paragraph."""
     grid = view.grid
     tested = grid.task.tested(clean_models(results))
@@ -358,7 +358,7 @@ def _lead(view: GridView, results: AviResults, level: Numbers) -> str:
     return " ".join([*sentences, origin_note(view)])
 
 
-def _value(level: Numbers, model: str, name: str) -> float | None:
+def _value(level: AviNumbers, model: str, name: str) -> float | None:
     number = level.get((model, CLEAN, name))
     return None if number is None else number.value
 

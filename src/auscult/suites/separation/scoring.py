@@ -29,7 +29,7 @@ METRICS: Final = (*SCALES, *DECIBELS)
 """Metrics of each output: the four perceptual scores, 1..5, then decibels."""
 _NO_STEM: Final = Undefined("no stem of what is wanted is known")
 
-Scores = Mapping[str, Outcome[float]]
+StemScores = Mapping[str, Outcome[float]]
 
 
 class OutputScorer:
@@ -37,7 +37,7 @@ class OutputScorer:
 
     def __init__(self, record: Path) -> None:
         self._record, self._reader = record, MediaReader()
-        self._last: tuple[tuple[str, str], Scores, Mapping[str, Any]] | None = None
+        self._last: tuple[tuple[str, str], StemScores, Mapping[str, Any]] | None = None
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
         """The rows of one output."""
@@ -66,7 +66,7 @@ class OutputScorer:
         return output
 
 
-def scores_of(output: Samples, sounds: CaseSounds) -> Scores:
+def scores_of(output: Samples, sounds: CaseSounds) -> StemScores:
     """All scores of an output, float32 (samples,); one that does not exist is Undefined, with the reason."""
     if not sounds.stems:
         return dict.fromkeys(METRICS, _NO_STEM)

@@ -67,11 +67,13 @@ _KEPT: Final = (
     "id", "kind", "severity", "label", "domain", "seen", "cluster", "family", "aligned", "scores", "difficulty",
 )  # fmt: skip
 
-Row = dict[str, Any]
+CardRow = dict[str, Any]
 Makes = Callable[[], Iterable[SoundSample]]
 
 
-def measure(judges: Sequence[SoundJudge], samples: Iterable[SoundSample], *, subsets: Sequence[str]) -> Iterator[Row]:
+def measure(
+    judges: Sequence[SoundJudge], samples: Iterable[SoundSample], *, subsets: Sequence[str]
+) -> Iterator[CardRow]:
     """A row for each sample with what each judge says of it when it is given some of the prompts.
 
     Outputs of one mixture are judged together. A subset of which a sample lacks a prompt is left out of its row, but
@@ -106,7 +108,7 @@ def _judged(judge: SoundJudge, case: SoundCase | None, outputs: Sequence[Samples
     return batch([case] * len(outputs), outputs)
 
 
-def _about(sample: SoundSample) -> Row:
+def _about(sample: SoundSample) -> CardRow:
     mixture, output = mono(sample.case.mixture), mono(sample.separated)
     output = moved(output, delay_of(mixture, output, rate_hz=sample.case.rate_hz))
     ratio = si_sdr(output, mixture)
@@ -144,7 +146,7 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     files = max(2, (options.samples or SAMPLES) // (4 * _MIXTURES))
     progress.stage(f"judging: {judge.name}", files + 3)
 
-    def rows(name: str, samples: Makes, *, subsets: Sequence[str] = (ALL,)) -> list[Row]:
+    def rows(name: str, samples: Makes, *, subsets: Sequence[str] = (ALL,)) -> list[CardRow]:
         path = options.out / judge.name / f"rows-{name}.jsonl"
         if not path.exists():
             measured = measure(judges if subsets else (), samples(), subsets=subsets)
@@ -152,7 +154,7 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         progress.step()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    def made(name: str, count: int, recipe: Recipe, *, prompted: int = 0) -> list[Row]:
+    def made(name: str, count: int, recipe: Recipe, *, prompted: int = 0) -> list[CardRow]:
         make, result = partial(made_samples, options.data, part="test", seed=options.seed, recipe=recipe), []
         for number in range(count):
             numbers = range(number * _MIXTURES, (number + 1) * _MIXTURES)
@@ -178,9 +180,9 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         yield path
 
 
-def _sets(rows: Mapping[str, Sequence[Row]], many: Collection[str]) -> Iterator[tuple[str, list[Row], str]]:
+def _sets(rows: Mapping[str, Sequence[CardRow]], many: Collection[str]) -> Iterator[tuple[str, list[CardRow], str]]:
     """Sets by name, with their rows and the prompts given."""
-    filters: dict[str, Callable[[Row], bool]] = {
+    filters: dict[str, Callable[[CardRow], bool]] = {
         "seen": lambda row: row["seen"],
         "seen_many": lambda row: row["seen"] and row["label"] in many,
         "seen_few": lambda row: row["seen"] and row["label"] not in many,
@@ -202,7 +204,7 @@ def _sets(rows: Mapping[str, Sequence[Row]], many: Collection[str]) -> Iterator[
         yield f"real_{family}", [row for row in rows["real"] if row["family"] == family and count >= _LEAST], ALL
 
 
-def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: Collection[str], seed: int) -> Card:
+def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[CardRow]], *, many: Collection[str], seed: int) -> Card:
     """The card of a judge from its rows by collection; ``many`` are the well-covered classes."""
     wording = json.loads(Path(__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
     constants = {axis: round(float(np.mean([row["scores"][axis] for row in rows["known"]])), 4) for axis in PERFORMANCE}
@@ -227,7 +229,7 @@ def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: 
 
 
 def _results(
-    name: str, rows: Sequence[Row], *, subset: str, constants: Mapping[str, float], seed: int
+    name: str, rows: Sequence[CardRow], *, subset: str, constants: Mapping[str, float], seed: int
 ) -> Iterator[Result]:
     clusters = texts([row["cluster"] for row in rows])
     result = _numbers(name, clusters.tolist(), seed=seed)
@@ -283,7 +285,7 @@ def _numbers(name: str, clusters: Sequence[str], *, seed: int) -> Callable[[str,
     return result
 
 
-def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
+def _probe_results(rows: Sequence[CardRow], *, seed: int) -> Iterator[Result]:
     clusters = [row["cluster"] for row in rows if row["kind"] == PROBES[0]]
     result = _numbers("probes", clusters, seed=seed)
     for judge in rows[0]["said"] if rows else ():
@@ -297,7 +299,7 @@ def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
             yield result(judge, f"above.{better}_{worse}", measures.mean_of(higher, clusters))
 
 
-def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
+def before(card: Card, rows: Mapping[str, Sequence[CardRow]]) -> list[str]:
     """What stands ahead of the results: the probes, where the judge is at chance, and the worst misjudged outputs."""
     results = [
         (result, result.metric.partition(".")[2].replace("_", " "))
@@ -332,7 +334,7 @@ def probes_in_words(card: Card) -> str:
 _RED: Final = '<b style="color:#c00">{}</b>'
 
 
-def _gallery(judge: str, rows: Mapping[str, Sequence[Row]]) -> str:
+def _gallery(judge: str, rows: Mapping[str, Sequence[CardRow]]) -> str:
     lines = []
     for name in ("made", "other", "real"):
         outputs = [(row["scores"]["overall"], row["said"][judge][ALL]["overall"], row) for row in rows[name]]

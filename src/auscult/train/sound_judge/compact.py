@@ -46,8 +46,8 @@ from auscult.train.sound_judge.trainer import (
     HeadTrainer,
     SoundFeed,
     SoundPlan,
+    SoundStage,
     SoundTrainer,
-    Stage,
     hear,
     hear_alone,
     read_plan,
@@ -235,7 +235,7 @@ class CompactRun:
             return None
         return store.samples if self.plan.start == "nothing" else with_early(store, trunk)
 
-    def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, stage: Stage) -> SoundTrainer:
+    def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, stage: SoundStage) -> SoundTrainer:
         """The training of a stage."""
         seed, steps = self.options.seed, self.steps(stage)
         if self.options.samples is not None:
@@ -245,7 +245,7 @@ class CompactRun:
         trainers = {"align": AlignmentTrainer, "scores": SoundTrainer, "songs": HeadTrainer}
         return trainers[stage](net, feed, plan, seed=seed, steps=steps, device=self.options.device)
 
-    def steps(self, stage: Stage) -> int:
+    def steps(self, stage: SoundStage) -> int:
         """How many steps a stage has; 0 where it is left out."""
         plan = self.plan
         steps = {"align": plan.stage[0] * bool(plan.aligning), "scores": plan.stage[1], "songs": plan.song_steps}
@@ -291,7 +291,11 @@ def _stages(
     run: CompactRun, net: SoundJudgeNet, *, pretrained: Trunk, progress: Progress
 ) -> Generator[Path, None, bool]:
     """Run all stages; returns whether they are finished, and yields the files written."""
-    stages: dict[Stage, tuple[str, ...]] = {"align": ("aligning",), "scores": ("train",), "songs": ("train", "songs")}
+    stages: dict[SoundStage, tuple[str, ...]] = {
+        "align": ("aligning",),
+        "scores": ("train",),
+        "songs": ("train", "songs"),
+    }
     for stage, names in stages.items():
         if not run.steps(stage):
             continue

@@ -31,7 +31,7 @@ from auscult.train.trainer import Trainer
 from auscult.types import Floats
 
 COMMITTED: Final = ("small", "songs")
-Stage: TypeAlias = Literal["align", "scores", "songs"]
+SoundStage: TypeAlias = Literal["align", "scores", "songs"]
 """The stages of a training: whether an output is the target; scores; scores with songs, by the head alone."""
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -107,7 +107,7 @@ class SoundFeed:
         plan: SoundPlan,
         *,
         seed: int,
-        name: Stage,
+        name: SoundStage,
         steps: int,
     ) -> None:
         self._samples, self._plan, self._seed, self._name = samples, plan, seed, name

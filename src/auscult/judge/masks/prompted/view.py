@@ -12,16 +12,23 @@ from typing import Final
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.view import CROP_PX, Outline, box_round, coverage, cut, planes, scaled, strip_along
+from auscult.judge.masks.compact.view import (
+    CROP_PX,
+    Bytes,
+    Outline,
+    box_round,
+    coverage,
+    cut,
+    planes,
+    scaled,
+    strip_along,
+)
 from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
 """Numbers that describe the candidate's shape and position, see ``shape_of``."""
-
-Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
