@@ -133,6 +133,15 @@ class TestStudy:
         with pytest.raises(UsageError, match="made with other arguments"):
             run_study(options(tmp_path, sentence="indoor zoom meeting", dry_run=True))
 
+    def test_data_of_rris_without_negatives_say_how_to_make_some(self, tmp_path: Path) -> None:
+        write_frame(tmp_path / "a.png", np.full((40, 60, 3), 90, np.uint8))
+        row = {"id": "1", "frame": "a.png", "mask": {"size": [40, 60], "counts": [1000, 100, 1300]}, "text": "the car"}
+        (tmp_path / "items.jsonl").write_text(json.dumps({**row, "exists": True, "reference": "r"}))
+        data = {"data": tmp_path / "items.jsonl", "suite": "rris", "task": "", "given": frozenset[str]()}
+        with pytest.raises(NothingToDo, match="none of 0 negatives") as error:
+            run_study(options(tmp_path / "out", models=("lexicon",), dry_run=True, **data))
+        assert "stress negatives" in str(error.value.hint)
+
     def test_from_a_sentence_to_an_analysis_and_on(self, tmp_path: Path) -> None:
         out = tmp_path / "study"
         dry = run_study(options(out, dry_run=True))

@@ -355,8 +355,10 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
     for of, chosen in taken.items():
         if not chosen:
             first = next((f"{choice.type}: {choice.reason}" for choice in proposal.of(of)), "nothing is offered")
-            lacking = f"none of {len(offer.of(of)):,} {of} is taken; {first}"
-            raise NothingToDo(lacking, hint="other data, or fewer demands")
+            called = base.middle if of == "perturbations" else of
+            makes = called == "negatives" and not offer.of(of)
+            hint = "`auscult stress negatives` makes some" if makes else "other data, or fewer demands"
+            raise NothingToDo(f"none of {len(offer.of(of)):,} {called} is taken; {first}", hint=hint)
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
     middle: dict[str, Any] = {} if options.suite == "r2" else {base.middle: taken["perturbations"]}
     plan = replace(
