@@ -15,7 +15,7 @@ from auscult.report.page import Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
-from auscult.suites.core.conditions import DYNAMIC, part_name
+from auscult.suites.core.conditions import DYNAMIC, REMOVED, part_name
 from auscult.suites.core.measures import PERFORMANCE, Ranks
 from auscult.suites.core.numbers import ConditionGroup, Number, estimate
 from auscult.suites.core.tables import Index, room_in
@@ -61,7 +61,9 @@ def _line(index: Index, model: str, group: ConditionGroup) -> StrengthLine:
         for number in index.of("level")
         if (number.model, number.metric, number.condition_group, number.split) == (model, index.task.main, group, "")
     ]
-    static = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
+    static = sorted(
+        (strength_of(number.level), estimate(number)) for number in levels if number.level not in (DYNAMIC, REMOVED)
+    )
     dynamic = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
     breaks = None if breaking is None else _break(breaking)
     points = ([(0.0, estimate(clean))] if clean is not None else []) + static
