@@ -133,6 +133,15 @@ class TestStudy:
         with pytest.raises(UsageError, match="made with other arguments"):
             run_study(options(tmp_path, sentence="indoor zoom meeting", dry_run=True))
 
+    def test_a_plan_changed_where_it_lies_is_said_to_be_changed_in_another_folder(self, tmp_path: Path) -> None:
+        proposed, file = run_study(options(tmp_path / "study", dry_run=True)).plan, tmp_path / "study" / "plan.yaml"
+        alone = {"sentence": "", "plan": file, "given": frozenset({"plan", "out"}), "dry_run": True}
+        assert not run_study(options(tmp_path / "as it is", **alone)).plan.changed
+        file.write_text(plan_text(replace(proposed, metrics=proposed.metrics[:1])))
+        for _ in range(2):
+            plan = run_study(options(tmp_path / "other", **alone)).plan
+            assert (plan.changed, plan.proposed) == (True, proposed.hash)
+
     def test_data_of_rris_without_negatives_say_how_to_make_some(self, tmp_path: Path) -> None:
         write_frame(tmp_path / "a.png", np.full((40, 60, 3), 90, np.uint8))
         row = {"id": "1", "frame": "a.png", "mask": {"size": [40, 60], "counts": [1000, 100, 1300]}, "text": "the car"}

@@ -213,12 +213,14 @@ def _read_given(options: AgentOptions) -> tuple[Plan, PlanSource]:
 
 
 def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
-    """The given plan, marked as changed by a person if it is not the proposed one."""
-    rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()
-    proposed = next((str(row.get("hash")) for row in rows if row.get("kind") == "plan"), "")
+    """The given plan, marked as changed by a person if the log of the folder, or beside the plan, has another."""
+    file = options.plan or Path()
+    logs = [options.out / LOG_FILE, *([file.parent / LOG_FILE] if plan.planner != "person" else [])]
+    rows = [row for path in logs if path.is_file() for row in read_lines(path) if row.get("kind") == "plan"]
+    proposed = next((str(row.get("proposed") or row.get("hash")) for row in rows), "")
     if proposed in {"", plan.hash}:
         return plan
-    log.add("change", file=(options.plan or Path()).name, hash=plan.hash, proposed=proposed)
+    log.add("change", file=file.name, hash=plan.hash, proposed=proposed)
     return replace(plan, changed=True, proposed=proposed)
 
 
