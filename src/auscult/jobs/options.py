@@ -308,7 +308,8 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
         sound_policy: The policy for separated sounds: a name, or a policy file.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.
-        evidence: hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours.
+        evidence: hf:NAME: SAM, SAM 2 or SAM 3 draws what the judge compares with, from a folder of weights or the
+            hub's cache.
         alone: Show the judge one mask at a time; without it the masks of a frame are one another's other objects.
         probe: First ask the judge about masks of generated scenes, right and wrong; of a chat model always.
     """

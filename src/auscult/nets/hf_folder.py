@@ -200,15 +200,15 @@ def _inner(table: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
 
 def folder_of(name: str) -> Path:
     """A folder, or the folder in which the hub's cache keeps a model of this name; nothing is downloaded."""
-    if Path(name).is_dir():
-        return Path(name)
     try:
+        if Path(name).is_dir():
+            return Path(name)
         from huggingface_hub import snapshot_download
 
         return Path(snapshot_download(name, local_files_only=True))
     except (ImportError, OSError, ValueError) as error:  # no such name, not in the cache, or no package
         raise UsageError(
-            f"there is no folder {name!r}, and the hub's cache holds no model of this name",
+            f"there is no folder {name[:200]!r}, and the hub's cache holds no model of this name",
             expected="a folder of weights, or a model that was downloaded",
             hint=f"hf download {name} --include config.json model.safetensors 'tokenizer*' vocab.txt",
         ) from error

@@ -30,6 +30,25 @@ def test_another_segmenters_answer_is_what_the_candidate_is_compared_with(tmp_pa
     assert other.error_map != own_verdict.error_map
 
 
+def test_weights_are_found_by_their_name_in_the_hub_s_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiny_hf
+
+    folder = tiny_hf.write_sam(tmp_path / "weights")
+    model = tmp_path / "hub/models--facebook--sam-tiny"
+    for name in ("blobs", "refs", "snapshots/c0ffee"):
+        (model / name).mkdir(parents=True)
+    (model / "refs/main").write_text("c0ffee")
+    for path in folder.iterdir():  # a snapshot holds links to what was downloaded
+        path.rename(model / "blobs" / path.name)
+        (model / "snapshots/c0ffee" / path.name).symlink_to(f"../../blobs/{path.name}")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    judge = with_evidence(load_judge("masks.prompted.v1"), "hf:facebook/sam-tiny")
+    mask = np.zeros((48, 64), bool)
+    mask[10:30, 20:50] = True
+    frame = np.random.default_rng(0).integers(0, 255, (48, 64, 3)).astype(np.uint8)
+    assert judge(Case(id="a", frame=frame), Prediction(mask)).iou is not None
+
+
 @pytest.mark.parametrize("write", ["write_sam", "write_sam3_tracker"])
 def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -> None:
     import torch
@@ -60,7 +79,7 @@ def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -
     assert (pointed != masks[0]).any()
 
 
-@pytest.mark.parametrize("name", ["sam2", "hf:", "hf:/nowhere/at/all"])
+@pytest.mark.parametrize("name", ["sam2", "hf:", "hf:/nowhere/at/all", "hf:" + "long" * 99])
 def test_evidence_that_is_not_there_is_an_error(name: str) -> None:
     with pytest.raises(UsageError):
         with_evidence(load_judge("masks.prompted.v1"), name)

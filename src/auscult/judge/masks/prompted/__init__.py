@@ -100,7 +100,7 @@ class PromptedJudge:
         )
 
     def with_evidence(self, name: str) -> PromptedJudge:
-        """This judge with the answers of ``hf:FOLDER`` (SAM, SAM 2 or SAM 3) for its networks', or a UsageError."""
+        """This judge with the answers of ``hf:NAME`` (SAM, SAM 2 or SAM 3) for its networks', or a UsageError."""
         from auscult.judge.masks.prompted.network import load_evidence
 
         return PromptedJudge(

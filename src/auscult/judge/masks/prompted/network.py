@@ -202,17 +202,19 @@ class Evidence:
 
 
 class SamSegmenter:
-    """SAM, SAM 2 or SAM 3 with a user's folder of weights: a candidate's box to the mask of what it holds.
+    """SAM, SAM 2 or SAM 3 with a user's weights: a candidate's box to the mask of what it holds.
 
-    A UsageError where the extra ``hf`` is missing, or the folder cannot be used.
+    They are a folder, or a name in the hub's cache. A UsageError where the extra ``hf`` is missing, or the folder
+    cannot be used.
     """
 
     name = "hf.sam"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, weights: str) -> None:
+        from auscult.nets.hf_folder import folder_of
         from auscult.nets.hf_segmenters import load_sam
 
-        self._net = load_sam(folder)
+        self._net = load_sam(folder_of(weights))
 
     def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
         """Segment by the box alone; the points are not used."""
@@ -223,16 +225,17 @@ class SamSegmenter:
 
 
 def load_evidence(name: str) -> Evidence:
-    """The evidence that ``--evidence hf:FOLDER`` names, a folder of SAM, SAM 2 or SAM 3 weights.
+    """The evidence that ``--evidence hf:NAME`` names: weights of SAM, SAM 2 or SAM 3, a folder or in the hub's cache.
 
-    A UsageError where it is named otherwise, the extra ``hf`` is missing, or the folder cannot be used.
+    A UsageError where it is named otherwise, the extra ``hf`` is missing, or the weights cannot be used.
     """
-    kind, _, folder = name.partition(":")
-    if kind != "hf" or not folder:
+    kind, _, weights = name.partition(":")
+    if kind != "hf" or not weights:
         raise UsageError(
-            f"there is no evidence {name[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
+            f"there is no evidence {name[:80]!r}",
+            expected="hf:NAME, a folder of SAM, SAM 2 or SAM 3 weights or their name in the hub's cache",
         )
-    return Evidence(SamSegmenter(Path(folder)))
+    return Evidence(SamSegmenter(weights))
 
 
 def prompt_of(mask: Mask) -> tuple[Box, list[tuple[int, int]]]:
