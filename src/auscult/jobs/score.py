@@ -166,7 +166,8 @@ class _Scorer:
 def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[NDArray[np.uint8], str]:
     """The label maps of a clip, (T, H, W), empty for a missing file, and how the files were read."""
     present = [path for path in files if path is not None]
-    first = read_labels(present[0], labels=labels).labels
+    opening = read_labels(present[0], labels=labels)
+    first = opening.labels
     if first.size * len(files) > MAX_CLIP_PIXELS:
         raise InputError(
             f"clip {name} has {len(files)} frames of {first.shape[0]} x {first.shape[1]}",
@@ -179,7 +180,7 @@ def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[ND
     for index, path in enumerate(files):
         if path is None:
             continue
-        loaded = read_labels(path, labels=labels)
+        loaded = opening if path is present[0] else read_labels(path, labels=labels)
         if loaded.labels.shape != first.shape:
             raise InputError(
                 f"the mask has height and width {loaded.labels.shape}, the clip's first one {first.shape}",

@@ -39,7 +39,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -483,22 +483,36 @@ def object_indices(
     None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False; or is None,
     which reads a grey picture so where its values could be no soft mask's.
     """
+    return _indexed(path, labels=labels, limits=limits)[0]
+
+
+_Indices: TypeAlias = tuple[int, ...] | None
+
+
+def _indexed(path: Path, *, labels: bool | None, limits: Limits) -> tuple[_Indices, NDArray[np.uint8] | None]:
+    """What ``object_indices`` gives, and the pixels of a picture of 8 bits in which they are, upright."""
     if labels is False and _is_plain_png(path, limits):
-        return None
+        return None, None
     check_file(path, limits=limits)
     if _is_npy(path):
         if not labels:
-            return None
-        return distinct(npy_array(read_bytes(path, limits=limits), path=path, limits=limits), path)
+            return None, None
+        return distinct(npy_array(read_bytes(path, limits=limits), path=path, limits=limits), path), None
     try:
         with open_regular(path) as file, opened(file, path=path, limits=limits) as picture:
             mode = picture.mode
             if mode != "P" and (labels is False or (labels is None and mode not in _GREY_MODES)):
-                return None
+                return None, None
             array = _decoded(picture, path, as_indices=labels is True)
             present = picture.histogram() if mode in {"P", "L"} else []
+            turned = upright(array, orientation(picture)) if present else None
     except OSError as error:
         raise unreadable(path, error) from error
+    return _present(array, present, mode=mode, path=path, labels=labels), turned
+
+
+def _present(array: NDArray[Any], present: Sequence[int], *, mode: str, path: Path, labels: bool | None) -> _Indices:
+    """The indices in a decoded picture, of 8 bits with its histogram; None where ``labels`` leaves it a soft mask."""
     if present:
         indices = tuple(index for index in range(1, VOID) if present[index])
     else:
@@ -563,18 +577,17 @@ class LabelMap:
 
 def read_labels(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> LabelMap:
     """Which object each pixel belongs to: of a palette, of grey values where ``labels`` says so, or of one mask."""
-    indices = object_indices(path, labels=labels, limits=limits)
+    indices, array = _indexed(path, labels=labels, limits=limits)
     if indices is None:
         loaded = read_mask(MaskRef(path=path), limits=limits)
         return LabelMap(loaded.mask.astype(np.uint8), loaded.reading)
-    return LabelMap(_indices(path, indices, limits=limits), "index")
+    if array is None:
+        return LabelMap(_of_wide_values(path, indices, limits=limits), "index")
+    return LabelMap(np.ascontiguousarray(array), "index")
 
 
-def _indices(path: Path, indices: tuple[int, ...], *, limits: Limits) -> NDArray[np.uint8]:
-    if path.suffix.lower() != ".npy":
-        with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
-            if picture.mode in {"P", "L"}:
-                return np.ascontiguousarray(upright(pixels(picture), orientation(picture)), dtype=np.uint8)
+def _of_wide_values(path: Path, indices: tuple[int, ...], *, limits: Limits) -> NDArray[np.uint8]:
+    """The map of a file whose values have more than 8 bits."""
     if indices and max(indices) >= VOID:
         raise InputError(
             f"the file holds object index {max(indices)}",
