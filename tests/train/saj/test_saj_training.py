@@ -235,6 +235,9 @@ def test_committed_settings_are_those_of_the_paper_and_sizes_are_two_stages() ->
         assert plan.balanced
         rates = [plan.rate_at(step, 200_000) / plan.rate for step in (0, 2499, 4999, 199_999)]
         assert rates == pytest.approx([0.0002, 0.5, 1.0, 1.0])
+    (tiny,) = read_plans("tiny-scores")
+    rates = [tiny.rate_at(step, 4500) / tiny.rate for step in (0, 2999, 3000, 3750, 4499)]
+    assert rates == pytest.approx([0.01, 1.0, 1.0, 0.5, 1 / 1500])
 
 
 def test_wrong_settings_are_named(source: Path, tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ class SajPlan:
     parts: _Count = 1
     updates: _Count = 200_000  # steps
     warmup: Annotated[int, msgspec.Meta(ge=0)] = 5000  # steps over which the rate rises; then it is constant
+    # the last steps, over which it falls to nothing; the paper has none
+    cooldown: Annotated[int, msgspec.Meta(ge=0)] = 0
     rate: _Positive = 1e-4  # of AdamW. The paper's is lost from its text: this one is ours
     decay: _Weight = 0.1  # its weight decay, on matrices and kernels
     clip: _Positive | None = None  # largest norm of the gradient; None for any. The paper names none
@@ -78,9 +80,9 @@ class SajPlan:
         if unknown := set(self.domains) - set(DOMAINS):
             raise ValueError(f"domains are {', '.join(DOMAINS)}, not {', '.join(sorted(unknown))}")
 
-    def rate_at(self, step: int, steps: int) -> float:  # noqa: ARG002 - of every plan
+    def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step."""
-        return self.rate * min(1.0, (step + 1) / max(self.warmup, 1))
+        return self.rate * min(1.0, (step + 1) / max(self.warmup, 1), (steps - step) / max(self.cooldown, 1))
 
 
 def read_plans(name: str) -> list[SajPlan]:
