@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from auscult.cli import show
-from auscult.cli.command import command, group, verb_command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 

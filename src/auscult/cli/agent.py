@@ -10,8 +10,7 @@ import typer
 
 from auscult.agent.options import AgentOptions
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 
 if TYPE_CHECKING:
     from auscult.agent.study import Study

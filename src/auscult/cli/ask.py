@@ -8,8 +8,7 @@ import typer
 
 from auscult.agent.options import AskOptions
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 
 
 @command(AskOptions, shown=("json",))

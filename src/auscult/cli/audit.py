@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from auscult.cases.listing import INPUTS
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
 from auscult.jobs.options import AuditOptions
 from auscult.record.schema import PRINTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -14,10 +14,24 @@ import typer
 from typer.core import TyperGroup
 
 from auscult.cli import show
-from auscult.cli.show import Shown
-from auscult.jobs.options import OptionSpec, specs_of, word_of
+from auscult.jobs.options import Flag, OptionSpec, specs_of, word_of
 
 O = TypeVar("O")  # noqa: E741 - the options of a verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How a result is shown.
+
+    Attributes:
+        max_failed: Exit 1 when more cases failed than this.
+        json: Print the summary as JSON instead of tables.
+        quiet: No progress on stderr.
+    """
+
+    max_failed: Annotated[int, Flag(least=0)] = 0
+    json: bool = False
+    quiet: bool = False
 
 
 class Commands(TyperGroup):

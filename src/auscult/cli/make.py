@@ -7,8 +7,7 @@ from typing import Final
 
 from auscult.cli import show
 from auscult.cli.audit import show_record
-from auscult.cli.command import command, group, verb_command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.jobs.options import DemoOptions, FamiliarOptions, MakeOptions, MixturesOptions, PriseOptions
 
 app = group("Make cases from nothing, with exact truth.")

@@ -11,8 +11,7 @@ from typing import Final
 import typer
 
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 from auscult.jobs.perturb.options import PerturbOptions
 
 _PRESETS: Final = ("preset", "place")

@@ -7,8 +7,7 @@ from typing import Any
 
 from auscult.agent import review
 from auscult.cli import show
-from auscult.cli.command import command, group
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command, group
 from auscult.jobs import ratings, ratings_correlate
 
 app = group("Have people rate separated sound or an agent's choices.")

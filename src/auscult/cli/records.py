@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from auscult.cli import show
 from auscult.cli.audit import show_record
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
 from auscult.jobs.options import CompareOptions, EffectsOptions, LevelsOptions, ReportOptions, ScoreOptions
 

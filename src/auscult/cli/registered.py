@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 from auscult.jobs.options import Flag, TrainOptions
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from auscult.agent.evaluation import AgentTableOptions
 from auscult.cli import show
-from auscult.cli.command import command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command
 from auscult.jobs.options import Flag, specs_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.mqa.options import MqaOptions

@@ -16,12 +16,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 import typer
 from rich.cells import cell_len, chop_cells
-
-from auscult.jobs.options import Flag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -358,25 +356,24 @@ def say(text: str) -> None:
     print(clean(text), file=sys.stderr)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """How a result is shown.
+class Display(Protocol):
+    """How a command was asked to show its result: ``command.Shown``."""
 
-    Attributes:
-        max_failed: Exit 1 when more cases failed than this.
-        json: Print the summary as JSON instead of tables.
-        quiet: No progress on stderr.
-    """
+    @property
+    def json(self) -> bool:
+        """Whether the summary is printed as JSON instead of tables."""
+        ...
 
-    max_failed: Annotated[int, Flag(least=0)] = 0
-    json: bool = False
-    quiet: bool = False
+    @property
+    def max_failed(self) -> int:
+        """The exit code is 1 when more cases failed."""
+        ...
 
 
 def result(
     summary: Summary,
     tables_: Sequence[Table],
-    shown: Shown,
+    shown: Display,
     *,
     record: Path | None,
     notes: Sequence[str] = (),

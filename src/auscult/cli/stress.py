@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar
 
 from auscult.cli import perturb, show
-from auscult.cli.command import command, group, verb_command
-from auscult.cli.show import Shown
+from auscult.cli.command import Shown, command, group, verb_command
 from auscult.errors import UsageError
 from auscult.jobs.options import InputOptions, NegativesOptions, SeparationStressOptions, StressOptions, specs_of
 from auscult.suites.mqa.options import BuildOptions
