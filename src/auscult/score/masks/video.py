@@ -301,13 +301,19 @@ def _foreground(frame: NDArray[Any]) -> Mask:
     return foreground
 
 
+_FEW = 8
+
+
 def _objects(frame: NDArray[Any]) -> frozenset[int]:
     if frame.dtype == np.bool_:
         return frozenset({1} if frame.any() else ())
-    # Counting 256 values is several times as fast as sorting the pixels.
-    small = frame.dtype == np.uint8
-    values = np.flatnonzero(np.bincount(frame.ravel(), minlength=256)) if small else np.unique(frame)
-    return frozenset(values.tolist()) - {0}
+    if frame.dtype != np.uint8:
+        return frozenset(np.unique(frame).tolist()) - {0}
+    # Looking for each of a few values takes a tenth of the time of counting all 256, and that half of sorting.
+    largest = int(frame.max(initial=0))
+    if largest <= _FEW:
+        return frozenset(value for value in range(1, largest + 1) if (frame == value).any())
+    return frozenset(np.flatnonzero(np.bincount(frame.ravel(), minlength=256)).tolist()) - {0}
 
 
 def _check_values(name: str, array: NDArray[Any]) -> None:
