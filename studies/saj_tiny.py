@@ -1,6 +1,6 @@
 """What the smallest SAJ learns from generated sounds, beside `sound.cues.v1`: alignment, and scores with the truth.
 
-    auscult train saj --config tiny --out run --threads 1 --workers 1
+    auscult train saj --config tiny --out run --threads 1 --workers 2
     python studies/saj_tiny.py --model run/model --part test --mixtures 400
 
 Mixtures are generated, of recordings that training did not hear; each is asked for with its text and spans. Balanced
