@@ -513,7 +513,8 @@ class FamiliarOptions(RunOptions):
     Attributes:
         count: Samples of each task; more than before adds to what is there.
         seed: The same seed makes the same material.
-        data: Folder with recordings, photographs and COCO instances; half of some tasks is then made of them.
+        data: Folder with recordings, photographs, clips with masks and COCO instances; half of most tasks is then made
+            of them.
         sentences: Folder of a sentence encoder, for the chance of captions (extra `clip`).
         fluency: Folder of a fluency model, likewise.
         timeout_s: Seconds for one sample.
@@ -698,7 +699,8 @@ class RepairOptions(RunOptions, ChatJudgeOptions):
     Attributes:
         folder: A record of `auscult audit`.
         model: Segments anew what was rejected, by what was meant or by the expression; as --model of `run rris`.
-        segmenter: hf:FOLDER: SAM, SAM 2 or SAM 3 draws anew what the error map doubts, from weights of yours.
+        segmenter: hf:NAME: SAM, SAM 2 or SAM 3 draws anew what the error map doubts, from a folder of weights or the
+            hub's cache.
         rounds: How often a repaired mask that is not accepted is tried again.
         policy: paper: segment anew only what is called full_neg, and keep it unseen; else the better lower bound.
         judge: The record's judge as it was named, where that was NAME@FOLDER, chat:NAME, cascade:CHEAP,DEAR or another

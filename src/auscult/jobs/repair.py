@@ -523,15 +523,18 @@ def _of_object(truth: Truth | None) -> Truth | None:
 
 
 def _folder_of_weights(text: str | None) -> Path | None:
-    """The folder of ``hf:FOLDER``."""
+    """The folder of ``hf:NAME``."""
     if text is None:
         return None
-    kind, _, folder = text.partition(":")
-    if kind != "hf" or not Path(folder).is_dir():
+    kind, _, weights = text.partition(":")
+    if kind != "hf" or not weights:
         raise UsageError(
-            f"there is no segmenter {text[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
+            f"there is no segmenter {text[:80]!r}",
+            expected="hf:NAME, a folder of SAM, SAM 2 or SAM 3 weights or their name in the hub's cache",
         )
-    return Path(folder)
+    from auscult.nets.hf_folder import folder_of
+
+    return folder_of(weights)
 
 
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int, model: str | None = None) -> Table:

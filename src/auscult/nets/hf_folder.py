@@ -210,7 +210,7 @@ def folder_of(name: str) -> Path:
         raise UsageError(
             f"there is no folder {name[:200]!r}, and the hub's cache holds no model of this name",
             expected="a folder of weights, or a model that was downloaded",
-            hint=f"hf download {name} --include config.json model.safetensors 'tokenizer*' vocab.txt",
+            hint=f"hf download {name[:200]} --include '*.json' '*.safetensors' '*.txt'",
         ) from error
 
 
