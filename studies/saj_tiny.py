@@ -23,14 +23,12 @@ from auscult.jobs.judges import load_sound_judge
 from auscult.nets.saj.network import ALIGNMENT
 from auscult.nets.saj.weights import load
 from auscult.rng import generator
-from auscult.train.saj.samples import Example, lesson
+from auscult.train.saj.samples import RECIPES, Example, lesson
 from auscult.train.sound_judge.card import measure
-from auscult.train.sound_judge.samples import DAMAGES, Recipe, made_samples
+from auscult.train.sound_judge.samples import made_samples
 from auscult.types import PERFORMANCE, SoundTruth
 
-SCORES: Final = Recipe(outputs=4)
-ALIGNED: Final = Recipe(damages=DAMAGES, outputs=4, whole=0.5, by_separators=0.0, wrong=0.5, twice=0.0)
-SEED: Final = 1_000_003  # no number of training's begins there
+SEED: Final = 1_000_003  # training's seeds are small
 ASKED: Final = {"text": {"text"}, "spans": {"spans"}, "text+spans": {"text", "spans"}}
 DRAWS: Final = 1000
 
@@ -61,7 +59,7 @@ def alignment(folder: Path, part: Any, mixtures: int) -> None:
     net, reader = load(folder)
     net.eval()
     rows: list[tuple[str, bool, dict[str, bool]]] = []
-    for sample in made_samples(None, part=part, numbers=range(mixtures), seed=SEED, recipe=ALIGNED):
+    for sample in made_samples(None, part=part, numbers=range(mixtures), seed=SEED, recipe=RECIPES["alignment"]):
         if sample.kind not in {"stem", "other_source"} or not sample.case.text or not sample.case.spans:
             continue
         case = replace(sample.case, frames=None)
@@ -86,7 +84,7 @@ def _has_scores(said: dict[str, Any]) -> bool:
 def scores(folder: Path, part: Any, mixtures: int) -> None:
     """Pearson with the truth by formula of each axis, beside `sound.cues.v1`, paired."""
     judges = [load_sound_judge(name) for name in (f"saj@{folder}", "sound.cues.v1")]
-    samples = made_samples(None, part=part, numbers=range(mixtures), seed=SEED + 1, recipe=SCORES)
+    samples = made_samples(None, part=part, numbers=range(mixtures), seed=SEED + 1, recipe=RECIPES["scores"])
     rows = list(measure(judges, samples, subsets=("text+spans",)))
     names = [judge.name for judge in judges]
     judged = [row for row in rows if all(_has_scores(row["said"][name]) for name in names)]

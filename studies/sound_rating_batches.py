@@ -150,7 +150,7 @@ def ratings_of(pool: Pool, scores: Mapping[str, float], rng: np.random.Generator
 
 def by_commands(
     out: Path, source: Path, record: Path, *, truths: Scores, counts: tuple[int, int]
-) -> tuple[float, ...]:  # fmt: skip
+) -> tuple[float, ...]:
     """Both batches of the record of an audit, by the commands a user has: as ``evenness``."""
     folder = out / "batches-commands"
     shutil.rmtree(folder, ignore_errors=True)

@@ -100,7 +100,7 @@ TRIES: Final = 50
 """Sounds in a row that cannot be used and so end a training."""
 _PER_MIXTURE: Final = 4
 _MIXTURES: Final = 10_000  # more than any batch takes
-_RECIPES: Final = {
+RECIPES: Final = {
     "scores": Recipe(outputs=_PER_MIXTURE),
     "alignment": Recipe(damages=DAMAGES, outputs=_PER_MIXTURE, whole=0.5, by_separators=0.0, wrong=0.5, twice=0.0),
 }
@@ -169,7 +169,7 @@ class Made:
 
     def examples(self, rng: np.random.Generator) -> Iterator[Example]:
         """Outputs of one mixture after another; for alignment its whole sources, as often the target as another."""
-        numbers, recipe = rng.integers(1 << 31, size=_MIXTURES).tolist(), _RECIPES[self.plan.stage]
+        numbers, recipe = rng.integers(1 << 31, size=_MIXTURES).tolist(), RECIPES[self.plan.stage]
         for sample in made_samples(None, part=self.part, numbers=numbers, seed=0, recipe=recipe):
             is_source = sample.kind in {"stem", "other_source"}
             if (self.plan.stage == "scores" or is_source) and not is_silent(sample.case.mixture, sample.separated):
