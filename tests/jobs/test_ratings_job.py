@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+import shutil
 import xml.etree.ElementTree as ET  # our own file
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from auscult.cases.sounds import read_sounds
 from auscult.errors import AuscultError, NothingToDo, UsageError
 from auscult.jobs.ratings import (
     BatchOptions,
-    GuideOptions,
     ImportOptions,
     QualifyOptions,
     RatingsOptions,
@@ -27,11 +27,11 @@ from auscult.jobs.ratings import (
     draw_batch,
     export_ratings,
     import_ratings,
-    make_guide,
     qualify,
     thirds,
 )
 from auscult.jobs.ratings_correlate import CorrelateOptions, correlate
+from auscult.jobs.ratings_guide import GuideOptions, make_guide
 from auscult.media.sound import read_sound
 from auscult.media.wav import encode_wav
 from auscult.outcome import Scored
@@ -295,6 +295,24 @@ def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_
     assert np.abs(mixture - read_sound(first_item.mixture).samples[0]).max() < 1e-3
     assert np.corrcoef(loud, target)[0, 1] > 0.9
     assert np.sum(low**2) < 0.6 * np.sum(target**2)
+
+
+def test_sounds_that_stand_beside_the_input_are_heard_with_root(sounds: Path, tmp_path: Path) -> None:
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    shutil.copytree(sounds, tmp_path / "sounds")
+    for name in ("items.jsonl", "golden.jsonl"):
+        lines = [json.loads(line) for line in (sounds / name).read_text().splitlines()]
+        moved = [line | {key: f"../sounds/{line[key]}" for key in ("mixture", "separated")} for line in lines]
+        (aside / name).write_text("".join(json.dumps(line) + "\n" for line in moved))
+    source, golden = aside / "items.jsonl", aside / "golden.jsonl"
+    tasks = {"source": source, "golden": golden, "people": ("ann",), "per_item": 1}
+    summary, _ = deal_tasks(TasksOptions(**tasks, root=tmp_path, out=tmp_path / "tasks"))
+    assert (summary.ok, summary.failed) == (8, 0)
+    summary, _ = draw_batch(BatchOptions(number=1, source=source, root=tmp_path, out=tmp_path / "batch"))
+    assert (summary.ok, summary.failed) == (6, 0)
+    with pytest.raises(NothingToDo):
+        deal_tasks(TasksOptions(**tasks, out=tmp_path / "without"))
 
 
 def test_export_reads_back_the_same_in_every_format(tmp_path: Path) -> None:

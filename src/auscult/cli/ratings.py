@@ -8,7 +8,7 @@ from typing import Any
 from auscult.agent import review
 from auscult.cli import show
 from auscult.cli.command import Shown, command, group
-from auscult.jobs import ratings, ratings_correlate
+from auscult.jobs import ratings, ratings_correlate, ratings_guide
 
 app = group("Have people rate separated sound or an agent's choices.")
 
@@ -25,7 +25,7 @@ def _add(name: str, options: type, job: Callable[[Any], ratings.Done]) -> None:
 
 
 _add("qualify", ratings.QualifyOptions, ratings.qualify)
-_add("guide", ratings.GuideOptions, ratings.make_guide)
+_add("guide", ratings_guide.GuideOptions, ratings_guide.make_guide)
 _add("tasks", ratings.TasksOptions, ratings.deal_tasks)
 _add("import", ratings.ImportOptions, ratings.import_ratings)
 _add("export", ratings.RatingsOptions, ratings.export_ratings)

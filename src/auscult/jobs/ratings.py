@@ -1,4 +1,4 @@
-"""``auscult ratings``: qualify raters, import ratings, deal tasks, write the guideline, draw batches."""
+"""``auscult ratings``: qualify raters, import ratings, deal tasks, draw batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -34,7 +33,6 @@ from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
-from auscult.jobs.stress_separation import stems_of
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, wav_bytes
 from auscult.outcome import Scored, Undefined
@@ -64,7 +62,7 @@ from auscult.score.sound.spectral import spectral_complexity
 from auscult.score.stats.few_clusters import Range
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.stress.sound.separation import perturb
-from auscult.types import PERFORMANCE, Doubles, Samples, SoundItem
+from auscult.types import PERFORMANCE, Doubles, SoundItem
 
 Done: TypeAlias = tuple[Summary, list[Table]]
 File: TypeAlias = bytes | list[dict[str, Any]] | Callable[[], bytes]
@@ -89,6 +87,17 @@ class RatingsOptions(RecordOptions):
     """
 
     sources: Annotated[tuple[Path, ...], Flag(metavar="FILE...", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundsOptions(RecordOptions):
+    """How far an INPUT of sounds may lead.
+
+    Attributes:
+        root: Paths of INPUT may lead anywhere in this folder.
+    """
+
+    root: Path | None = None
 
 
 # --- qualification of raters ---
@@ -360,11 +369,12 @@ def export_ratings(options: RatingsOptions) -> Done:
 # --- tasks of raters ---
 
 _SOUNDS: Final = "/data/local-files/?d=sounds/"  # Label Studio's URL of local files
-_PEAK: Final = 0.99
+PEAK: Final = 0.99
+"""Full scale is 1; what is brought to a loudness stays below this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TasksOptions(RecordOptions):
+class TasksOptions(SoundsOptions):
     """What is rated, by whom, and how it is heard.
 
     Attributes:
@@ -376,6 +386,7 @@ class TasksOptions(RecordOptions):
         per_item: Raters of each item.
         golden_each: Golden items that each rater gets.
         loudness_lufs: Loudness of all that is heard (ITU-R BS.1770).
+        root: Paths of INPUT and of --golden may lead anywhere in this folder.
         seed: The same seed deals the same tasks.
     """
 
@@ -404,7 +415,8 @@ def deal_tasks(options: TasksOptions) -> Done:
     for golden, source in (("no", options.source), ("yes", options.golden)):
         level = partial(_levelled, options=options, golden=golden)
         ids = None if options.batch is None or golden == "yes" else _drawn_in(options.batch)
-        for item, (name, wanted, sounds, gains) in [] if source is None else _of_each(source, problems, level, ids=ids):
+        sounds_in = [] if source is None else _of_each(source, problems, level, root=options.root, ids=ids)
+        for item, (name, wanted, sounds, gains) in sounds_in:
             files |= sounds
             named[golden].append(name)
             key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
@@ -439,10 +451,15 @@ _JUDGED: Final = "the INPUT that was judged"
 
 
 def _of_each(
-    source: Path, problems: Problems, use: Callable[[SoundItem, Path], T], *, ids: set[str] | None = None
+    source: Path,
+    problems: Problems,
+    use: Callable[[SoundItem, Path], T],
+    *,
+    root: Path | None,
+    ids: set[str] | None = None,
 ) -> Iterator[tuple[SoundItem, T]]:
     """The result of a function for each item (of some ids) of an INPUT and its separated sound; errors are problems."""
-    listing = read_sounds(source)
+    listing = read_sounds(source, root=root)
     problems.found += listing.problems
     items = [item for item in listing.items if ids is None or item.id in ids]
     for name in sorted((ids or set()) - {item.id for item in items}):
@@ -492,7 +509,7 @@ def _levelled(
         loudness = integrated_lufs(sound.samples, rate_hz=sound.rate_hz)
         gain_db = options.loudness_lufs - loudness if math.isfinite(loudness) else 0.0  # silence stays silence
         peak = float(np.abs(sound.samples).max())
-        gain_db = min(gain_db, 20 * math.log10(_PEAK / peak)) if peak > 0 else 0.0
+        gain_db = min(gain_db, 20 * math.log10(PEAK / peak)) if peak > 0 else 0.0
         files[f"sounds/{name}{ending}.wav"] = partial(_wav_of, path, gain_db)
         gains[column] = round(gain_db, 3)
     return name, wanted, files, gains
@@ -502,75 +519,6 @@ def _wav_of(path: Path, gain_db: float = 0.0) -> bytes:
     """A sound file as 16-bit WAV, louder by some dB."""
     sound = read_sound(path, cut=False)
     return wav_bytes(Sound(samples=sound.samples * np.float32(10 ** (gain_db / 20)), rate_hz=sound.rate_hz), "int16")
-
-
-# --- the guideline ---
-
-_STRESSED: Final = {
-    "recall-high": ("leakage", 3), "recall-low": ("time_loss", 5),
-    "precision-high": ("time_loss", 3), "precision-low": ("leakage", 5),
-    "faithfulness-high": ("time_loss", 3), "faithfulness-low": ("musical_noise", 5),
-    "overall-high": ("equalisation", 0), "overall-low": ("wrong_source", 5),
-}  # fmt: skip
-"""Examples of performance: the kind of ``stress.sound.separation`` and its severity. Some that are high on one axis are
-not on another, so that raters hear the axes apart."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuideOptions(RecordOptions):
-    """What to make examples of.
-
-    Attributes:
-        source: An INPUT of sounds with stems, such as `auscult make mixtures` writes.
-        item: Its item to use; by default the first with a target and two other sources.
-        seed: The same seed makes the same examples.
-    """
-
-    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
-    item: Annotated[str | None, Flag(shown="the first that will do")] = None
-    seed: int = 0
-
-
-def make_guide(options: GuideOptions) -> Done:
-    """Write the guideline: nine axes, with examples high and low on each."""
-    items = [item for item in read_sounds(options.source).items if options.item in (None, item.id)]
-    item = next((item for item in items if item.truth and item.truth.stem and len(item.truth.others) >= 2), None)
-    if item is None:
-        message, expected = "no item has a stem and two other sources", "'truth' with stems"
-        raise NothingToDo(message, path=options.source, expected=expected)
-    stems, rate_hz = stems_of(item)
-    examples: dict[str, Samples] = {"target": stems[0], "mixture": np.sum(stems, axis=0)}
-    for name, (kind, severity) in _STRESSED.items():
-        outcome = perturb(kind, stems, rate_hz=rate_hz, severity=severity, seed=options.seed, key=name)
-        if isinstance(outcome, Undefined):
-            raise UsageError(f"{item.id} has no example of {name}: {outcome.reason}", hint="choose another --item")
-        examples[name] = outcome.output
-    for axis in RATED_AXES[4:]:
-        for end in ("high", "low"):
-            examples[f"{axis}-{end}"] = _remixed(axis, stems, hard=end == "high")
-    files = dict[str, File]()
-    for name, samples in examples.items():
-        quieter = samples * np.float32(min(1.0, _PEAK / max(1e-9, float(np.abs(samples).max()))))  # within full scale
-        files[f"sounds/{name}.wav"] = wav_bytes(Sound(samples=quieter, rate_hz=rate_hz), "int16")
-    text = resources.files("auscult.jobs").joinpath("rating_guide.txt").read_text(encoding="utf-8")
-    files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
-    table = Table(title="Guideline", header=("sounds", "of item"), rows=((str(len(examples)), item.id),))
-    return write_record("ratings guide", options, {"guide": table}, n=len(examples), files=files)
-
-
-def _remixed(axis: str, stems: Sequence[Samples], *, hard: bool) -> Samples:
-    """A mixture that is hard or easy on one axis of difficulty."""
-    target, others = stems[0], list(stems[1:])
-    twin = np.roll(target, target.shape[-1] // 2, axis=-1)  # a second source of the target's own kind
-    rest = np.sum(others, axis=0)
-    mixes = {
-        "counting": (target + rest, target + others[0]),
-        "overlapping": (target + rest, np.concatenate((target, rest), axis=-1)),
-        "loudness": (0.25 * target + rest, target + 0.25 * rest),
-        "confusion": (target + twin, target + others[0]),
-        "difficulty": (0.25 * (target + twin) + rest, np.concatenate((target, 0.25 * others[0]), axis=-1)),
-    }
-    return np.asarray(mixes[axis][0 if hard else 1], dtype=np.float32)
 
 
 # --- batches ---
@@ -583,7 +531,7 @@ _FORM: Final = "rows with id and " + ", ".join(SIGNS) + " (batch 1), " + ", ".jo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchOptions(RecordOptions):
+class BatchOptions(SoundsOptions):
     """Which batch to draw, and from what.
 
     Attributes:
@@ -642,7 +590,7 @@ def _candidates(options: BatchOptions, columns: Sequence[str], problems: Problem
     """The id and the numbers of each candidate: of a table or record, or measured for batch 1."""
     source = options.source
     if options.number == 1 and source.suffix.lower() != ".csv":
-        return [row for _, row in _of_each(source, problems, _complexities)]
+        return [row for _, row in _of_each(source, problems, _complexities, root=options.root)]
     if not source.is_dir():
         return scored_rows(source, columns, problems)
     verdicts = source / "verdicts.jsonl"
@@ -660,7 +608,7 @@ _ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
 def _enriched(options: BatchOptions) -> Done:
     """Write an INPUT of separated sounds with masking or equalisation, one kind and severity drawn for each."""
     problems, files, lines = Problems(), dict[str, File](), list[dict[str, Any]]()
-    for item, source in _of_each(options.source, problems, _heard):
+    for item, source in _of_each(options.source, problems, _heard, root=options.root):
         rng = generator(options.seed, "ratings", "enrich", item.id)
         kind, severity = pick(rng, _ENRICHED), round(float(rng.uniform(1, 5)), 3)
         separated, mixture = (Path(f"sounds/{len(lines)}{end}.wav") for end in ("", "-mixture"))
