@@ -188,12 +188,14 @@ class Auditor:
         return _Opened(frame, small, digest, masks, stamps=stamps)
 
     def _results(self, frames: Sequence[_Opened]) -> list[Result]:
-        verdicts = self._judged(frames)
-        return [
-            self._result(item, opened, loaded, verdict=verdicts.get(item.id))
-            for opened in frames
-            for item, loaded in opened.wanted
-        ]
+        wanted = [(item, opened, loaded) for opened in frames for item, loaded in opened.wanted]
+        shown = {
+            item.id: self._shown(item, opened, loaded.mask)
+            for item, opened, loaded in wanted
+            if isinstance(loaded, LoadedMask)
+        }
+        judged = dict(zip(shown, self.together([*shown.values()]), strict=True))
+        return [self._result(item, opened, loaded, judged=judged.get(item.id)) for item, opened, loaded in wanted]
 
     def _shown(self, item: Item, opened: _Opened, mask: Mask) -> tuple[Case, Prediction]:
         """The input of the judge for an item."""
@@ -204,47 +206,50 @@ class Auditor:
         )
         return case, Prediction(mask)
 
-    def _judged(self, frames: Sequence[_Opened]) -> dict[str, Verdict]:
-        """Verdicts of all masks from a judge with ``batch``; else empty, and masks are judged one by one."""
+    def together(self, shown: Sequence[tuple[Case, Prediction]]) -> Sequence[Verdict | None]:
+        """What a judge with ``batch`` says of all; None of masks that are to be judged one by one."""
         batch = getattr(self.judge, "batch", None)
-        read = [
-            (item, self._shown(item, opened, loaded.mask))
-            for opened in frames
-            for item, loaded in opened.wanted
-            if isinstance(loaded, LoadedMask)
-        ]
-        if batch is None or len(read) < 2:
-            return {}
+        if batch is None or len(shown) < 2:
+            return [None] * len(shown)
         start = time.perf_counter()
         try:
-            verdicts = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
+            verdicts = batch([case for case, _ in shown], [prediction for _, prediction in shown])
         except AuscultError:  # one of them fails: masks are then judged one by one
-            return {}
-        each_s = (time.perf_counter() - start) / len(read)
-        return {item.id: replace(verdict, seconds=each_s) for (item, _), verdict in zip(read, verdicts, strict=True)}
+            return [None] * len(shown)
+        each_s = (time.perf_counter() - start) / len(shown)
+        return [replace(verdict, seconds=each_s) for verdict in verdicts]
 
-    def whole(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
-        """The judge's verdict, completed by identity check, further judges of a cascade and a separated sound."""
-        if self.checker is not None:
+    def decided(
+        self, case: Case, prediction: Prediction, *, judged: Verdict | None = None, item: Item | None = None
+    ) -> Verdict:
+        """The whole verdict with its action; ``judged`` is what the judge has said already."""
+        start, before_s = time.perf_counter(), 0.0 if judged is None else judged.seconds
+        verdict = self.whole(judged or self.judge(case, prediction), item, case=case, prediction=prediction)
+        return decide(replace(verdict, seconds=before_s + time.perf_counter() - start), self.policy)
+
+    def whole(self, verdict: Verdict, item: Item | None, *, case: Case, prediction: Prediction) -> Verdict:
+        """The judge's verdict, completed by identity check, further judges of a cascade and a separated sound.
+
+        Without an item of INPUT, sound and time are the case's.
+        """
+        if self.checker is not None and item is not None:
             verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
+        elif self.checker is not None:
+            verdict = self.checker.joined(verdict, case, prediction=prediction)
         if self.cascade is not None:
             verdict = self.cascade.settled(verdict, case, prediction)
-        if self.joint is not None:
+        if self.joint is not None and item is not None:
             verdict = self.joint.joined(verdict, item, case=case, prediction=prediction)
         return verdict
 
     def _result(
-        self, item: Item, opened: _Opened, loaded: LoadedMask | AuscultError, *, verdict: Verdict | None
+        self, item: Item, opened: _Opened, loaded: LoadedMask | AuscultError, *, judged: Verdict | None
     ) -> Result:
         if isinstance(loaded, AuscultError):
             return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
         case, prediction = self._shown(item, opened, loaded.mask)
         try:
-            start = time.perf_counter()
-            before = 0.0 if verdict is None else verdict.seconds
-            verdict = self.whole(verdict or self.judge(case, prediction), item, case=case, prediction=prediction)
-            seconds = before + time.perf_counter() - start
-            verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
+            verdict = replace(self.decided(case, prediction, judged=judged, item=item), id=item.id)
         except AuscultError as error:
             return Result(id=item.id, errors=[failed_row(item, error, "judge")])
         digest = input_digest(item, opened.digest, sound=self.checker is not None)
@@ -313,12 +318,12 @@ def load_default_judge() -> None:
 
 
 def make_auditor(
-    judge: str,
+    judge: MaskJudge | str,
     policy: Policy,
-    root: Path,
+    root: Path = Path(),
     *,
     alone: bool = False,
-    identity: str | None = None,
+    identity: IdentityCheck | str | None = None,
     weights: Path | None = None,
     evidence: str | None = None,
     clips: ClipIndex | None = None,
@@ -327,9 +332,11 @@ def make_auditor(
     cascade_seconds: float | None = None,
     threads: int = 0,
 ) -> Auditor:
-    """Load the judge and make the worker's function; at module level, so that it can be pickled."""
-    checker = None if identity is None else Checker(load_identity(identity, weights))
-    loaded = load_judge(judge, asking=asking, policy=policy, seconds=cascade_seconds)
+    """Load what is given by name and make the worker's function; at module level, so that it can be pickled."""
+    check = load_identity(identity, weights) if isinstance(identity, str) else identity
+    loaded = judge
+    if isinstance(loaded, str):
+        loaded = load_judge(loaded, asking=asking, policy=policy, seconds=cascade_seconds)
     cascade = loaded if isinstance(loaded, CascadeJudge) else None
     loaded = loaded if cascade is None else cascade.first
     if evidence is not None:
@@ -339,7 +346,7 @@ def make_auditor(
         policy,
         root,
         alone=alone,
-        checker=checker,
+        checker=None if check is None else Checker(check),
         clips=clips,
         cascade=cascade,
         open_frame=lru_cache(_KEPT_FRAMES)(_open_frame) if threads else _open_frame,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from auscult.act.policy import Policy, decide, load_policy
+from auscult.act.policy import Policy, load_policy
 from auscult.act.sound_policy import SoundPolicy, decide_sound, load_sound_policy
 from auscult.cases.ids import shown
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
 from auscult.jobs.judges import SOUND, load_sound_judge
 from auscult.jobs.judges import load_judge as load_mask_judge
-from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Auditor, make_auditor
 from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
 from auscult.jobs.sound_judging import (
     SOUNDS_TOGETHER,
@@ -32,7 +31,6 @@ from auscult.jobs.sound_judging import (
     sound_groups,
 )
 from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
-from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import encode_jpeg
 from auscult.media.given import given_frame, given_frames, given_mask, given_masks, given_sound
 from auscult.media.wav import Sound
@@ -48,7 +46,6 @@ from auscult.types import (
     Frame,
     IdentityCheck,
     Item,
-    Mask,
     MaskJudge,
     MaskRef,
     Prediction,
@@ -67,72 +64,6 @@ if TYPE_CHECKING:
 _PICTURE_PX: Final = 320
 _QUALITY: Final = 80
 _LISTED: Final = "auscult.cases.listing.list_items(path).items gives those of a folder or file"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Auditing:
-    """A loaded judge, policy and identity check: what turns the masks of a frame into decided verdicts."""
-
-    judge: MaskJudge
-    policy: Policy
-    checker: Checker | None = None
-    cascade: CascadeJudge | None = None  # of which the judge is the first
-    pictures: bool = True  # draw what a notebook shows
-
-    @classmethod
-    def of(
-        cls, judge: MaskJudge | str, policy: Policy | str = "default", identity: IdentityCheck | str | None = None
-    ) -> Auditing:
-        """Load what is given by name."""
-        rules = _rules(policy)
-        used = load_mask_judge(judge, policy=rules) if isinstance(judge, str) else judge
-        check = load_identity(identity) if isinstance(identity, str) else identity
-        cascade = used if isinstance(used, CascadeJudge) else None
-        checker = None if check is None else Checker(check)
-        return cls(judge=used if cascade is None else cascade.first, policy=rules, checker=checker, cascade=cascade)
-
-    def of_frame(self, case: Case, masks: object, *, threshold: float | None) -> list[Verdict]:
-        """The verdict of each mask of a frame, the others beside it; ids count from 0."""
-        candidates = given_masks(masks, (case.frame.shape[0], case.frame.shape[1]), threshold=threshold)
-        cases = [
-            replace(case, id=str(number), others=(*candidates[:number], *candidates[number + 1 :]))
-            for number in range(len(candidates))
-        ]
-        return list(self.verdicts(cases, candidates))
-
-    def verdicts(self, cases: Sequence[Case], masks: Sequence[Mask]) -> Iterator[Verdict]:
-        """The decided verdict of each mask, with its picture; a judge with ``batch`` gets up to ``CHUNK`` at once."""
-        for start in range(0, len(cases), CHUNK):
-            some, predictions = (
-                cases[start : start + CHUNK],
-                [Prediction(mask) for mask in masks[start : start + CHUNK]],
-            )
-            started = time.perf_counter()
-            results = self._judged(some, predictions)
-            each_s = (time.perf_counter() - started) / len(some)
-            for case, prediction, verdict in zip(some, predictions, results, strict=True):
-                yield self._decided(verdict, case, prediction, seconds=each_s)
-
-    def _judged(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> Sequence[Verdict]:
-        batch = getattr(self.judge, "batch", None)
-        if batch is None or len(cases) < 2:
-            return [self.judge(case, prediction) for case, prediction in zip(cases, predictions, strict=True)]
-        together: Sequence[Verdict] = batch(cases, predictions)
-        return together
-
-    def _decided(self, verdict: Verdict, case: Case, prediction: Prediction, *, seconds: float) -> Verdict:
-        started = time.perf_counter()
-        if self.checker is not None:
-            verdict = self.checker.joined(verdict, case, prediction=prediction)
-        if self.cascade is not None:
-            verdict = self.cascade.settled(verdict, case, prediction)
-        timed = replace(verdict, seconds=seconds + time.perf_counter() - started)
-        verdict = decide(timed, self.policy)
-        if not self.pictures:
-            return verdict
-        errors = verdict.error_map
-        picture = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=True, errors=errors)
-        return replace(verdict, picture=encode_jpeg(picture, quality=_QUALITY))
 
 
 def audit_mask(
@@ -185,7 +116,8 @@ def audit_mask(
     candidate = given_mask(mask, size, threshold=threshold)
     case = _case(picture, text=text, sound=sound, time_s=time_s)
     case = replace(case, others=tuple(given_masks(others, size, threshold=threshold)))
-    (verdict,) = Auditing.of(judge, policy, identity).verdicts([case], [candidate])
+    auditor = make_auditor(judge, _rules(policy), identity=identity)
+    (verdict,) = _pictured(auditor, [(case, Prediction(candidate))])
     return verdict
 
 
@@ -223,7 +155,8 @@ def audit_masks(
         UsageError: As for ``audit_mask``.
     """
     case = _case(given_frame(frame), text=text, sound=sound, time_s=time_s)
-    return Auditing.of(judge, policy, identity).of_frame(case, masks, threshold=threshold)
+    auditor = make_auditor(judge, _rules(policy), identity=identity)
+    return _pictured(auditor, _candidates(case, masks, threshold=threshold))
 
 
 def judge_sound(
@@ -288,6 +221,33 @@ def load_judge(name: str = DEFAULT_JUDGE, **how: Any) -> MaskJudge | SoundJudge:
     return load_sound_judge(name) if name.startswith(f"{SOUND}.") else load_mask_judge(name, **how)
 
 
+def _candidates(case: Case, masks: object, *, threshold: float | None) -> list[tuple[Case, Prediction]]:
+    """The masks of a frame as they are judged, the others beside each; ids count from 0."""
+    found = given_masks(masks, (case.frame.shape[0], case.frame.shape[1]), threshold=threshold)
+    return [
+        (replace(case, id=str(number), others=(*found[:number], *found[number + 1 :])), Prediction(mask))
+        for number, mask in enumerate(found)
+    ]
+
+
+def _decided(auditor: Auditor, shown: Sequence[tuple[Case, Prediction]]) -> Iterator[Verdict]:
+    """The decided verdict of each mask; a judge with ``batch`` gets up to ``CHUNK`` at once."""
+    for start in range(0, len(shown), CHUNK):
+        some = shown[start : start + CHUNK]
+        for (case, prediction), judged in zip(some, auditor.together(some), strict=True):
+            yield auditor.decided(case, prediction, judged=judged)
+
+
+def _pictured(auditor: Auditor, shown: Sequence[tuple[Case, Prediction]]) -> list[Verdict]:
+    """The decided verdicts with what a notebook shows of them."""
+    verdicts = []
+    for (case, prediction), verdict in zip(shown, _decided(auditor, shown), strict=True):
+        errors = verdict.error_map
+        picture = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=True, errors=errors)
+        verdicts.append(replace(verdict, picture=encode_jpeg(picture, quality=_QUALITY)))
+    return verdicts
+
+
 def _case(frame: Frame, *, text: str | None, sound: Sound | None, time_s: float | None) -> Case:
     if text is not None and not isinstance(text, str):
         raise UsageError(
@@ -341,7 +301,7 @@ def audit(
     sounds = [item for item in once if isinstance(item, SoundItem)]
     yield from (Failed(replace(error, id=name)) for name, error in twice)
     if masks:
-        make = partial(make_auditor, judge, rules, Path(), identity=identity)
+        make = partial(make_auditor, judge, rules, identity=identity)
         yield from _verdicts(Workers(make=make, count=workers, stage="judge"), frame_groups(masks))
     if sounds:
         hears = partial(SoundAuditor, sound_judge, heard_rules)
@@ -540,7 +500,7 @@ class MaskQuality:
     policy: Policy | str = "default"
     threshold: float | None = None
     _seen: list[_FrameNumbers] = field(default_factory=list, init=False, repr=False)
-    _auditing: Auditing | None = field(default=None, init=False, repr=False)
+    _auditor: Auditor | None = field(default=None, init=False, repr=False)
 
     def update(self, frame: object, masks: object, *, clip: str | None = None) -> None:
         """Judge the masks of one frame, both as ``auscult.audit_masks`` takes them, and keep what is said.
@@ -586,23 +546,23 @@ class MaskQuality:
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickle keeps: the settings and what was seen, but no judge that was loaded by its name."""
-        return {**self.__dict__, "_auditing": None}
+        return {**self.__dict__, "_auditor": None}
 
     def _settings(self) -> tuple[object, object, float | None]:
         return getattr(self.judge, "name", self.judge), getattr(self.policy, "name", self.policy), self.threshold
 
     def _judged(self, frame: object, masks: object, *, clip: str | None) -> _FrameNumbers:
-        if self._auditing is None:
-            self._auditing = replace(Auditing.of(self.judge, self.policy), pictures=False)
+        if self._auditor is None:
+            self._auditor = make_auditor(self.judge, _rules(self.policy))
         case = Case(id="mask", frame=given_frame(frame))
-        verdicts = self._auditing.of_frame(case, masks, threshold=self.threshold)
+        verdicts = [*_decided(self._auditor, _candidates(case, masks, threshold=self.threshold))]
         measured = [verdict for verdict in verdicts if verdict.iou is not None and verdict.defect != "empty"]
         return _FrameNumbers(
             clip=clip,
             actions=tuple(verdict.action for verdict in verdicts),
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
             good=tuple(float(verdict.prob_iou_80) for verdict in measured if verdict.prob_iou_80 is not None),
-            shift=_shift(self._auditing.judge),
+            shift=_shift(self._auditor.judge),
         )
 
 
