@@ -544,6 +544,28 @@ def test_an_unknown_verb_is_wrong_usage() -> None:
         assert "Usage" in result.err + result.out
 
 
+@pytest.mark.parametrize(
+    ("command", "named", "step"),
+    [
+        (("audit", "in", "--out", "a", "--workers", 1, "--workers", 2), "--workers is given 2 times", "leave one"),
+        (("audit", "in", "--out", "a", "--out=b"), "--out is given 2 times", "leave one"),
+        (("stress", "masks", "in", "--out", "a", "--kind", "cutout", "--kind", "erode"), "--kind is", "--kind A,B"),
+    ],
+)
+def test_an_option_given_twice_is_wrong_usage(command: tuple[Any, ...], named: str, step: str) -> None:
+    result = auscult(*command)
+    assert result.code == 2
+    assert named in result.err
+    assert step in result.err
+
+
+def test_an_option_that_takes_several_values_and_a_flag_may_be_given_twice(tmp_path: Path) -> None:
+    folder = (tmp_path / "nowhere", "--out", tmp_path / "out")
+    several = auscult("run", "mqa", "--data", *folder, "--judge", "cues", "--judge", "prompted", "--json", "--json")
+    assert "given 2 times" not in several.err
+    assert "nowhere" in several.err
+
+
 def test_train_of_an_unknown_recipe_names_those_there_are(tmp_path: Path) -> None:
     result = auscult("train", "nothing", "--data", tmp_path, "--out", tmp_path / "out")
     assert result.code == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from importlib import import_module
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from auscult.cli import show
+from auscult.errors import UsageError
 from auscult.jobs.options import Flag, OptionSpec, specs_of, word_of
 
+F = TypeVar("F", bound=Callable[..., Any])
 O = TypeVar("O")  # noqa: E741 - the options of a verb
 
 
@@ -34,6 +37,20 @@ class Shown:
     quiet: bool = False
 
 
+class Command(TyperCommand):
+    """A command that refuses an option given twice, of which the last value alone would count."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Read the arguments."""
+        given = Counter(self.make_parser(ctx).parse_args(args=[*args])[2])
+        for option, times in given.items():
+            if times > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
+                listed = "omma-separated" in (option.help or "")
+                hint = f"several values in one: {option.opts[0]} A,B" if listed else "leave one of them out"
+                raise UsageError(f"{option.opts[0]} is given {times} times", expected="once", hint=hint)
+        return super().parse_args(ctx, args)
+
+
 class Commands(TyperGroup):
     """A group with whole sentences for its commands in the help."""
 
@@ -46,9 +63,17 @@ class Commands(TyperGroup):
             )
 
 
-def group(does: str) -> typer.Typer:
+class App(typer.Typer):
+    """What holds commands, each a ``Command``."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[F], F]:
+        """A decorator that makes a command of a function."""
+        return super().command(name, **{"cls": Command, **settings})
+
+
+def group(does: str) -> App:
     """A group of commands; ``does`` is its help."""
-    app = typer.Typer(help=does, no_args_is_help=True, cls=Commands)
+    app = App(help=does, no_args_is_help=True, cls=Commands)
     app.callback()(lambda: None)  # with a single command typer would leave the group out
     return app
 

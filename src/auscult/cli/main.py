@@ -61,9 +61,11 @@ class Verbs(TyperGroup):
         """The command of a name, or None."""
         if cmd_name not in COMMANDS:
             return None
+        from auscult.cli.command import App
+
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         target = getattr(import_module(f"auscult.cli.{module}"), name)
-        group = typer.Typer(add_completion=False, rich_markup_mode=None)
+        group = App(add_completion=False, rich_markup_mode=None)
         group.callback()(_nothing)
         if isinstance(target, typer.Typer):
             group.add_typer(target, name=cmd_name)
