@@ -440,6 +440,18 @@ def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(root: Path
     assert all(row["usage"] == {"tokens_out": 1} for row in rows)
 
 
+def test_over_data_sets_a_sense_that_was_taken_away_is_said_and_no_strength(root: Path) -> None:
+    heard = run(root, "noisy:0.9", tasks=("AVM",), out=root / "heard").out
+    deaf = run(root, "noisy:0.9", tasks=("AVH",), without=("sound",), out=root / "deaf").out
+    comparison = write_comparison([heard, deaf], SUITE, root / "compared")
+    sets = comparison.tables["sets"]
+    assert column(sets, "clean", {"model": "reference.noisy.v1:0.9", "metric": "AVM"}).endswith("]")
+    assert not [title for title in sets.header if title.startswith("APC")]
+    (note,) = (note for note in comparison.notes if note.startswith("Without sound"))
+    first, second = (data.name for data in comparison.sets)
+    assert note.endswith(f"in the tables of {second}, in no number over all data sets; {first} was not asked so.")
+
+
 @pytest.mark.slow
 def test_two_records_are_compared_as_one_run_of_both(root: Path) -> None:
     both_runs = run(root, "noisy:0.9", local_model(root, "second"), tasks=QUICK)

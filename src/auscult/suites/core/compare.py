@@ -25,9 +25,9 @@ from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.conditions import Condition, is_kind, is_mix
+from auscult.suites.core.conditions import REMOVED, Condition, is_kind, is_mix
 from auscult.suites.core.data_sets import ALL, DataSet, Overall, data_sets, kind_means, models_over
-from auscult.suites.core.grid import Task, request_counts
+from auscult.suites.core.grid import Grid, Task, request_counts
 from auscult.suites.core.measures import Ranks, correlations_over, unranked
 from auscult.suites.core.numbers import Number, metric_json, number_text
 from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of, write_run
@@ -65,6 +65,7 @@ def notes_of(
         *_of_cases(sets),
         *_of_scores(sets, found),
         *_of_all(sets, overall),
+        *_of_removals(sets),
         *([f"Not every model was asked under these, so they are left out: {', '.join(labels)}."] if labels else []),
     )
 
@@ -162,6 +163,22 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
             yield f"Places by {ranked.title} have no interval: of {names} one clip alone is scored for all models."
 
 
+def _of_removals(sets: Sequence[DataSet]) -> Iterator[str]:
+    """Notes on senses that were taken away, which have no number over several data sets."""
+    removals = {data.name: _removals(data.grid) for data in sets if len(sets) > 1}
+    for group in dict.fromkeys(group for groups in removals.values() for group in groups):
+        asked = [name for name, groups in removals.items() if group in groups]
+        unasked = ", ".join(name for name in removals if name not in asked)
+        end = f"; {unasked} was not asked so" if unasked else ""
+        yield f"{group[0].capitalize()}: in the tables of {', '.join(asked)}, in no number over all data sets{end}."
+
+
+def _removals(grid: Grid) -> list[tuple[str, str]]:
+    """The groups of conditions that take something away, a sense, and so have no strength."""
+    groups = (condition for condition in grid.conditions if condition.level == REMOVED)
+    return list(dict.fromkeys((condition.group, condition.part) for condition in groups))
+
+
 def _each(sets: Sequence[DataSet]) -> Iterator[SuiteRecord]:
     return (record for data in sets for record in data.records)
 
@@ -201,7 +218,9 @@ def records_table(sets: Sequence[DataSet]) -> Table:
 
 def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
     """The change of every model on every data set and over all; clean scores if there is no mix."""
-    mixes = dict.fromkeys(mix for results in found.values() for mix in results.view.grid.groups() if is_mix(mix[0]))
+    grids = [results.view.grid for results in found.values()]
+    groups = dict.fromkeys(group for grid in grids for group in grid.groups() if is_mix(group[0]))
+    mixes = [group for group in groups if group not in {removed for grid in grids for removed in _removals(grid)}]
     rows, task = [], next(iter(found.values())).view.grid.task
     shown: list[Number | None] = []
     for name, numbers in (*((name, results.numbers) for name, results in found.items()), (ALL, overall.numbers)):
