@@ -41,7 +41,7 @@ def test_a_table_is_read_with_words_or_ious(tmp_path: Path) -> None:
         (("a,good", "a,bad"), "id,label", "named twice"),
         (("a,good", "z,bad"), "id,label", "1 of 2 labels name no mask of the record, first 'z'"),
         (("a,",), "id,label", "holds no label"),
-        (("a,good",), "name,label", "first row is 'name,label'"),
+        (("a,good",), "name,label", "no column id: 'name,label'"),
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, lines: tuple[str, ...], header: str, message: str) -> None:

@@ -21,7 +21,11 @@ from auscult.media.paths import open_regular, read_bytes
 
 BOM = b"\xef\xbb\xbf"
 
+JSON_LINES = frozenset({".jsonl", ".ndjson"})
+"""Endings of tables that are JSON lines; any other is CSV."""
+
 _CHUNK = 1 << 20
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
 def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
@@ -100,6 +104,40 @@ def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True
     except csv.Error as error:
         message = f"broken CSV, which cannot be read: {error}"
         raise InputError(message, expected=expected, path=path, line=line) from error
+
+
+def named_rows(
+    path: Path, *, needed: Sequence[str], once: Sequence[str] = (), max_bytes: int, expected: str, hint: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a CSV by the names in its first row, in lower case, or the objects of JSON lines, each with its line.
+
+    A CSV has to name the ``needed`` columns, these and ``once`` no more than once, and its rows to have as many cells
+    as the first; ``hint`` says what to do about one that has not.
+    """
+    if path.suffix.lower() in JSON_LINES:
+        yield from json_rows(path, max_bytes=max_bytes, expected=expected)
+        return
+    rows = table_rows(path, max_bytes=max_bytes, expected=expected)
+    line, head = next(rows, (1, []))
+    names = [cell.strip().lower() for cell in head]
+    if missing := [name for name in needed if name not in names]:
+        text = ",".join(head)
+        message = f"the first row has no column {' and no '.join(missing)}: {shown(text)}"
+        raise InputError(message, expected=expected, hint=columns_hint(text), path=path, line=line)
+    if twice := [name for name in (*needed, *once) if names.count(name) > 1]:
+        message = f"the first row names {twice[0]} twice"
+        raise InputError(message, expected=expected, hint="name each column once", path=path, line=line)
+    for line, cells in rows:
+        if len(cells) != len(names):
+            message = f"the row has {len(cells)} cells, the first row {len(names)}"
+            raise InputError(message, expected=expected, hint=hint, path=path, line=line)
+        yield line, dict(zip(names, cells, strict=True))
+
+
+def columns_hint(first_row: str) -> str:
+    """What to do about a table whose first row lacks a column."""
+    other = next((words for sign, words in _SEPARATORS.items() if sign in first_row), "")
+    return f"save it with commas instead of {other}" if other else "name the columns in the first row"
 
 
 def _broken(message: str, *, path: Path, line: int | None) -> InputError:

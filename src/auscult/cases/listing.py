@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from auscult import registry
-from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
+from auscult.cases.fields import MAX_TEXT_CHARS, columns_hint, named_rows, table_rows
 from auscult.cases.foreign import foreign_json
 from auscult.cases.ids import counted, shown
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
@@ -25,8 +25,6 @@ from auscult.cases.sounds import MIXTURES, read_sounds
 from auscult.cases.walk import first_files, is_file, is_folder, suffix, unmarked
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.types import Item, Metadata, Query, SoundItem
 
@@ -200,12 +198,10 @@ def _audit(source: Path, **options: Path) -> str:
 
 MAX_TABLE_BYTES: Final = 64 << 20
 MAX_BYTES: Final = 256 << 20
-JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 
 _FIX = "correct or drop the row"
 _FEW = 3
 _MOST_COMPARED, _MOST_NAMES, _MOST_CHARS = 20, 2_000, 100
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 _TEXT_COLUMNS = "columns id,text or frame,text, in UTF-8"
 _SCORE_COLUMNS = "columns id,score as CSV, or JSON lines {id, score}, in UTF-8; a score is a finite number"
 _LARGEST = 1e300
@@ -280,11 +276,8 @@ def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]
     if column in names and "text" in names:
         return column, (names.index(column), names.index("text"))
     row = ",".join(head)
-    others = [words for sign, words in _SEPARATORS.items() if sign in row]
-    parted = f", separated by {others[0]}" if others else ""
-    hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
-    problem = f"the first row is {shown(row)}{parted}" if head else "the table is empty"
-    raise InputError(problem, expected=_TEXT_COLUMNS, hint=hint, path=path, line=1)
+    problem = f"the first row is {shown(row)}" if head else "the table is empty"
+    raise InputError(problem, expected=_TEXT_COLUMNS, hint=columns_hint(row), path=path, line=1)
 
 
 class _Suggestions:
@@ -360,7 +353,9 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
 def _read_scores(path: Path) -> dict[str, float]:
     scores: dict[str, float] = {}
     lines: dict[str, int] = {}
-    for line, name, score in (_json_scores if path.suffix.lower() in JSON_LINES else _csv_scores)(path):
+    needed = ("id", "score")
+    for line, row in named_rows(path, needed=needed, max_bytes=MAX_BYTES, expected=_SCORE_COLUMNS, hint=_FIX):
+        name, score = (row.get(key) for key in needed)
         if not isinstance(name, str) or not name:
             raise _wrong(f"'id' is {shown(str(name))}", path, line=line)
         if name in scores:
@@ -373,28 +368,6 @@ def _read_scores(path: Path) -> dict[str, float]:
             raise _wrong(f"'score' is {shown(str(score))}", path, line=line)
         scores[name], lines[name] = number, line
     return scores
-
-
-def _json_scores(path: Path) -> Iterator[tuple[int, Any, Any]]:
-    content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
-    for line, text in enumerate(content.split(b"\n"), start=1):
-        if text.strip():
-            row = parse(text, path=path, line=line)
-            if not isinstance(row, dict) or not {"id", "score"} <= row.keys():
-                raise _wrong("the line is no object with id and score", path, line=line)
-            yield line, row["id"], row["score"]
-
-
-def _csv_scores(path: Path) -> Iterator[tuple[int, Any, Any]]:
-    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_SCORE_COLUMNS)
-    for first, head in islice(rows, 1):
-        names = [cell.strip().lower() for cell in head]
-        if names.count("id") != 1 or names.count("score") != 1:
-            raise _wrong(f"the first row is {shown(','.join(head))}", path, line=first)
-        for line, cells in rows:
-            if len(cells) != len(names):
-                raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line=line)
-            yield line, cells[names.index("id")], cells[names.index("score")]
 
 
 def _wrong(message: str, path: Path, *, line: int) -> InputError:

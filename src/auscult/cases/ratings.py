@@ -17,9 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.cases import fields
-from auscult.cases.fields import Home, json_objects
+from auscult.cases.fields import JSON_LINES, Home, json_objects
 from auscult.cases.ids import check_id, shown
-from auscult.cases.listing import JSON_LINES
 from auscult.cases.problems import ListError, Problems, required_file
 from auscult.errors import InputError, NothingToDo
 from auscult.record.cells import disarmed

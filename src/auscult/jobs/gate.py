@@ -21,9 +21,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.act.gate import SOUND_SCORES, Bound, Clusters, GateStep, KnownMask, Search, score_of, search
-from auscult.cases.fields import json_rows, table_rows
+from auscult.cases.fields import JSON_LINES, named_rows
 from auscult.cases.ids import check_id, natural_key, shown
-from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_files, require_ours, write_files
 from auscult.jobs.finish import in_order
@@ -504,7 +503,6 @@ _EXPECTED: Final = (
     "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
 )
 _DROP: Final = "correct or drop the row"
-_SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 
 _Text: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]*$", max_length=1_000)]
@@ -551,8 +549,7 @@ def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> Ga
     try:
         if path.suffix.lower() not in JSON_LINES and "label" in (names := header_of(path)) and "true_iou" not in names:
             return _of_labels(path, gated, by=by)
-        rows = _json_rows(path) if path.suffix.lower() in JSON_LINES else _csv_rows(path)
-        return _of_rows(rows, path, by=by, bad_below=bad_below)
+        return _of_table(path, by=by, bad_below=bad_below)
     except InputError as error:
         raise UsageError(
             f"--calibration: {error.message}",
@@ -643,13 +640,16 @@ def _of_labels(path: Path, run: Run, *, by: str) -> GateCalibration:
     )
 
 
-def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str, bad_below: float) -> GateCalibration:
+def _of_table(path: Path, *, by: str, bad_below: float) -> GateCalibration:
     masks: list[KnownMask] = []
     novelty: list[float | None] = []
     judges: set[str] = set()
     lines: dict[str, int] = {}
     without_truth, grouped = 0, True
-    for line, row in rows:
+    needed = ("id", "iou", "true_iou")
+    table = named_rows(path, needed=needed, once=_COLUMNS, max_bytes=MAX_BYTES, expected=_EXPECTED, hint=_DROP)
+    for line, values in table:
+        row = _row(values, path, line)
         name = row["id"]
         if name in lines:
             raise _wrong(f"the id {shown(name)} stands in line {lines[name]} already", path, line)
@@ -673,35 +673,6 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
         judges=frozenset(judges),
         grouped=grouped,
     )
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED)
-    for first, header in rows:
-        names = _header(header, path, first)
-        for line, cells in rows:
-            if len(cells) != len(names):
-                raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
-            yield line, _row(dict(zip(names, cells, strict=True)), path, line)
-
-
-def _header(cells: list[str], path: Path, line: int) -> list[str]:
-    names = [cell.strip().lower() for cell in cells]
-    missing = [name for name in ("id", "iou", "true_iou") if name not in names]
-    twice = [name for name in _COLUMNS if names.count(name) > 1]
-    if missing:
-        others = [words for sign, words in _SEPARATORS.items() if sign in ",".join(cells)]
-        hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
-        message = f"the first row has no column {' and no '.join(missing)}: {shown(','.join(cells))}"
-        raise InputError(message, expected=_EXPECTED, hint=hint, path=path, line=line)
-    if twice:
-        raise _wrong(f"the first row names {twice[0]} twice", path, line)
-    return names
-
-
-def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, row in json_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED):
-        yield line, _row(row, path, line)
 
 
 def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:

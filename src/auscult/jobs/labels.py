@@ -6,15 +6,13 @@ The export of marks from a report is such a file; ``act gate``, ``act calibrate`
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
-from auscult.cases.fields import json_rows, table_rows
+from auscult.cases.fields import named_rows, table_rows
 from auscult.cases.ids import shown
-from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, UsageError
 from auscult.record.cells import disarmed
 from auscult.record.reader import Run
@@ -67,8 +65,10 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
         InputError: The file cannot be read, a value is wrong, or an id is named twice; with its line.
         UsageError: An id is not known, or no row has a value.
     """
-    rows = list(_rows(path))
+    rows = [*named_rows(path, needed=("id",), max_bytes=_MAX_BYTES, expected=EXPECTED, hint=_DROP)]
     columns = {column for _, row in rows for column in row}
+    if rows and not {"label", "true_iou", "iou"} & columns:
+        raise InputError("no column is a label or a true IoU", expected=EXPECTED, path=path, line=1)
     true_iou = "true_iou" if {"true_iou", "label"} & columns else "iou"
     if true_iou == "iou" and _OF_THE_JUDGE & columns:
         raise UsageError(
@@ -113,22 +113,6 @@ def clusters_in(run: Run) -> dict[str, str]:
     """The cluster of each judged item: its clip if that is a video, else its frame."""
     films = run.films
     return {verdict.id: cluster_of(row, films) for verdict, row in run.verdicts}
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a table, each with its line."""
-    if path.suffix.lower() in JSON_LINES:
-        yield from json_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED)
-        return
-    names = header_of(path)
-    if "id" not in names or not {"label", "true_iou", "iou"} & set(names):
-        first = shown(",".join(names)) if names else "missing"
-        raise InputError(f"the first row is {first}", expected=EXPECTED, path=path, line=1)
-    for line, cells in islice(table_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED), 1, None):
-        if len(cells) != len(names):
-            message = f"the row has {len(cells)} cells, the first row {len(names)}"
-            raise InputError(message, expected=EXPECTED, hint=_DROP, path=path, line=line)
-        yield line, dict(zip(names, cells, strict=True))
 
 
 def _label(word: object, iou: object) -> MaskLabel | None:
