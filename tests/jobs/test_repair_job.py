@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.finish import picture_name, report_folder
 from auscult.jobs.options import AuditOptions, FilterOptions, RepairOptions, StressOptions
-from auscult.jobs.repair import REPAIRS, repair_record
+from auscult.jobs.repair import REPAIRS, Scores, compared, repair_record
 from auscult.jobs.stress import stress_masks
 from auscult.media.rle import decode
 from auscult.media.wav import encode_wav
@@ -407,3 +408,14 @@ def test_a_segmenter_of_the_user_s_draws_what_the_error_map_doubts(audited: Path
     assert set(argument(read_manifest(out), "segmenter")) >= {"config.json", "model.safetensors"}
     with pytest.raises(UsageError, match="no segmenter"):
         repaired(audited, tmp_path / "x", segmenter="sam2")
+
+
+def test_a_gain_without_an_interval_says_why() -> None:
+    same = [Scores(j_before=j, f_before=j, j_after=j, f_after=j, repaired=False) for j in (0.5, 0.75, 1.0)]
+    changed = [replace(score, j_after=0.25 + score.j_before / 2) for score in same]
+    parts = {"seen": [[score] for score in same], "unseen": [[score] for score in changed]}
+    (table,) = compared(parts).tables.values()
+    assert [row[0] for row in table.rows] == ["before", "after", "gain", "95 %"]
+    assert table.rows[-1][1:4] == ("n/a",) * 3
+    assert " to " in table.rows[-1][4]
+    assert "seen: no interval, the statistic is the same in every draw; " in table.note

@@ -676,7 +676,7 @@ def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> AgainstTruth:
 
     Source: MQA-RefAVS, Table 7; the gain and its interval, over whole clusters, are ours.
     """
-    header, notes, metrics = [""], [], dict[str, Mapping[str, Any]]()
+    header, notes, unknown, metrics = [""], list[str](), list[str](), dict[str, Mapping[str, Any]]()
     rows: dict[str, list[str]] = {"before": [], "after": [], "gain": [], "95 %": []}
     for part, clusters in parts.items():
         scores = [score for cluster in clusters for score in cluster]
@@ -687,12 +687,14 @@ def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> AgainstTruth:
         for index, (name, interval) in enumerate(zip(_COLUMNS, _gains(clusters, part), strict=True)):
             gain, signature = _gain(scores, column=index), Signature.of(metric=f"gain in {name} by repair", part=part)
             outcome: Scored[float] = Scored(gain, signature)
-            span = ""
+            span = "n/a"
             if isinstance(interval, Interval):
                 outcome, span = (
                     replace(interval, signature=signature),
                     f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}",
                 )
+            else:
+                unknown.append(f"{part}: no interval, {interval.reason}")
             rows["gain"].append(f"{100 * gain:+.1f}")
             rows["95 %"].append(span)
             metrics[f"repair_gain_{name.lower().replace('&', '_and_')}_{part}"] = metric_row(outcome, n=len(scores))
@@ -710,7 +712,7 @@ def compared(parts: Mapping[str, Sequence[Sequence[Scores]]]) -> AgainstTruth:
         title="J and F before and after",
         header=tuple(header),
         rows=tuple((name, *cells) for name, cells in rows.items()),
-        note="; ".join(notes)
+        note="; ".join((*notes, *dict.fromkeys(unknown)))
         + "; masks that were not tried are in the means; intervals draw whole photographs or clips",
     )
     return AgainstTruth(tables={"before_after": table}, metrics=metrics)
