@@ -16,17 +16,15 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from auscult.cases import fields
 from auscult.cases.datasets import refavs
 from auscult.cases.walk import is_file, walk
-from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError
+from auscult.errors import ErrorRecord, InputError, RecordError
 from auscult.jobs.options import MakeOptions, refuse_out_of_range
 from auscult.jobs.runner import (
-    ERRORS,
     Indivisible,
+    NumberedVerb,
     Result,
     ResultWriter,
-    Verb,
     finish_tables,
     run_manifest,
 )
@@ -36,9 +34,7 @@ from auscult.media.sound import SOUND_SUFFIXES
 from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines
-from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -46,7 +42,7 @@ from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.dataset import ExpressionRow, files_of, items_of, joint_files, rows_of, video_name, with_video
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
-from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
+from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose, numbered_id
 from auscult.scenes.references import choose_joint, separated
 from auscult.scenes.splits import SPLITS, Assets, Shelf, Split, divide, open_bundle
 from auscult.types import Frame, Samples
@@ -54,14 +50,10 @@ from auscult.types import Frame, Samples
 
 @dataclass(frozen=True, slots=True)
 class SceneTask(Indivisible):
-    """A scene to make."""
+    """A scene to make; its key is its id."""
 
     index: int
-
-    @property
-    def key(self) -> str:
-        """Its number."""
-        return str(self.index)
+    key: str
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
         """The row of ``errors.jsonl`` of a scene that could not be made."""
@@ -228,33 +220,6 @@ SCENES, ITEMS, JOINT = "scenes.jsonl", "items.jsonl", "joint.jsonl"
 _MOST_ON_LINE = 100_000
 
 
-def _done(path: Path) -> frozenset[int]:
-    """Numbers of the scenes that the lines of ``scenes.jsonl`` hold."""
-    done: dict[int, int] = {}
-    for number, row in numbered_lines(path):
-        try:
-            line = codec.from_json(_SceneLine, row, error=InputError)
-            facts_from_json(line.facts)  # for tables and ``metadata.csv``
-        except InputError as error:
-            raise _damaged(path, number, error) from error
-        if line.index in done:
-            message = f"line {done[line.index]} holds scene {line.index} already"
-            raise _damaged(path, number, InputError(message, expected="one line for each scene"))
-        done[line.index] = number
-    return frozenset(done)
-
-
-def _damaged(path: Path, line: int, error: InputError) -> RecordError:
-    return RecordError(
-        f"the line is none that `make scenes` writes: {error.message}",
-        expected=error.expected,
-        hint="the file was edited or damaged; remove the line and run the command again, which makes its scene anew, "
-        "or begin anew with --overwrite",
-        path=path,
-        line=line,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ExpressionLine:
     """The keys of an expression that tables and ``metadata.csv`` need."""
@@ -280,20 +245,38 @@ class _SceneLine:
     index: Annotated[int, Meta(ge=0, le=2**53)]
 
 
-def _check_items(path: Path) -> None:
-    """Refuse invalid lines of ``items.jsonl``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ItemLine:
+    """The keys of an item by which its line finds its scene."""
+
+    id: Word
+    clip: Word
+
+
+_DAMAGED_SCENE: Final = (
+    "the file was edited or damaged; remove the line and run the command again, which makes its scene anew, or begin "
+    "anew with --overwrite"
+)
+_DAMAGED_ITEM: Final = "the file was edited or damaged; begin anew with --overwrite, or use another --out"
+
+
+def _check_lines(folder: Path) -> None:
+    """Refuse lines of scenes and items that `make scenes` does not write, and two of one scene."""
+    path, numbers = folder / SCENES, dict[int, int]()
     for number, row in numbered_lines(path):
+        wrong = partial(RecordError, hint=_DAMAGED_SCENE, path=path, line=number)
+        line = codec.from_json(_SceneLine, row, path=path, line=number, hint=_DAMAGED_SCENE)
         try:
-            fields.required(row, "clip")
-            fields.required(row, "id")
+            facts_from_json(line.facts)  # for tables and ``metadata.csv``
         except InputError as error:
-            raise RecordError(
-                f"the line is no item's: {error.message}",
-                expected=error.expected,
-                hint="the file was edited or damaged; begin anew with --overwrite, or use another --out",
-                path=path,
-                line=number,
-            ) from error
+            raise wrong(error.message, expected=error.expected) from error
+        if line.index in numbers:
+            message = f"line {numbers[line.index]} holds scene {line.index} already"
+            raise wrong(message, expected="one line for each scene")
+        numbers[line.index] = number
+    path = folder / ITEMS
+    for number, row in numbered_lines(path):
+        codec.from_json(_ItemLine, row, path=path, line=number, hint=_DAMAGED_ITEM)
 
 
 MOST_SCENES = 1_000_000
@@ -310,13 +293,14 @@ def _splits(options: MakeOptions) -> tuple[Split, ...]:
     return tuple(split for split in SPLITS if options.split in {"all", split})
 
 
-class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
+class MakeScenes(NumberedVerb[SceneTask, tuple[Summary, list[Table]]]):
     """``auscult make scenes``, as the runner sees it."""
 
     doing = "making scenes"
     stage = "make"
-    may_change = frozenset({"count"})
     once = (ITEMS, JOINT)
+    rows = SCENES
+    unit = "scenes"
     options: MakeOptions
 
     def __init__(self, options: MakeOptions) -> None:
@@ -339,28 +323,26 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
         """Makes the function of one scene in a worker process."""
         return partial(SceneMaker, self.options)
 
+    def wanted(self) -> Iterator[SceneTask]:
+        """Scenes by their number."""
+        for index in range(self.options.count):
+            yield SceneTask(index, numbered_id(self.options.seed, index))
+
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[SceneTask], float | None]]:
         """The missing scenes; a scene is done when its line of ``scenes.jsonl`` is complete."""
-        path, count = writer.run.path, self.options.count
-        done = _done(path / SCENES)
-        if done and max(done) >= count:
-            raise Mismatch(
-                f"the folder holds {max(done) + 1} scenes, {count} are asked for",
-                path=path,
-                expected=f"--count {max(done) + 1} or more, which adds scenes",
-                hint="use --overwrite to begin anew, or another --out",
-            )
-        _check_items(path / ITEMS)
-        writer.progress.stage(self.doing, count)
-        writer.progress.step(len(done))
-        yield (SceneTask(index) for index in range(count) if index not in done), self.options.timeout_s
+        _check_lines(writer.run.path)
+        return super().batches(writer)
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in order, and write the table of expressions, summary and tables."""
-        run, scenes = writer.run, _in_order(writer.run)
-        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
+        run = writer.run
+        scenes = self.ordered(run)
+        place = {row["id"]: number for number, row in enumerate(scenes)}
+        for name in (ITEMS, JOINT):  # a killed run may leave lines of a scene that failed later: they go last
+            if lines := run.lines(name):
+                run.write_lines(name, sorted(lines, key=lambda row: place.get(row["clip"], math.inf)))
         run.write_bytes(refavs.TABLE, refavs.metadata_csv(_rows(scenes)))
-        summary = Summary(command="make scenes", n=self.options.count, ok=len(scenes), failed=len(failed))
+        summary = self.counted("make scenes", run, scenes)
         tables = {"scenes": scenes_table(scenes), "families": families_table(scenes)}
         if self._left_out:
             tables["left_out"] = left_out_table(self._left_out)
@@ -368,22 +350,6 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
 
 make_scenes: Final = MakeScenes.of
-
-
-def _in_order(run: RunFolder) -> list[dict[str, Any]]:
-    """Sort the lines by scene, since workers finish in any order; returns those of ``scenes.jsonl``."""
-    scenes = run.lines(SCENES)
-    ordered = sorted(scenes, key=lambda row: int(row["index"]))
-    order = {row["id"]: row["index"] for row in scenes}
-    for name in (ITEMS, JOINT):
-        items = run.lines(name)
-        # A killed run may leave lines of a scene that failed later: they go last.
-        arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
-        if arranged != items:
-            run.write_lines(name, arranged)
-    if ordered != scenes:
-        run.write_lines(SCENES, ordered)
-    return ordered
 
 
 def _check(options: MakeOptions) -> None:

@@ -32,6 +32,7 @@ from auscult.scenes.mixtures.audiovisual import SceneMixturePlan, SceneMixtures
 from auscult.scenes.mixtures.catalogue import DOMAIN_OF, GENERATED, PARTS, Catalogue, class_of, open_recorded
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
 from auscult.scenes.mixtures.sound import FinishedMixture, files_of, finished, item_line, metadata_row
+from auscult.scenes.plan import numbered_id
 from auscult.scenes.splits import Assets, open_bundle
 from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.types import PERFORMANCE
@@ -125,7 +126,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
             yield from (MixtureTask(index, plan.id, plan) for index, plan in enumerate(self._plans))
             return
         for index in range(self.options.count or 0):
-            yield MixtureTask(index, f"s{self.options.seed}-{index:05d}")
+            yield MixtureTask(index, numbered_id(self.options.seed, index))
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in order, and write summary, tables, and the lines for ``datasets``."""

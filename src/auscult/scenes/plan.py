@@ -144,6 +144,11 @@ def choose_split(seed: int, index: int, *, wanted: Sequence[Split]) -> Split:
     return wanted[int(np.searchsorted(weights, draw, side="right"))]
 
 
+def numbered_id(seed: int, index: int) -> str:
+    """The id of a scene or mixture by its number."""
+    return f"s{seed}-{index:05d}"
+
+
 def choose(
     seed: int, index: int, *, assets: Assets, shelves: Mapping[Split, Shelf], options: SceneOptions
 ) -> ScenePlan:
@@ -169,7 +174,7 @@ def choose(
     inside = dict(zip(voices, spans, strict=False))
     background = _background(rng, stock, {look.category for look in looks})
     return ScenePlan(
-        vid=f"s{seed}-{index:05d}",
+        vid=numbered_id(seed, index),
         split=split,
         size=options.size,
         seconds=options.seconds,

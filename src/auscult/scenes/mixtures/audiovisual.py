@@ -25,7 +25,7 @@ from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import ALONE, GENERATED, Part, class_of, named, prompts_of, unclear
 from auscult.scenes.mixtures.sound import FinishedMixture, put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
-from auscult.scenes.plan import SECONDS, ScenePlan, choose
+from auscult.scenes.plan import SECONDS, ScenePlan, choose, numbered_id
 from auscult.scenes.sound.mix import SoundTrack, mix_down
 from auscult.scenes.splits import Assets, Split, divide
 from auscult.types import Samples, SoundQuery
@@ -93,7 +93,7 @@ class SceneMixtures:
         options = SceneOptions(size=SIZE, seconds=seconds, rate_hz=rate_hz)
         for _ in range(_TRIES):
             draft = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
-            scene = replace(draft, vid=f"s{seed}-{index:05d}")
+            scene = replace(draft, vid=numbered_id(seed, index))
             shots = Stage(scene, self._assets.looks).key_shots()
             fitting = _fitting(scene, shots)
             if fitting:

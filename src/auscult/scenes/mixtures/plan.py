@@ -28,7 +28,7 @@ from auscult.scenes.mixtures.catalogue import (
     unclear,
 )
 from auscult.scenes.options import MixtureOptions
-from auscult.scenes.plan import check_spans
+from auscult.scenes.plan import check_spans, numbered_id
 from auscult.scenes.sound.mix import TimeSpan
 from auscult.types import PromptSetting
 
@@ -189,7 +189,7 @@ class Planner:
         room = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
         absorption = round(float(rng.uniform(*_ABSORPTION)), 3)
         return MixturePlan(
-            id=f"s{seed}-{index:05d}",
+            id=numbered_id(seed, index),
             split=part,
             seen=seen,
             setting=setting,
