@@ -134,6 +134,18 @@ def named_rows(
         yield line, dict(zip(names, cells, strict=True))
 
 
+def number_of(value: object) -> float | None:
+    """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
 def columns_hint(first_row: str) -> str:
     """What to do about a table whose first row lacks a column."""
     other = next((words for sign, words in _SEPARATORS.items() if sign in first_row), "")

@@ -6,7 +6,6 @@ an error record with file and line; the rest goes on.
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from auscult import registry
-from auscult.cases.fields import MAX_TEXT_CHARS, columns_hint, named_rows, table_rows
+from auscult.cases.fields import MAX_TEXT_CHARS, columns_hint, named_rows, number_of, table_rows
 from auscult.cases.foreign import foreign_json
 from auscult.cases.ids import counted, shown
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
@@ -360,11 +359,8 @@ def _read_scores(path: Path) -> dict[str, float]:
             raise _wrong(f"'id' is {shown(str(name))}", path, line=line)
         if name in scores:
             raise _wrong(f"the id {shown(name)} has a score already, in line {lines[name]}", path, line=line)
-        try:
-            number = float(score) if isinstance(score, str | int | float) and not isinstance(score, bool) else math.nan
-        except (ValueError, OverflowError):
-            number = math.nan
-        if not abs(number) <= _LARGEST:
+        number = number_of(score)
+        if number is None or not abs(number) <= _LARGEST:
             raise _wrong(f"'score' is {shown(str(score))}", path, line=line)
         scores[name], lines[name] = number, line
     return scores

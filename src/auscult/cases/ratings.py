@@ -7,7 +7,6 @@ there too. JSON lines hold the same keys. What cannot be used costs itself and i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -17,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.cases import fields
-from auscult.cases.fields import JSON_LINES, Home, json_objects
+from auscult.cases.fields import JSON_LINES, Home, json_objects, number_of
 from auscult.cases.ids import check_id, shown
 from auscult.cases.problems import ListError, Problems, required_file
 from auscult.errors import InputError, NothingToDo
@@ -179,18 +178,6 @@ def _plain(value: object) -> object:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value.get("rating") if isinstance(value, Mapping) else value
-
-
-def number_of(value: object) -> float | None:
-    """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return math.nan
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan
 
 
 def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeGuard
 
-from auscult.cases.fields import load, table_rows
+from auscult.cases.fields import load, number_of, table_rows
 from auscult.cases.problems import required_file
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import EffectsOptions
@@ -167,11 +167,8 @@ def _of_csv(path: Path) -> _Numbers:
 
 
 def _number(name: str, cell: str, line: int) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = number_of(cell)
+    if value is None or not math.isfinite(value):
         raise InputError(f"{name[:40]} is {cell[:40]!r}", expected="a finite number", line=line)
     return value
 

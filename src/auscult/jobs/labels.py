@@ -5,13 +5,12 @@ The export of marks from a report is such a file; ``act gate``, ``act calibrate`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from auscult.cases.fields import named_rows, table_rows
+from auscult.cases.fields import named_rows, number_of, table_rows
 from auscult.cases.ids import shown
 from auscult.errors import InputError, UsageError
 from auscult.record.cells import disarmed
@@ -121,12 +120,7 @@ def _label(word: object, iou: object) -> MaskLabel | None:
     iou = iou.strip() if isinstance(iou, str) else iou
     if text and text not in get_args(LabelWord):
         raise ValueError(f"the label is {shown(text)}")
-    value = None
-    if iou is not None and iou != "":
-        try:
-            value = float(iou) if isinstance(iou, str | int | float) and not isinstance(iou, bool) else math.nan
-        except (ValueError, OverflowError):
-            value = math.nan
-        if not 0 <= value <= 1:
-            raise ValueError(f"the IoU is {shown(str(iou))}")
+    value = number_of(iou)
+    if value is not None and not 0 <= value <= 1:
+        raise ValueError(f"the IoU is {shown(str(iou))}")
     return MaskLabel(word=cast("LabelWord", text) if text else None, iou=value) if text or value is not None else None

@@ -24,7 +24,6 @@ from auscult.cases.ratings import (
     Rating,
     RatingSet,
     label_studio_config,
-    number_of,
     read_ratings,
     rows_of,
     wanted_of,
@@ -647,7 +646,7 @@ def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[
     with required_file(path):
         for line, row in rows_of(path, needed=("id",), expected=_FORM):
             with problems.skipping(path, line=line):
-                cells = {name: number_of(row.get(name)) for name in columns}
+                cells = {name: fields.number_of(row.get(name)) for name in columns}
                 numbers = {name: number for name, number in cells.items() if number is not None}
                 if not np.isfinite([*numbers.values()]).all():
                     raise InputError("a score is no number", expected=_FORM)

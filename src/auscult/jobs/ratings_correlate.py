@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from auscult.cases.fields import number_of
 from auscult.cases.problems import required_file
-from auscult.cases.ratings import number_of, rows_of
+from auscult.cases.ratings import rows_of
 from auscult.errors import UsageError
 from auscult.jobs.against_truth import cell
 from auscult.jobs.options import Flag, RecordOptions, input_path
