@@ -17,7 +17,7 @@ from auscult.act.filter import select
 from auscult.cases.ids import counted, natural_key, shown
 from auscult.cases.walk import is_folder
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, require_ours
 from auscult.jobs.finish import exported
 from auscult.jobs.options import ExportOptions
 from auscult.jobs.runner import Progress, Silent
@@ -85,7 +85,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     run, rows = judged_rows(options.folder)
     chosen = select(rows, actions=options.actions)
     out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
-    _require_empty(out)
+    require_ours(out, names=(), made_by="export")  # what an earlier export left would be taken for this one's
     tally = Tally(_classes(rows, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}
     listener = progress or Silent()
@@ -179,17 +179,6 @@ def _classes(rows: Sequence[Mapping[str, Any]], run: Run) -> tuple[str, ...]:
     names = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     listed_labels = [name for name in names if isinstance(name, str) and name in labels]
     return tuple(dict.fromkeys((*listed_labels, *sorted(labels, key=natural_key))))
-
-
-def _require_empty(out: Path) -> None:
-    """Insist on a new folder: what an earlier export left there would be taken for this one's."""
-    try:
-        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-            raise RecordError(
-                "there is something already", expected="a new or empty folder", hint=ANOTHER_OUT, path=out
-            )
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
 
 
 def _write(out: Path, pieces: Iterable[Piece]) -> None:

@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from auscult.cases.sounds import read_sounds, sound_line
-from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, UsageError
+from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
 from auscult.jobs import runner
 from auscult.jobs.options import SeparationStressOptions, arguments_of
 from auscult.jobs.runner import Result, ResultWriter
@@ -193,12 +193,12 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[OutputTask], float | None]]:
         """The tasks without a row; files of the others must be unchanged."""
         done, digest = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}, cache(_digest)
-        for name, before in done.items():
-            if name not in self._tasks:
-                raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=runner.HINT)
-            item = self._tasks[name].item
-            same = partial(lambda files, before: digest(files) == before, _files(item), before)
-            runner.require_unchanged(name, same, path=item.mixture, parts="mixture or a stem has")
+
+        def same(task: OutputTask, before: object) -> bool:
+            return digest(_files(task.item)) == before
+
+        words = "mixture or a stem has"
+        runner.require_all_unchanged(done, self._tasks, same, path=lambda task: task.item.mixture, parts=words)
         writer.progress.stage(self.doing, len(self._tasks))
         writer.progress.step(len(done))
         yield (task for key, task in self._tasks.items() if key not in done), self.options.timeout_s
