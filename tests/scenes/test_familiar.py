@@ -251,6 +251,17 @@ def test_one_sense_alone_does_not_tell_an_answer_of_real_material(name: str, pai
     assert all(first != second for first, second in pairwise(heard.values())) or name == "where_first_recorded"
 
 
+def test_of_made_things_as_many_are_heard_whatever_the_answer_is() -> None:
+    kind, heard = KINDS["how_many_sound"], dict[str, set[int]]()
+    for answer in kind.answers:
+        drawn = [kind.draw(generator(0, "count", number), WORLD, answer) for number in range(4)]
+        plans = [one.proof["plan"] for one in drawn]
+        heard[answer] = {
+            sum(bool(thing["track"]) for thing in plan["objects"]) + len(plan["elsewhere"]) for plan in plans
+        }
+    assert set(map(frozenset, heard.values())) == {frozenset({4, 5})}
+
+
 def test_what_is_shown_and_heard_of_real_material_is_the_answer(pairs: World) -> None:
     for answer in KINDS["how_many_recorded"].answers:
         shown, heard = _labels(KINDS["how_many_recorded"].draw(generator(0, "pairs"), pairs, answer))

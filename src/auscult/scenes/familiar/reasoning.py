@@ -37,6 +37,7 @@ DESCRIBED: Final = ("seen", "seen", "seen", "seen", "not there")
 
 _TRIES: Final = 400
 _COLUMNS_SHOWN: Final = 4
+_MOST_HEARD: Final = 5
 _EVENT_S: Final = 0.7
 _APART_S: Final = 0.5
 _FIRST_LATER_S: Final = 0.6
@@ -94,11 +95,12 @@ def even(rng: np.random.Generator) -> Iterator[Frame]:
 
 
 def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn:
-    """Four things, of which so many are heard, and up to two sounds of things that are not shown."""
-    names = some_of(rng, world.things, 6)
+    """Four things, of which so many are heard, and sounds of others: four or five in all, whatever is true."""
+    names = some_of(rng, world.things, _COLUMNS_SHOWN + _MOST_HEARD)
     sounding = set(rng.permutation(_COLUMNS_SHOWN)[: int(answer)].tolist())
     voices = {index: _once(rng, world.voice(rng, names[index])) for index in sounding}
-    unseen = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
+    heard = int(rng.integers(_COLUMNS_SHOWN, _MOST_HEARD + 1))
+    unseen = names[_COLUMNS_SHOWN:][: heard - len(sounding)]
     looks = [world.look(rng, name) for name in names[:_COLUMNS_SHOWN]]
     elsewhere = [_once(rng, world.voice(rng, name)) for name in unseen]
     cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=elsewhere)
