@@ -82,14 +82,12 @@ class _Model:
     name: str
     revision: str
     connections: int
-    model: Callable[[], AnsweringModel]
-    shown: JudgeModel | None = None
+    open: Callable[[], JudgeModel]
 
     def asked(self, number: int, kept: ReplyCache) -> JudgeModel:
-        opened = self.model()
-        model = _Kept(opened, name=self.name, revision=f"{self.revision}#{number}", kept=kept)
-        base = self.shown or JudgeModel(name=self.name, model=model, hears=bool(getattr(opened, "hears", False)))
-        return replace(base, model=model)
+        opened = self.open()
+        model = _Kept(opened.model, name=self.name, revision=f"{self.revision}#{number}", kept=kept)
+        return replace(opened, model=model)
 
 
 def _of_name(name: str, how: ChatHow, samples: int) -> Sequence[_Model]:
@@ -109,15 +107,16 @@ def _local(name: str, samples: int) -> _Model:
     spec = omni_spec(f"{_LOCAL_MODEL}@{folder}") if Path(folder).is_dir() else None
     if spec is None or spec.weights is None:
         raise UsageError(f"{folder[:80]!r}: there is no such folder of weights", expected="chat:hf:FOLDER")
-    weights = spec.weights
+    weights, full_name = spec.weights, f"chat.hf.{safe_name(spec.weights.name)}"
 
-    def load() -> AnsweringModel:
+    def load() -> JudgeModel:
         entry = registry.find("model", _LOCAL_MODEL).load()
         if not isinstance(entry, WeightedOmniModel):
             raise UsageError(f"{_LOCAL_MODEL} runs no weights", expected="an installation as it was released")
-        return _OnFiles(entry.using(weights))
+        model = _OnFiles(entry.using(weights))
+        return JudgeModel(name=full_name, model=model, hears=model.hears)
 
-    return _Model(name=f"chat.hf.{safe_name(weights.name)}", revision=spec.revision, connections=0, model=load)
+    return _Model(name=full_name, revision=spec.revision, connections=0, open=load)
 
 
 def _behind_endpoint(name: str, how: ChatHow, *, number: int, least_temperature: float) -> _Model:
@@ -133,9 +132,7 @@ def _behind_endpoint(name: str, how: ChatHow, *, number: int, least_temperature:
         frames=0 if profile.video == "none" or "video" in profile.leaves_out else profile.frames,
         as_json=profile.json != "none",
     )
-    return _Model(
-        name=model.name, revision=model.revision, connections=model.connections, model=lambda: model, shown=judge_model
-    )
+    return _Model(name=model.name, revision=model.revision, connections=model.connections, open=lambda: judge_model)
 
 
 class _OnFiles:
