@@ -287,6 +287,13 @@ def test_masks_of_the_calibration_set_are_pointed_out(judged: Path, tmp_path: Pa
         gate_record(_options(judged, tmp_path / "out", calibration=judged / "new"))
 
 
+def test_a_calibration_record_that_lost_verdicts_is_refused(judged: Path, tmp_path: Path) -> None:
+    cut = shutil.copytree(judged / "cal", tmp_path / "cut")
+    write_lines(cut / "verdicts.jsonl", *rows(cut / "verdicts.jsonl")[:-3])
+    with pytest.raises(RecordError, match="3 of 24 verdicts of the finished run are missing"):
+        gate_record(_options(judged, tmp_path / "out", calibration=cut))
+
+
 BROKEN = {
     "no column": ("id,iou,cluster", ["a,0.5,p"], 1, "no column true_iou"),
     "semicolons": ("id;iou;true_iou", ["a;0.5;0.5"], 1, "no column id"),

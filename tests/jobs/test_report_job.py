@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from auscult.errors import AuscultError, Locked, NewerSchema, RecordError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.finish import report_folder, score_record
+from auscult.jobs.finish import report_folder, score_labels, score_record
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
 from auscult.jobs.stress import stress_masks
 from auscult.record.folder import open_run, read_manifest
@@ -87,7 +88,8 @@ def test_verdicts_that_a_finished_record_lost_are_no_smaller_number(copy: Path, 
         (copy / ("summary.json" if damage == "no summary" else "masks.jsonl")).unlink()
     n_left = sum(1 for _ in read_lines(copy / "verdicts.jsonl"))
     before = tree(copy)
-    for job in (report_folder, score_record, lambda folder: filter_record(FilterOptions(folder=folder))):
+    by_marks = partial(score_labels, labels=copy.parent / "marks.csv")
+    for job in (report_folder, score_record, by_marks, lambda folder: filter_record(FilterOptions(folder=folder))):
         with pytest.raises(RecordError, match=f"{n_before - n_left} of {n_before} verdicts") as error:
             job(copy)
         assert error.value.path == str(copy / "verdicts.jsonl")

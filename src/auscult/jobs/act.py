@@ -25,7 +25,7 @@ from auscult.jobs.sound_input import FOLDERS, SoundRecord, input_of
 from auscult.media.paths import write_bytes
 from auscult.record.cells import disarmed
 from auscult.record.codec import dump
-from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.record.reader import Run, read_audit
 from auscult.record.schema import is_sound
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
@@ -140,9 +140,7 @@ def _drawn(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def judged_rows(folder: Path, *, sounds: bool = False) -> tuple[Run, Sequence[Mapping[str, Any]]]:
     """A record and the rows of its verdicts on masks, and if wanted on sounds, in the natural order of their ids."""
-    run = read_run(folder)
-    require_audit(folder, run.manifest)
-    require_whole(folder, run.verdicts, run.sounds)
+    run = read_audit(folder)
     rows = in_order(row for _, row in (*run.verdicts, *(run.sounds if sounds else ())))
     if not rows:
         kind = "verdict on a mask" if run.sounds else "verdict"

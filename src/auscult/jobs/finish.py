@@ -42,6 +42,7 @@ from auscult.record.reader import (
     column,
     kept_file,
     read_all_verdicts,
+    read_audit,
     read_run,
     read_summary,
     require_audit,
@@ -255,9 +256,7 @@ def finish_run(
 
 def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened."""
-    require_audit(folder, read_manifest(folder))
-    read = read_run(folder)
-    require_whole(folder, read.verdicts, read.sounds)
+    read = read_audit(folder)
     truths, sound = read.truths(), against_sound_truth(sound_pairs(read))
     if not truths and not sound.tables:
         raise RecordError(
@@ -273,7 +272,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
 
 def score_labels(folder: Path, labels: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against a table of labels, such as the marks that its report exports."""
-    read = read_run(folder)
+    read = read_audit(folder)
     verdicts = [verdict for verdict, _ in read.verdicts]
     by_id = read_labels(labels, known={verdict.id for verdict in verdicts})
     compared = against_labels(verdicts, by_id, clusters=clusters_in(read))

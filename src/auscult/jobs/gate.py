@@ -32,7 +32,7 @@ from auscult.jobs.sound_input import FOLDERS, SoundRecord, json_lines
 from auscult.record.codec import Share, from_json, to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.manifest import argument, section
-from auscult.record.reader import Run, Verdicts, read_run
+from auscult.record.reader import Run, Verdicts, read_audit
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
 from auscult.score.stats.few_clusters import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
@@ -586,7 +586,7 @@ def version_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
-    run = read_run(folder)
+    run = read_audit(folder)
     if sound := by in SOUND_SCORES:
         truths, verdicts = SoundRecord(run=run).truths("overall"), [row for _, row in run.sounds]
     else:

@@ -20,7 +20,7 @@ from auscult.media.wav import Sound
 from auscult.outcome import Undefined
 from auscult.record.codec import dump
 from auscult.record.manifest import argument
-from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.record.reader import Run, read_audit
 from auscult.record.schema import SOUND_TRUTH
 from auscult.report.tables import Table
 from auscult.score.sound.perceptual import perceptual
@@ -48,9 +48,7 @@ class SoundRecord:
     @classmethod
     def read(cls, folder: Path) -> SoundRecord:
         """Read a whole record; a RecordError if it has no separated sound."""
-        run = read_run(folder)
-        require_audit(folder, run.manifest)
-        require_whole(folder, run.verdicts, run.sounds)
+        run = read_audit(folder)
         if not run.sounds:
             hint = "`auscult audit` judges lines with 'mixture' and 'separated'"
             raise RecordError("the record holds no separated sound", path=folder, hint=hint)

@@ -212,6 +212,14 @@ def read_run(folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVer
     )
 
 
+def read_audit(folder: Path) -> Run:
+    """Read a record of verdicts; a RecordError for one of another kind, or a finished one that lacks verdicts."""
+    run = read_run(folder)
+    require_audit(folder, run.manifest)
+    require_whole(folder, run.verdicts, run.sounds)
+    return run
+
+
 def require_record(folder: Path) -> None:
     """Insist that a folder is a record."""
     if not folder.is_dir() or not (folder / MANIFEST).exists():
