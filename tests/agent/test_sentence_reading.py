@@ -288,6 +288,25 @@ class TestWhatIsNotUnderstood:
         assert not reading.matched
         assert read_sentence("source code with the sake of a though").unmatched == ("code", "sake", "source")
 
+    @pytest.mark.parametrize(
+        ("text", "situation"),
+        [
+            ("a fogy street", "foggy weather"),
+            ("a tunel at night", "hard surfaces"),
+            ("a busy resturant", "restaurant"),
+            ("footage from undewater robots", "underwater"),
+            ("a village in the moutnains", "mountains"),
+        ],
+    )
+    def test_a_misspelt_situation_is_read_and_said(self, text: str, situation: str) -> None:
+        reading = read_sentence(text)
+        assert situation in reading.situations
+        assert any(" is read as " in remark for remark in reading.remarks)
+
+    @pytest.mark.parametrize("word", ["form", "root", "spot", "unit", "story", "dessert", "filed"])
+    def test_a_word_of_its_own_is_no_misspelt_one(self, word: str) -> None:
+        assert not any(" is read as " in remark for remark in read_sentence(f"videos of a {word} of it").remarks)
+
     def test_a_misspelt_perturbation_is_read_and_said(self) -> None:
         reading = read_sentence("moton blur, compresion, mispellings")
         assert {BLUR, "vision.jpeg_compression", "sentences.misspelling"} <= set(reading.wished)

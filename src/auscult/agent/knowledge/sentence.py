@@ -59,7 +59,10 @@ _NOT_SEEN: Final = frozenset(
 )
 _HEARD: Final = "sound.background_noise"
 _OF: Final = frozenset({"of", "from", "in", "at", "the", "a", "an", "other"})  # between noise and where it is
-_LEAST_SPELT: Final = 6  # letters of a word that may be misspelt
+_LEAST_SPELT: Final = 6  # letters of a word of a perturbation that may be misspelt
+_LEAST_SLIPPED: Final = 5  # the same of a word of a situation, of which less counts as misspelt
+_LONG: Final = 10  # letters of a word that few others resemble
+_NO_SLIPS: Final = frozenset({"dessert", "filed", "framing"})  # words of their own, near *desert*, *field*, *farming*
 _Names: TypeAlias = Mapping[tuple[str, bool], set[str]]  # by table, and whether they are denied
 
 
@@ -150,10 +153,12 @@ class _Index:
         for keys in self._targets:
             self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
         self.keys = frozenset(key for keys in self._targets for key in keys)
-        self._near: dict[str, set[str]] = defaultdict(set)  # words of perturbations by what they are less a letter
-        spelt = {word for term, table, _ in entries if table in _KINDS for word in _TOKEN.findall(term)}
-        for word in spelt - lexicon().function_words:
-            for near in (word, *_less_a_letter(word)) if len(word) >= _LEAST_SPELT else ():
+        self._near: dict[str, set[str]] = defaultdict(set)  # words by what they are less a letter
+        spelt = {(word, table) for term, table, _ in entries for word in _TOKEN.findall(term)}
+        self._of_kinds = {word for word, table in spelt if table in _KINDS and len(word) >= _LEAST_SPELT}
+        places = {word for word, table in spelt if table == "situations" and len(word) >= _LEAST_SLIPPED}
+        for word in (self._of_kinds | places) - lexicon().function_words:
+            for near in (word, *_less_a_letter(word)):
                 self._near[near].add(word)
 
     def joined(self, word: str) -> str:
@@ -162,12 +167,16 @@ class _Index:
         return whole if stemmed(whole) in self.keys else word
 
     def corrected(self, word: str) -> str:
-        """The word of a perturbation that a misspelt one stands for: a letter too few, too many, or two exchanged."""
-        if len(word) < _LEAST_SPELT - 1 or word in lexicon().known or stemmed(word) in self.keys:
+        """The word of a perturbation that a misspelt one stands for: a letter too few, too many, or two exchanged.
+
+        Words of situations are many, and others resemble them (a *form* is no *forum*): of these only slips are read.
+        """
+        if len(word) < _LEAST_SLIPPED - 1 or word in lexicon().known or word in _NO_SLIPS or stemmed(word) in self.keys:
             return ""
         near = {meant for part in (word, *_less_a_letter(word)) for meant in self._near.get(part, ())}
         near = {meant for meant in near if meant[0] == word[0]}
         meant = {one for one in near if len(one) != len(word) or sorted(one) == sorted(word)}
+        meant = {one for one in meant if one in self._of_kinds or _is_slip(word, one)}
         return min(meant) if len(set(map(stemmed, meant))) == 1 else ""
 
     def spelt_out(self, word: str) -> list[str]:
@@ -197,6 +206,16 @@ class _Index:
 
 def _less_a_letter(word: str) -> list[str]:
     return [word[:at] + word[at + 1 :] for at in range(len(word))]
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Whether neighbours are exchanged, a letter is doubled or not, or a long word lacks or has one before its end."""
+    if len(word) == len(meant):
+        differs = [at for at, letter in enumerate(word) if letter != meant[at]]
+        return differs[1:] == [differs[0] + 1]
+    short, long = sorted((word, meant), key=len)
+    at = max(at for at, less in enumerate(_less_a_letter(long)) if less == short)
+    return long[at] == long[at - 1] or (len(meant) >= _LONG and at < len(long) - 1)
 
 
 def _told(term: str) -> Iterator[str]:
