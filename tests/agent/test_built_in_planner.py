@@ -90,6 +90,19 @@ class TestPerturbations:
         assert not set(without.split()) & names
         assert len(names) < len(kinds()) / 2
 
+    @pytest.mark.parametrize(
+        ("text", "fog"),
+        [("dashcam on a sunny day", False), ("dashcam", True), ("a foggy sunrise over a lake", True)],
+    )
+    def test_no_fog_in_sunshine_unless_it_is_said(self, text: str, fog: bool) -> None:
+        assert ("vision.fog" in chosen_perturbations(text)) == fog
+
+    def test_lens_distortion_is_of_the_picture(self) -> None:
+        chosen = chosen_perturbations("a street filmed with lens distortion")
+        assert "vision.elastic_transform" in chosen
+        assert "sound.tanh_distortion" not in chosen
+        assert "sound.tanh_distortion" in chosen_perturbations("a street, with distortion of the sound")
+
     def test_wishes_are_obeyed_even_where_they_cannot_occur_and_that_is_said(self) -> None:
         plan = planned("indoor zoom meeting, must include snow, no background noise")
         choices = {choice.type: choice for choice in plan.proposal.perturbations}

@@ -168,6 +168,8 @@ def _joint(cells: Sequence[Cell]) -> _Support:
     impossible, needed, plausible = (
         [entry for entry in specific if entry.grade == grade] for grade in ("impossible", "needed", "plausible")
     )
+    if any(entry.steps == 0 and _is_weather(entry.of) for entry in needed):
+        return _Support(0.9, _reasons(needed))
     if impossible and (any(entry.steps == 0 for entry in impossible) or all(entry.steps for entry in needed)):
         return _Support(0.0, _reasons(impossible))
     if needed:
@@ -176,6 +178,11 @@ def _joint(cells: Sequence[Cell]) -> _Support:
     if plausible:
         return _Support(ACCEPTED if len({entry.of for entry in plausible}) > _MANY else PLAUSIBLE, _reasons(plausible))
     return _Support(_WEAK if cells[0].grade == "plausible" else 0.0, _reasons(cells[:1]))
+
+
+def _is_weather(name: str) -> bool:
+    """Whether a situation is one of the weather, which no place and no subject marks."""
+    return not situations()[name].shows and "outdoors" in lineage(name) and name not in _SIDES
 
 
 def _reasons(cells: Sequence[Cell]) -> str:
