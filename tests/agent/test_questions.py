@@ -442,6 +442,11 @@ def test_half_a_letter_is_no_crash(record_folder: Path, views: RecordViews) -> N
     assert not ask(record_folder, "what is \udcff?").answered
 
 
+def test_a_digit_that_is_no_number_is_no_crash(record_folder: Path) -> None:
+    answer = ask(record_folder, "what are the \u00b2 \u2461 umbrellas?")
+    assert not answer.answered
+
+
 def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(views.query("SELECT a.id FROM scores a, models b", most_rows=10)[1]) == 11
     monkeypatch.setattr(views_module, "MOST_SECONDS", 0.1)

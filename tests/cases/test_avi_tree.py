@@ -125,6 +125,10 @@ def _million(rows: list[Any]) -> None:
     rows[1]["output"]["question_answer"] = {"dog": "10000000"}
 
 
+def _more_digits_than_python_reads(rows: list[Any]) -> None:
+    rows[1]["output"]["question_answer"] = {"dog": "9" * 5000}
+
+
 def _no_media(rows: list[Any]) -> None:
     rows[1]["input"]["audio_list"] = None
 
@@ -143,6 +147,7 @@ def _confirms_nothing(rows: list[Any]) -> None:
         (_no_question, "there is no 'question'"),
         (_a_list, "it is a list"),
         (_million, "whole numbers from 1 to 1,000,000"),
+        (_more_digits_than_python_reads, "whole numbers from 1 to 1,000,000"),
         (_no_media, "neither picture, sound nor video"),
         (_confirms_nothing, "confirms nothing"),
     ],

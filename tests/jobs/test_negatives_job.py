@@ -353,6 +353,8 @@ def test_a_further_round_has_new_sentences_and_may_have_another_model(source: Pa
 def test_what_a_model_cannot_be_asked_is_refused(source: Path, model: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs a model"):
         run(source / "refcoco", tmp_path / "out", rounds=2)
+    with pytest.raises(UsageError, match="--per"):
+        run(source / "refcoco", tmp_path / "out", per="9" * 5000)
     with pytest.raises(UsageError, match="does not segment a picture by a sentence"):
         hard(source, tmp_path / "out", "flow")
     with pytest.raises(UsageError, match="shows the pictures"):

@@ -118,6 +118,8 @@ def test_the_command_prints_both_tables_and_refuses_what_it_cannot_do(record: Pa
     assert "a/2" in table
     with pytest.raises(UsageError):
         rerank_record(RerankOptions(folder=record, by="loudness", out=tmp_path / "none"))
+    many = auscult("act", "rerank", record, "--k", "9" * 5000)  # more digits than Python reads
+    assert (many.code, "expected: whole numbers, such as 2,4,8" in many.err) == (2, True)
     with pytest.raises(RecordError, match="other files"):  # an INPUT of one's own
         rerank_record(RerankOptions(folder=record, out=record.parent / "in"))
     gone_record = sound_record(tmp_path / "gone", sound_input(tmp_path / "in", {"a": [2.0]}), {"a/0": 2.0})

@@ -139,7 +139,7 @@ def _read(views: RecordViews, question: str) -> _Question:
         # "for each case, which perturbation" asks for a perturbation
         if noun and (not parsed.entity or which_count == 1):
             parsed.entity, which_count = noun, 2 * which_count
-        if word.isdigit() or word in _TABLES["numbers"]:
+        if word.isdecimal() or word in _TABLES["numbers"]:
             parsed.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
         elif word in _TABLES["negations"].split() or word.endswith("n't"):
             parsed.refusal = _EXCLUDES

@@ -116,6 +116,7 @@ _MOST_ENTRIES: Final = 100_000
 _MOST_OPTIONS: Final = 1000
 _MOST_FILES: Final = 1000
 _LARGEST: Final = 10**6
+_MOST_DIGITS: Final = 100
 _FRAME: Final = re.compile(r"frame_([0-9]{1,4})")
 _NEEDED: Final[Mapping[str, frozenset[str]]] = {
     "something to hear": frozenset({"AMIC", "ASQA", "VAR", "AVR"}),
@@ -393,7 +394,9 @@ def _indices(value: object) -> tuple[int, ...]:
 
 
 def _integer(value: object, *, least: int) -> int:
-    integer = int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else value
+    integer = value
+    if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) <= _MOST_DIGITS:
+        integer = int(value)
     if isinstance(integer, bool) or not isinstance(integer, int) or not least <= integer <= _LARGEST:
         raise wrong("question_answer", value, f"whole numbers from {least} to {_LARGEST:,}")
     return integer

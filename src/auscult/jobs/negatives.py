@@ -460,7 +460,7 @@ def _kinds(given: tuple[str, ...]) -> tuple[str, ...]:
 def _per(text: str) -> int | None:
     if text == "1:1":
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
+    if not text.isdecimal() or len(text) > 4 or not 1 <= int(text) <= 1_000:
         raise UsageError(f"--per {text[:40]!r}", expected="a number from 1 to 1000, or 1:1 for one a positive sentence")
     return int(text)
 

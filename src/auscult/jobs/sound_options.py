@@ -13,7 +13,7 @@ from auscult.jobs.options import Flag, names
 def counts(text: str) -> tuple[int, ...]:
     """Whole numbers of 1 to 1000 in a comma-separated list."""
     words = names(text)
-    if not words or not all(word.isdecimal() and 1 <= int(word) <= 1000 for word in words):
+    if not words or not all(word.isdecimal() and len(word) <= 4 and 1 <= int(word) <= 1000 for word in words):
         raise UsageError(f"{text[:40]!r} cannot be read", expected="whole numbers, such as 2,4,8")
     return tuple(map(int, words))
 
