@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -141,6 +142,19 @@ class TestStudy:
         for _ in range(2):
             plan = run_study(options(tmp_path / "other", **alone)).plan
             assert (plan.changed, plan.proposed) == (True, proposed.hash)
+
+    def test_a_copy_that_was_changed_is_said_to_be_changed_wherever_it_lies(self, tmp_path: Path) -> None:
+        proposed = run_study(options(tmp_path / "study", dry_run=True)).plan
+        text, copy = (tmp_path / "study" / "plan.yaml").read_text(), tmp_path / "elsewhere" / "mine.yaml"
+        copy.parent.mkdir()
+        alone = {"sentence": "", "plan": copy, "given": frozenset({"plan", "out"}), "dry_run": True}
+        copy.write_text(text)
+        assert run_study(options(tmp_path / "same", **alone)).plan == proposed
+        copy.write_text(re.sub(r"(?m)^seed: \d+", "seed: 2", text))
+        plan = run_study(options(tmp_path / "changed", **alone)).plan
+        assert (plan.changed, plan.proposed, plan.seed) == (True, proposed.hash, 2)
+        copy.write_text((tmp_path / "changed" / "plan.yaml").read_text())
+        assert run_study(options(tmp_path / "again", **alone)).plan == plan
 
     def test_data_of_rris_without_negatives_say_how_to_make_some(self, tmp_path: Path) -> None:
         write_frame(tmp_path / "a.png", np.full((40, 60, 3), 90, np.uint8))

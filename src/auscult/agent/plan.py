@@ -166,7 +166,7 @@ class Plan:
         remarks: What a reader must know: wishes that were obeyed against the rules, disputes, replies that failed.
         left_out: What was offered and not taken.
         changed: Whether a person changed it since it was proposed.
-        proposed: The hash of what was proposed, where it was changed.
+        proposed: The hash of what was proposed; in a file of a study always, else where it was changed.
     """
 
     format: Literal[1] = 1

@@ -147,7 +147,7 @@ def run_study(
             plan, source = given_plan
             study = Study(folder=options.out, plan=replace(_as_changed(plan, options, log), limits=limits))
         log.add("plan", hash=study.plan.hash, changed=study.plan.changed, proposed=study.plan.proposed)
-        run.write_text(FILE, plan_text(study.plan))
+        run.write_text(FILE, plan_text(_signed(study.plan)))
         planned(study)
         if not options.dry_run:
             run_options = {"workers": options.workers, "overwrite": options.overwrite}
@@ -212,14 +212,19 @@ def _read_given(options: AgentOptions) -> tuple[Plan, PlanSource]:
     return plan, source
 
 
+def _signed(plan: Plan) -> Plan:
+    """A proposed plan with its hash, by which a copy that is changed is known wherever it lies."""
+    return plan if plan.planner == "person" else replace(plan, proposed=plan.proposed or plan.hash)
+
+
 def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
-    """The given plan, marked as changed by a person if the log of the folder, or beside the plan, has another."""
+    """The given plan, marked as changed by a person if the log of the folder or beside it, or its own hash, differs."""
     file = options.plan or Path()
     logs = [options.out / LOG_FILE, *([file.parent / LOG_FILE] if plan.planner != "person" else [])]
     rows = [row for path in logs if path.is_file() for row in read_lines(path) if row.get("kind") == "plan"]
-    proposed = next((str(row.get("proposed") or row.get("hash")) for row in rows), "")
+    proposed = next((str(row.get("proposed") or row.get("hash")) for row in rows), plan.proposed)
     if proposed in {"", plan.hash}:
-        return plan
+        return replace(plan, proposed="")
     log.add("change", file=file.name, hash=plan.hash, proposed=proposed)
     return replace(plan, changed=True, proposed=proposed)
 
