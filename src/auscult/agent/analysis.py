@@ -15,12 +15,12 @@ from auscult.agent.result_table import PAIR, ResultCell, ResultTable, result_tab
 from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
 from auscult.cases.ids import counted
 from auscult.errors import InputError
-from auscult.language import data
 from auscult.outcome import Failed
 from auscult.report.drawing import plain
+from auscult.shipped import read_shipped
 from auscult.suites.core.conditions import CLEAN, DYNAMIC
 
-_TEXTS: Final = data.read("templates", folder="auscult.agent")
+_TEXTS: Final = read_shipped("agent/templates.json")
 SECTIONS: Final[Mapping[str, str]] = _TEXTS["sections"]
 """The sections of an analysis and their headings (R2-Bench, Fig. 11)."""
 

@@ -24,13 +24,13 @@ from auscult.jobs.make import SceneMaker
 from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.replies import printable
-from auscult.language import data
 from auscult.language.referring import head_noun
 from auscult.models.chat.model import ChatModel, ReplyCache
 from auscult.record.lines import read_lines
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.splits import SPLITS
 from auscult.score.tasks import TASKS
+from auscult.shipped import read_shipped
 from auscult.stress.negatives import KINDS
 from auscult.stress.recipe_parts import registered, room_of
 from auscult.suites.avi import AviOptions
@@ -88,7 +88,7 @@ def offer_of(
 
 def metrics_of(suite: str, task: str) -> dict[str, str]:
     """The metrics of a suite (for r2 of one task), with a line on each."""
-    return dict(data.read("metrics", folder="auscult.agent")[f"{suite} {task}".strip()])
+    return dict(read_shipped("agent/metrics.json")[f"{suite} {task}".strip()])
 
 
 _Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]

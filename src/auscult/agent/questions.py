@@ -20,12 +20,12 @@ from auscult.agent.knowledge.situations import raw, terms
 from auscult.agent.replies import prompt
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
-from auscult.language import data
 from auscult.language.lexicon import stem
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
 from auscult.score.stats.change import Value, mean_ratio, ratio_change
 from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
+from auscult.shipped import read_shipped
 from auscult.stress.recipe_parts import base_of, registered
 from auscult.suites.core.numbers import minus
 from auscult.work.chat.replies import after_thought
@@ -40,7 +40,7 @@ _TWO_LEVELS: Final = re.compile(
     re.IGNORECASE,
 )
 
-_TABLES: Final = data.read("questions", folder="auscult.agent")
+_TABLES: Final = read_shipped("agent/questions.json")
 _STEMS: Final = {name: {*map(stem, words.split())} for name, words in _TABLES["words"].items()}
 _GROUPED: Final = frozenset(term for line in raw()["groups"].values() for term in terms(line["terms"]))
 _Form: TypeAlias = Mapping[str, Any]

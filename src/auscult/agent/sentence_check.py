@@ -18,14 +18,14 @@ from typing import Final
 
 from auscult import registry
 from auscult.agent.result_table import AVERAGE, CHANGES, DIFFERENCES, PAIR, ResultCell, ResultTable
-from auscult.language import data
+from auscult.shipped import read_shipped
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED
 
 NOT_SHOWN: Final = "no difference shown: the interval of what it refers to crosses zero, or there is none"
 
 _BOUND: Final = ("model", "group", "metric", "level", "case")
-_WORDS: Final = data.read("claims", folder="auscult.agent")
+_WORDS: Final = read_shipped("agent/claims.json")
 _BEATS, _MOST, _LEAST = (_WORDS[name] for name in ("beats", "most", "least"))
 _BETTER: Final = rf"{_BEATS}(?! by\b)|{_WORDS['better']}"
 _WORSE: Final = f"{_BEATS} by|{_WORDS['worse']}"

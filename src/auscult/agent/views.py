@@ -14,11 +14,11 @@ from typing import Any, Final, TypeAlias
 
 from auscult.errors import REMARKS, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
-from auscult.language import data
 from auscult.media.paths import inside
 from auscult.record.folder import read_manifest
 from auscult.record.lines import read_lines
 from auscult.record.reader import require_record
+from auscult.shipped import read_shipped
 from auscult.suites.core.conditions import CLEAN, is_kind
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridView
@@ -96,7 +96,7 @@ class RecordViews:
 @cache
 def _allowed() -> dict[str, frozenset[str]]:
     """The permitted parts of a query: none of them reads anything but the views and its arguments."""
-    return {name: frozenset(words.split()) for name, words in data.read("allowed", folder="auscult.agent").items()}
+    return {name: frozenset(words.split()) for name, words in read_shipped("agent/allowed.json").items()}
 
 
 def _check_part(part: Any, names: frozenset[str]) -> None:

@@ -31,8 +31,8 @@ from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, Problems
 from auscult.errors import InputError, NothingToDo, UsageError
-from auscult.language import data
 from auscult.media.paths import inside
+from auscult.shipped import read_shipped
 
 AviTruth: TypeAlias = str | tuple[str, ...] | Mapping[str, int] | tuple[int, ...] | SoundingBoxes | FrameBoxes
 """By the task's answer form: ``option`` a word; ``option list`` and ``caption`` words or references; ``counts`` class
@@ -471,7 +471,7 @@ _TRUTHS: Final[Mapping[str, Callable[[object], AviTruth]]] = {
 
 # --- the release's own words ---
 
-_WORDS: Final = data.read("avi_release", folder="auscult.cases")
+_WORDS: Final = read_shipped("cases/avi_release.json")
 """``options`` are words by folder and key; ``numbers`` are keys that are in its table no more: a number is asked for.
 
 ``unlisted`` is the key of the classes that a folder's prompt lists, so that an entry need not; ``prompted`` are folders

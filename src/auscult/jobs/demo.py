@@ -8,11 +8,10 @@ audited.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources, util
+from importlib import util
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -46,6 +45,7 @@ from auscult.record.reader import read_run
 from auscult.record.schema import Summary
 from auscult.report.facts import ACTION_WORDS, action_key, interval, number
 from auscult.report.tables import Table
+from auscult.shipped import read_shipped
 from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
 
 OUTLINES = "demo_photos.json"
@@ -83,16 +83,13 @@ def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
 
 def load_photos() -> list[dict[str, Any]]:
     """The photographs; their objects, the foremost first, have ``box`` (xyxy) and ``outline``, polygons in pixels."""
-    text = resources.files("auscult.jobs").joinpath(OUTLINES).read_text(encoding="utf-8")
-    photos: list[dict[str, Any]] = json.loads(text)["photos"]
+    photos: list[dict[str, Any]] = read_shipped(f"jobs/{OUTLINES}")["photos"]
     return photos
 
 
 def load_masks() -> dict[str, dict[str, Any]]:
     """DeepLab's masks as COCO RLE, by object and by how much it saw round the object's box; `studies/demo_masks.py`."""
-    text = resources.files("auscult.jobs").joinpath(MASKS).read_text(encoding="utf-8")
-    masks: dict[str, dict[str, Any]] = json.loads(text)
-    return masks
+    return read_shipped(f"jobs/{MASKS}")
 
 
 def worst_drawn(out: Path, *, most: int = 10) -> Table:

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from auscult.language import data
 from auscult.language.lexicon import plural
+from auscult.shipped import read_shipped
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _MOST_KEPT: Final = 65_536
@@ -182,7 +182,7 @@ def joined(first: CategoryTable, second: CategoryTable) -> CategoryTable:
 @cache
 def coco_table() -> CategoryTable:
     """COCO's table."""
-    return msgspec.convert(data.read("categories"), CategoryTable)
+    return msgspec.convert(read_shipped("language/data/categories.json"), CategoryTable)
 
 
 @cache

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from auscult.language import data
+from auscult.shipped import read_shipped
 
 
 @lru_cache(maxsize=65_536)
@@ -259,7 +259,7 @@ class Lexicon:
 @cache
 def lexicon() -> Lexicon:
     """Read the lexicon and make the forms; about 1,000 words, a few milliseconds, once."""
-    raw, attributes = data.read("lexicon"), data.read("attributes")
+    raw, attributes = read_shipped("language/data/lexicon.json"), read_shipped("language/data/attributes.json")
     classes = {name: frozenset(text.split()) for name, text in raw.items() if isinstance(text, str)}
     of_things = " ".join(attributes[kind] for kind in ("colour", "position_absolute", "position", "size", "material"))
     classes["adjectives"] |= set(of_things.split()) - classes["nouns"]

@@ -16,9 +16,9 @@ from functools import cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from auscult.errors import InputError
-from auscult.language import data
 from auscult.language.lexicon import Lexicon, is_plural, lexicon
 from auscult.language.tokens import MOST_CHARACTERS, Word, words
+from auscult.shipped import read_shipped
 
 
 class NounPhrase(NamedTuple):
@@ -236,7 +236,7 @@ class WordsByKind(NamedTuple):
 @cache
 def vocabulary() -> WordsByKind:
     """Read the word lists, once."""
-    raw = data.read("attributes")
+    raw = read_shipped("language/data/attributes.json")
     kinds: dict[str, AttributeKind] = {}
     for kind in ("material", "size", "position", "colour"):
         kinds |= dict.fromkeys(raw[kind].split(), kind)

@@ -22,7 +22,6 @@ import numpy as np
 
 from auscult.arrays.boxes import FourNumbers, FrameBoxes, SoundingBoxes
 from auscult.errors import RecordError, UsageError
-from auscult.language import data
 from auscult.outcome import Signature, Undefined
 from auscult.record import codec
 from auscult.score.answers import (
@@ -39,6 +38,7 @@ from auscult.score.answers import (
 )
 from auscult.score.boxes import PROMPTED, BoxConvention, avl, avlg
 from auscult.score.captions import never_below_0
+from auscult.shipped import read_shipped
 
 TaskStage: TypeAlias = Literal["perception", "understanding", "reasoning", "sensation"]
 Media: TypeAlias = Literal["sound", "picture", "video"]
@@ -85,7 +85,7 @@ class AviTask:
         return sum(self.folders.values())
 
 
-_ALL: Final = codec.from_json(tuple[AviTask, ...], data.read("avi_tasks", folder="auscult.score")["tasks"])
+_ALL: Final = codec.from_json(tuple[AviTask, ...], read_shipped("score/avi_tasks.json")["tasks"])
 
 TASKS: Final[Mapping[str, AviTask]] = MappingProxyType({task.name: task for task in _ALL})
 """The tasks by name, in the paper's order."""

@@ -7,16 +7,15 @@ asks for is refused by these rules; what is drawn keeps to them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
 from auscult.errors import NothingToDo, UsageError
 from auscult.rng import generator, pick
+from auscult.shipped import read_shipped
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import (
     LEVELS,
@@ -48,7 +47,7 @@ class _Rules:
 
 @cache
 def _rules() -> _Rules:
-    rules = json.loads(files("auscult.stress").joinpath("data/occurrence.json").read_text(encoding="utf-8"))
+    rules = read_shipped("stress/data/occurrence.json")
     return _Rules(
         places=MappingProxyType({name: tuple(wider) for name, wider in rules["places"].items()}),
         never=MappingProxyType({name: MappingProxyType(reasons) for name, reasons in rules["never"].items()}),

@@ -157,7 +157,7 @@ def test_the_guard_is_the_plain_rule(lengths: list[tuple[int, int]], start: int,
 
 
 def test_every_data_file_says_where_it_comes_from() -> None:
-    folders = [resources.files(name) for name in ("auscult.stress.sentences.data", "auscult.language.data")]
+    folders = [resources.files("auscult") / name for name in ("stress/sentences/data", "language/data")]
     files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".json")]
     assert len(files) >= 6
     for file in files:

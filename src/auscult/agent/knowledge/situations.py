@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from auscult.errors import UnknownName
-from auscult.language import data
 from auscult.language.lexicon import stem
+from auscult.shipped import read_shipped
 from auscult.stress.presets import barred, tags_of
 from auscult.stress.recipe_parts import base_of, registered, room_of
 from auscult.suites.r2.conditions import FIRST_MASKS
@@ -56,7 +56,7 @@ class Situation:
 @cache
 def raw() -> dict[str, Any]:
     """The content of the file."""
-    return data.read("situations", folder=__package__)
+    return read_shipped("agent/knowledge/situations.json")
 
 
 def kind_of(full: str) -> str:
@@ -122,7 +122,7 @@ def number_in(word: str) -> float | None:
     """The number that a word is, in digits or spelt out."""
     if word[0].isdecimal():
         return float(word)
-    value = data.read("claims", folder="auscult.agent")["numbers"].get(word)
+    value = read_shipped("agent/claims.json")["numbers"].get(word)
     return None if value is None else float(value)
 
 

@@ -18,7 +18,6 @@ from msgspec import Meta
 from auscult.cases.ids import natural_key
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.language import data
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.paths import inside
 from auscult.media.sound import SOUND_SUFFIXES
@@ -26,9 +25,10 @@ from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.sound.folder import FolderSounds
+from auscult.shipped import read_shipped
 
 _FOLDER: Final = "folder"  # a label is the name of the folder; else of the file
-_KNOWN: Final = data.read("collections", folder="auscult.scenes.familiar")
+_KNOWN: Final = read_shipped("scenes/familiar/collections.json")
 """``sounds``, ``pictures`` and ``clips`` are places, each with what names its label; ``photographs`` places with boxes.
 
 ``same`` has labels of one thing in several collections, as one word; ``vague`` those that say too little of what is

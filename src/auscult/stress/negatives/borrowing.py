@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from auscult.language import data
 from auscult.language.categories import Categories
 from auscult.language.tokens import words
 from auscult.outcome import Undefined
 from auscult.rng import pick
+from auscult.shipped import read_shipped
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
     Borrowed,
@@ -36,7 +36,7 @@ _TRIES: Final = 40
 @cache
 def vague_words() -> frozenset[str]:
     """Words that name no thing, of which a sentence may refer to anything; from ``vague_words.json``."""
-    raw = data.read("vague_words")
+    raw = read_shipped("language/data/vague_words.json")
     return frozenset(word for key, text in raw.items() if key != "source" for word in text.split())
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from auscult.language.lexicon import Lexicon, article, ing, is_plural, lexicon, plural, regular_past, third
 from auscult.language.tokens import Word, words
+from auscult.shipped import read_shipped
 from auscult.stress.perturbation import Constant, Declared
-from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Guard, Kept, SentenceStressor
 from auscult.stress.sentences.spelling import as_written
 from auscult.types import Metadata
@@ -50,7 +50,7 @@ class Tables:
 @cache
 def tables() -> Tables:
     """Read ``data/grammar.json``."""
-    raw = data.read("grammar")
+    raw = read_shipped("stress/sentences/data/grammar.json")
     return Tables(
         weights=MappingProxyType(raw["weights"]),
         prepositions=MappingProxyType({word: tuple(others.split()) for word, others in raw["prepositions"].items()}),

@@ -16,8 +16,8 @@ import numpy as np
 
 from auscult.errors import InputError, UsageError
 from auscult.language.tokens import TextSpan, graphemes, words
+from auscult.shipped import read_shipped
 from auscult.stress.perturbation import Effect, between, loaded, strength_of
-from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Edits, Guard, Rewriter, changes, checked, edited, spans_of
 from auscult.types import Stressed
 
@@ -106,7 +106,7 @@ def rewritten(
 
 def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()) -> str:
     """The prompt for a sentence; a UsageError where this kind of perturbation has no prompt."""
-    raw = data.read("instructions")
+    raw = read_shipped("stress/sentences/data/instructions.json")
     short = name.split(".")[1] if "." in name else name
     if short not in raw["tasks"]:
         raise UsageError(f"no model is asked for {name!r}", expected=f"one of {', '.join(raw['tasks'])}")

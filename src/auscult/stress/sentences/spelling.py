@@ -15,8 +15,8 @@ from auscult.errors import UsageError
 from auscult.language.lexicon import lexicon
 from auscult.language.tokens import TextSpan, graphemes, words
 from auscult.rng import pick
+from auscult.shipped import read_shipped
 from auscult.stress.perturbation import Constant, Declared
-from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Guard, Kept, SentenceStressor
 from auscult.types import Metadata
 
@@ -67,7 +67,7 @@ class Typos:
 @cache
 def typos(layout: str) -> Typos:
     """Read the rules, with the keys of one keyboard and those of Cyrillic; a UsageError where the layout is unknown."""
-    raw = data.read("typos")
+    raw = read_shipped("stress/sentences/data/typos.json")
     if layout not in raw["keyboards"]:
         raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(raw['keyboards'])}")
     beside = dict(neighbours(raw["keyboards"]["jcuken"], raw["offsets"]))
@@ -274,7 +274,7 @@ class Homoglyphs(Declared):
 @cache
 def look_alikes() -> Mapping[str, str]:
     """Each letter that has look-alikes, with these."""
-    groups: list[str] = data.read("look_alikes")["groups"]
+    groups: list[str] = read_shipped("stress/sentences/data/look_alikes.json")["groups"]
     return MappingProxyType({char: group.replace(char, "") for group in groups for char in group})
 
 
