@@ -593,3 +593,13 @@ def test_a_reader_that_goes_away_is_no_crash() -> None:
     )
     assert "Traceback" not in result.stderr
     assert "Exception" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["score", "levels", "ratings export"])
+def test_a_text_in_the_place_of_a_file_is_wrong_usage(command: str, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "out") if command.startswith("ratings") else ()
+    result = auscult(*command.split(), "a,3\n" * 100, *out)
+    assert result.code == 2
+    assert result.err.startswith("auscult: the path is too long for the file system: 'a,3\\na,3")
+    assert "(400 characters)" in result.err
+    assert "hint: " in result.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -17,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from auscult.cli.show import clean
-from auscult.errors import AuscultError
+from auscult.errors import AuscultError, UsageError
 from auscult.version import VERSION
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -131,10 +132,19 @@ def main() -> None:
         except OSError as error:
             if received:  # the terminal is gone
                 _stop(received)
+            if error.errno == errno.ENAMETOOLONG:
+                print(clean(f"auscult: {_too_long(str(error.filename))}"), file=sys.stderr)
+                sys.exit(2)
             if not isinstance(error, BrokenPipeError):
                 raise
             sys.stderr.close()
             sys.exit(0)
+
+
+def _too_long(name: str) -> UsageError:
+    """What is said of a path that no file system takes, such as a whole text given in the place of a file."""
+    message = f"the path is too long for the file system: {name[:60]!a}... ({len(name):,} characters)"
+    return UsageError(message, expected="the name of a file or folder", hint="shorten it, or name the file itself")
 
 
 @contextlib.contextmanager
