@@ -191,6 +191,9 @@ def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, 
     assert second[0].ok == 6
     with pytest.raises(UsageError, match="2 raters for 3"):
         deal_tasks(TasksOptions(source=sounds, people=("a", "b"), out=tmp_path / "few"))
+    for name in ("..", "\udcff", "\u00fc" * 99):  # of another encoding; longer than a file's name, as it is quoted
+        with pytest.raises(UsageError, match="cannot be written as a file"):
+            deal_tasks(TasksOptions(source=sounds, people=("a", "b", name), out=tmp_path / "odd"))
 
 
 def test_of_an_input_what_a_batch_drew_is_dealt_and_what_is_missing_is_said(sounds: Path, tmp_path: Path) -> None:

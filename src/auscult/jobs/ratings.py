@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.cases import fields
-from auscult.cases.ids import counted, shown
+from auscult.cases.ids import counted, safe_id, shown
 from auscult.cases.problems import ListError, Problems, required_file
 from auscult.cases.ratings import (
     RATED_AXES,
@@ -402,12 +402,7 @@ class TasksOptions(SoundsOptions):
 
 def deal_tasks(options: TasksOptions) -> Done:
     """Deal items to raters as Label Studio's tasks, with golden ones hidden among them."""
-    trust = _trust_in(options.raters) if options.raters else {}
-    people = list(dict.fromkeys(options.people or (name for name, good in trust.items() if good)))
-    if len(people) < options.per_item:
-        message = f"{len(people)} raters for {options.per_item} of each item"
-        hint = "--people a,b,c, or --raters FOLDER of ratings qualify"
-        raise UsageError(message, expected="as many raters", hint=hint)
+    people = _people(options)
     problems, files = Problems(), dict[str, File]()
     key, tasks, rows = list[dict[str, Any]](), dict[str, Any](), []
     named: dict[str, list[str]] = {"no": [], "yes": []}
@@ -429,13 +424,35 @@ def deal_tasks(options: TasksOptions) -> Done:
         rng = generator(options.seed, "ratings", "golden", person)
         hidden = rng.permutation(named["yes"])[: options.golden_each].tolist()
         order = rng.permutation([*own, *hidden]).tolist()
-        files[f"tasks/{quote(person, safe='')}.json"] = dump([tasks[name] for name in order], indent=2)
+        files[_file_of(person)] = dump([tasks[name] for name in order], indent=2)
         rows.append((person, str(len(order)), str(len(hidden))))
     files["config.xml"] = label_studio_config().encode()
     files["key.csv"] = _csv_bytes(("item", "id", "golden", "domain", "gain_db", "mixture_gain_db"), key)
     note = "key.csv says what is behind a name; raters must not see it. Serve sounds/ as local files of Label Studio."
     table = Table(title="Tasks", header=("rater", "items", "golden among them"), rows=tuple(rows), note=note)
     return write_record("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
+
+
+def _people(options: TasksOptions) -> list[str]:
+    """The raters, each of whose names can be that of a file."""
+    trust = _trust_in(options.raters) if options.raters else {}
+    people = list(dict.fromkeys(options.people or (name for name, good in trust.items() if good)))
+    hint = "--people a,b,c, or --raters FOLDER of ratings qualify"
+    for name in people:
+        if safe_id(name) is None or len(_file_of(name)) > _LONGEST_FILE:
+            expected = "a short name without control characters, as in the ratings"
+            raise UsageError(f"the rater {shown(name)} cannot be written as a file", expected=expected, hint=hint)
+    if len(people) < options.per_item:
+        message = f"{len(people)} raters for {options.per_item} of each item"
+        raise UsageError(message, expected="as many raters", hint=hint)
+    return people
+
+
+def _file_of(person: str) -> str:
+    return f"tasks/{quote(person, safe='')}.json"
+
+
+_LONGEST_FILE: Final = 240
 
 
 def _drawn_in(path: Path) -> set[str]:
