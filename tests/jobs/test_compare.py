@@ -119,6 +119,7 @@ def test_what_cannot_be_matched_is_counted_by_reason(audited: Path, tmp_path: Pa
     )  # fmt: skip
     assert (comparison.summary.n, comparison.summary.ok, comparison.summary.undefined) == (12, 8, 4)
     assert comparison.summary.metrics[f"paired_defect/{JUDGE}/masks.second.v1"]["n"] == 8
+    assert "as a picture and as RLE" in comparison.tables[-1].note
 
 
 def test_several_judges_are_compared_two_by_two_with_holm(audited: Path, tmp_path: Path) -> None:
@@ -154,6 +155,10 @@ def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None
     renamed = changed_record(audited, tmp_path / "renamed", lambda row: {**row, "id": f"x{row['id']}"})
     with pytest.raises(UsageError, match="12 only the first judged, 12 only the second judged"):
         compare_folders([audited, renamed])
+    drawn_anew = changed_record(audited, tmp_path / "anew", lambda row: {**row, "input": f"{row['id']} as RLE"})
+    with pytest.raises(UsageError, match="12 other frame, mask or text") as refused:
+        compare_folders([audited, drawn_anew])
+    assert "as a picture and as RLE or polygons it is not the same" in str(refused.value)
     folder_input(tmp_path / "plain")
     audit_folder(AuditOptions(source=tmp_path / "plain", out=tmp_path / "untrue", workers=0))
     with pytest.raises(UsageError, match="no mask has an estimate of all judges"):

@@ -295,6 +295,8 @@ def matched_table(matches: Sequence[Match], tested: Sequence[Paired], left_out: 
             rows.append((*names, "of these without a true IoU, in no RMSE", str(bare)))
         rows += [(*names, reason, str(count)) for reason, count in matched.unmatched.items() if count]
     note = "what is not matched is in no number; a reason without a row did not occur"
+    if any(matched.unmatched[CHANGED] for matched in matches):
+        note += f"; {_AS_GIVEN}"
     if left_out:
         note += f". Not compared: {'; '.join(left_out)}"
     return Table(title="matched items", header=("first", "second", "of the items", "n"), rows=tuple(rows), note=note)
@@ -511,6 +513,7 @@ def _pictures_of(folders: Sequence[Path], ids: Sequence[str]) -> list[bytes | No
 
 
 JUDGES = "judges"
+_AS_GIVEN = "a mask is told apart as it was given: as a picture and as RLE or polygons it is not the same"
 _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult run`"
 
 
@@ -565,7 +568,7 @@ def _compare_masks(folders: Sequence[Path]) -> Comparison:
         raise UsageError(
             "no item of any two records can be matched: " + _reasons(matches),
             expected="records of the same items with truth: same id, same frame, mask and text, same truth",
-            hint=_HINT,
+            hint=f"{_HINT}; {_AS_GIVEN}" if any(pair.unmatched[CHANGED] for pair in matches) else _HINT,
         )
     tested = [paired for pair in matches for paired in paired_tests(pair)]
     left_out = [(Path(str(error.path)).name, error.message) for error in broken]
