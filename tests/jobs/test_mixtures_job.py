@@ -53,6 +53,20 @@ def mixtures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_mixtures_of_fewer_sources_than_asked_for_are_counted(tmp_path: Path) -> None:
+    for name, pitch_hz in (("bell", 700), ("dog", 300)):
+        (tmp_path / "sounds" / name).mkdir(parents=True)
+        for number in range(3):
+            tone = 0.3 * np.sin(np.arange(16000) * (pitch_hz + number) * 2 * np.pi / 8000)
+            (tmp_path / "sounds" / name / f"{'abc'[number]}.wav").write_bytes(encode_wav(tone.astype(np.float32), 8000))
+    few = replace(SHORT, sources=(3, 4), rates_hz=(8000,), channels="mono")
+    options = MixturesOptions(out=tmp_path / "out", assets=tmp_path, count=2, workers=0, mixture=few)
+    _, (settings, *_) = make_mixtures(options)
+    assert settings.note.endswith("; 2 of 2 have fewer than 3 sources, for want of other classes")
+    enough = replace(options, out=tmp_path / "enough", mixture=replace(few, sources=(2, 4)))
+    assert "fewer than" not in make_mixtures(enough)[1][0].note.partition("unseen")[2]
+
+
 @pytest.mark.slow
 def test_workers_and_growing_change_no_bytes(mixtures: Path, tmp_path: Path) -> None:
     make(tmp_path / "grown", count=2, tracks=True)

@@ -137,7 +137,10 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         run.write_lines(ITEMS, ordered)
         run.write_lines("metadata.jsonl", [metadata_row(item) for item in ordered])
         run.write_bytes("README.md", Path(__file__).with_name("datasets_readme.txt").read_bytes())
-        tables = {"settings": settings_table(rows)}
+        settings = settings_table(rows)
+        if self._scenes is None and not self._plans:  # else --sources says nothing
+            settings = replace(settings, note=settings.note + _too_few(rows, fewest=self.options.mixture.sources[0]))
+        tables = {"settings": settings}
         if self._scenes is None or not self._scenes.own_voices:  # whose sounds are not the catalogue's
             tables["classes"] = classes_table(self._catalogue)
         if self._left_out:
@@ -212,6 +215,12 @@ def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
         ),
         note="no recording is in two parts; unseen: tests whose target is of a class that training never uses",
     )
+
+
+def _too_few(made: Sequence[Mapping[str, Any]], *, fewest: int) -> str:
+    """What a note says where mixtures have fewer sources than were asked for."""
+    count = sum(len(row["plan"]["sources"]) < fewest for row in made)
+    return f"; {count} of {len(made)} have fewer than {fewest} sources, for want of other classes" if count else ""
 
 
 def classes_table(catalogue: Catalogue) -> Table:
