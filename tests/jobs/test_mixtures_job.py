@@ -281,6 +281,7 @@ def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
         ({"count": 1, "mixture": MixtureOptions(settings=("speech",))}, "too few sounds"),
         ({"count": 1, "mixture": MixtureOptions(split="val")}, "--split"),
         ({"count": 1, "data": "films"}, "--data"),
+        ({"count": 1, "data": "scenes", "given": frozenset({"data", "rooms"})}, "--rooms changes nothing"),
         ({"plans": Path("missing.jsonl")}, "does not exist"),
         ({"plans": Path("missing.jsonl"), "data": "scenes"}, "does not exist"),
     ],

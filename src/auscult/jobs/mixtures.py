@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from auscult.cases.fields import parse
 from auscult.cases.problems import Problems, required_file, used_twice
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.make import assets_digest, left_out_table
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
@@ -168,6 +168,13 @@ def _check(options: MixturesOptions) -> None:
         f"--split {mixture.split}": (mixture.split in parts, ", ".join(sorted(parts))),
     }
     refuse_out_of_range(fine)
+    idle = sorted(options.given & _NOT_OF_SCENES) if options.data is not None else []
+    if idle:
+        message = f"--{idle[0]} changes nothing with --data scenes"
+        raise UsageError(message, expected="scenes have their own sources and rooms, and one setting", hint="leave it out")
+
+
+_NOT_OF_SCENES: Final = frozenset({"sources", "rooms", "setting"})
 
 
 def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
