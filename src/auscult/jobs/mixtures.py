@@ -171,7 +171,7 @@ def _check(options: MixturesOptions) -> None:
     idle = sorted(options.given & _NOT_OF_SCENES) if options.data is not None else []
     if idle:
         message = f"--{idle[0]} changes nothing with --data scenes"
-        raise UsageError(message, expected="scenes have their own sources and rooms, and one setting", hint="leave it out")
+        raise UsageError(message, expected="the scenes' own sources, rooms and setting", hint="leave it out")
 
 
 _NOT_OF_SCENES: Final = frozenset({"sources", "rooms", "setting"})
