@@ -34,7 +34,7 @@ from auscult.media.sound import SOUND_SUFFIXES
 from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.lines import numbered_lines
+from auscult.record.lines import typed_lines
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -263,9 +263,8 @@ _DAMAGED_ITEM: Final = "the file was edited or damaged; begin anew with --overwr
 def _check_lines(folder: Path) -> None:
     """Refuse lines of scenes and items that `make scenes` does not write, and two of one scene."""
     path, numbers = folder / SCENES, dict[int, int]()
-    for number, row in numbered_lines(path):
+    for number, _, line in typed_lines(_SceneLine, path, hint=_DAMAGED_SCENE):
         wrong = partial(RecordError, hint=_DAMAGED_SCENE, path=path, line=number)
-        line = codec.from_json(_SceneLine, row, path=path, line=number, hint=_DAMAGED_SCENE)
         try:
             facts_from_json(line.facts)  # for tables and ``metadata.csv``
         except InputError as error:
@@ -274,9 +273,8 @@ def _check_lines(folder: Path) -> None:
             message = f"line {numbers[line.index]} holds scene {line.index} already"
             raise wrong(message, expected="one line for each scene")
         numbers[line.index] = number
-    path = folder / ITEMS
-    for number, row in numbered_lines(path):
-        codec.from_json(_ItemLine, row, path=path, line=number, hint=_DAMAGED_ITEM)
+    for _ in typed_lines(_ItemLine, folder / ITEMS, hint=_DAMAGED_ITEM):
+        pass
 
 
 MOST_SCENES = 1_000_000

@@ -11,11 +11,13 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from auscult.errors import OutputError, RecordError
 from auscult.media.paths import open_regular
-from auscult.record.codec import load
+from auscult.record.codec import from_json, load
+
+T = TypeVar("T")
 
 MAX_LINE_BYTES = 64 << 20
 _END_BYTES = 1 << 16
@@ -39,6 +41,19 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in _sound(path):
         if line.row is not None:
             yield line.number, line.row
+
+
+def typed_lines(
+    kind: type[T], path: Path, *, what: str = "", hint: str = "", exact: bool = False
+) -> Iterator[tuple[int, dict[str, Any], T]]:
+    """``numbered_lines``, each also as a type; of a line that is none the error says ``what`` it is, then why."""
+    for number, row in numbered_lines(path):
+        try:
+            value = from_json(kind, row, path=path, line=number, hint=hint, exact=exact)
+        except RecordError as error:
+            message = f"{what}: {error.message}" if what else error.message
+            raise RecordError(message, expected=error.expected, hint=error.hint, path=path, line=number) from error
+        yield number, row, value
 
 
 def heal(path: Path) -> None:

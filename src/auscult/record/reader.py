@@ -17,7 +17,7 @@ from auscult.errors import REMARKS, RecordError
 from auscult.record.codec import Share, from_json, read_file
 from auscult.record.files import refuse_special
 from auscult.record.folder import MANIFEST, read_manifest
-from auscult.record.lines import numbered_lines, read_lines
+from auscult.record.lines import numbered_lines, read_lines, typed_lines
 from auscult.record.manifest import section
 from auscult.record.schema import is_sound, sound_verdict_from_json, verdict_from_json
 from auscult.types import SoundCurves, SoundVerdict, Verdict
@@ -90,11 +90,7 @@ class Run:
 
     def truths(self) -> list[dict[str, Any]]:
         """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys."""
-        path = self.path / "truth.jsonl"
-        rows = list(numbered_lines(path))
-        for line, row in rows:
-            from_json(TruthRow, row, path=path, line=line, hint=DAMAGED)
-        return [row for _, row in rows]
+        return [row for _, row, _ in typed_lines(TruthRow, self.path / "truth.jsonl", hint=DAMAGED)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

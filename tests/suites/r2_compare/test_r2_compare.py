@@ -362,13 +362,17 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     [
         ("scores.jsonl", "{broken\n", "not a JSON object"),
         ("scores.jsonl", '{"key": "k", "metric": "J", "outcome": "scored", "value": "much"}\n', "the line is no score"),
-        ("scores.jsonl", '{"metric": "J", "outcome": "undefined"}\n', "the line is no score"),
-        ("cases.jsonl", '{"id": 3}\n', "the line is no case"),
-        ("cases.jsonl", '{"id": "v0/0", "clip": "v0", "split": "", "digest": "d"}\n', "the line is no case"),
+        ("scores.jsonl", '{"key": "k", "metric": "J", "outcome": "scored", "value": 1.5, "signature": {}}\n', "1.5"),
+        ("scores.jsonl", '{"key": "k", "metric": "J", "outcome": "scored", "value": 0.5}\n', "'signature' is missing"),
+        ("scores.jsonl", '{"key": "k", "metric": "J", "outcome": "undefined", "both_px": 3}\n', "either_px is missing"),
+        ("scores.jsonl", '{"key": "k", "metric": "J", "outcome": "undefined", "classes": {"1": [1]}}\n', "'classes.1"),
+        ("scores.jsonl", '{"metric": "J", "outcome": "undefined"}\n', "the line is no score: 'key' is missing"),
+        ("cases.jsonl", '{"id": 3}\n', "the line is no case: "),
+        ("cases.jsonl", '{"id": "v0/0", "clip": "v0", "split": "", "digest": "d"}\n', "the line is no case: v0/0 "),
         ("requests.jsonl", "{broken\n", "not a JSON object"),
         ("requests.jsonl", '{"command": 1, "model": 2}\n', "the list of what was asked is damaged"),
     ],
-    ids=["no_json", "no_number", "no_key", "no_text", "twice", "no_list", "cut"],
+    ids=["no_json", "no_number", "high", "unsigned", "half", "no_sums", "no_key", "no_text", "twice", "no_list", "cut"],
 )
 def test_a_damaged_record_is_left_out_and_named(
     sound: list[Path], tmp_path: Path, name: str, damage: str, message: str

@@ -28,6 +28,10 @@ class Condition:
     level: str  # ``clean``, ``low``, ``medium``, ``high``, a strength as text, ``dynamic``, or ``removed``
     part: FramePart = "all"  # the perturbed frames of a clip whose first frame has the reference
 
+    def __post_init__(self) -> None:
+        """Refuse a level that is none."""
+        _ = self.strength
+
     @property
     def key(self) -> tuple[str, str, str]:
         """Group, level and part: its identity in every record."""

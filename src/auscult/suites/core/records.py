@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Meta
 
 from auscult.errors import REMARKS, RecordError, UnknownName, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.paths import safe_name
-from auscult.record.codec import LARGEST
+from auscult.record.codec import Count
 from auscult.record.folder import read_manifest
-from auscult.record.lines import numbered_lines
+from auscult.record.lines import numbered_lines, typed_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import require_record
 from auscult.suites.core.grid import Grid, Task
@@ -26,7 +29,6 @@ from auscult.suites.core.runner import CASES, ERRORS, collect_scores
 from auscult.suites.registered import Suite, SuiteRun, load_suite
 
 _VERB: Final = "run "
-_MOST_CLASSES: Final = 256
 _AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
 
@@ -134,70 +136,71 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCase:
-    """A case without its files, sufficient for a comparison."""
+    """A case without its files, sufficient for a comparison: a line of ``cases.jsonl``."""
 
     id: str
     clip: str
-    split: str
+    split: str = ""
     digest: str
     truth: str | None = None
-    frames: tuple[Path, ...] = ()
     about: Mapping[str, str | int] = field(default_factory=dict)
+
+    @property
+    def frames(self) -> tuple[Path, ...]:
+        """None: its files are elsewhere, or gone."""
+        return ()
 
 
 def _cases(path: Path, task: Task) -> Iterator[StoredCase]:
     seen: set[str] = set()
-    for number, row in numbered_lines(path):
-        fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
-        fields |= {"split": row.get("split", ""), **({"truth": row["truth"]} if "truth" in row else {})}
-        about = row.get("about", {})
-        plain = isinstance(about, dict) and all(type(value) in {str, int} for value in about.values())
-        if not all(isinstance(text, str) for text in fields.values()) or row["id"] in seen or not plain:
-            raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
-        if lacking := [name for name, kind in task.about.items() if type(about.get(name)) is not kind]:
-            message, expected = f"{row['id']:.60} has no {lacking[0]}", f"{', '.join(task.about)} under `about`"
-            raise RecordError(message, path=path, line=number, expected=expected, hint=_AGAIN)
-        seen.add(row["id"])
-        yield StoredCase(**fields, about=about)
+    for number, _, case in typed_lines(StoredCase, path, what="the line is no case", hint=_AGAIN):
+        wrong = partial(RecordError, path=path, line=number, hint=_AGAIN)
+        if case.id in seen:
+            raise wrong(f"the line is no case: {case.id:.60} stands twice", expected="a new id")
+        if lacking := [name for name, kind in task.about.items() if type(case.about.get(name)) is not kind]:
+            raise wrong(f"{case.id:.60} has no {lacking[0]}", expected=f"{', '.join(task.about)} under `about`")
+        seen.add(case.id)
+        yield case
+
+
+_Sums: TypeAlias = Annotated[list[Annotated[float, Meta(ge=0.0)]], Meta(min_length=2)]
+"""Sums over frames, then the count of frames."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ScoreLine:
+    """What every line of ``scores.jsonl`` must have; see ``core.results``."""
+
+    key: str
+    outcome: Literal["scored", "undefined", "failed"]
+    metric: str | None = None
+    value: float | None = None
+    signature: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+    both_px: Count | None = None
+    either_px: Count | None = None
+    classes: Annotated[Mapping[str, _Sums], Meta(max_length=256)] = field(default_factory=dict)
+    answer: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse an outcome without what it needs, and one count of pixels without the other."""
+        for name in _NEEDED[self.outcome]:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name!r} is missing")
+        if (self.both_px is None) != (self.either_px is None):
+            raise ValueError("one of both_px and either_px is missing")
+
+
+_NEEDED: Final = {"scored": ("metric", "value", "signature"), "undefined": ("metric",), "failed": ("error",)}
 
 
 def _scores(path: Path, task: Task) -> Iterator[Mapping[str, Any]]:
-    for number, row in numbered_lines(path):
-        if not _is_score(row, task):
-            raise RecordError(
-                "the line is no score", path=path, line=number, expected="key, metric, outcome and value", hint=_AGAIN
-            )
+    for number, row, line in typed_lines(_ScoreLine, path, what="the line is no score", hint=_AGAIN):
+        low, high = task.ranges.get(str(line.metric), (0.0, 1.0))
+        if line.outcome == "scored" and line.value is not None and not low <= line.value <= high:
+            message, expected = f"the line is no score: 'value' is {line.value}", f"a number from {low:g} to {high:g}"
+            raise RecordError(message, path=path, line=number, expected=expected, hint=_AGAIN)
         yield row
-
-
-def _is_score(row: Mapping[str, Any], task: Task) -> bool:
-    if not isinstance(row.get("key"), str):
-        return False
-    if row.get("outcome") == "failed":
-        return isinstance(row.get("error"), Mapping)
-    if not isinstance(row.get("metric"), str):
-        return False
-    pixels = [row[name] for name in ("both_px", "either_px") if name in row]
-    counted = len(pixels) != 1 and all(type(count) is int and count >= 0 for count in pixels)
-    if not counted or not _are_sums(row.get("classes", {})) or not isinstance(row.get("answer", {}), Mapping):
-        return False
-    if row.get("outcome") != "scored":
-        return row.get("outcome") == "undefined"
-    value, (low, high) = row.get("value"), task.ranges.get(str(row["metric"]), (0.0, 1.0))
-    sound = type(value) in {int, float} and low <= value <= high  # type: ignore[operator] # no NaN is
-    return sound and isinstance(row.get("signature"), Mapping)
-
-
-def _are_sums(classes: object) -> bool:
-    """Whether a value is sums by class over frames, then the count of frames."""
-    if not isinstance(classes, Mapping) or len(classes) > _MOST_CLASSES:
-        return False
-    return all(
-        isinstance(sums, list)
-        and len(sums) > 1
-        and all(type(value) in {int, float} and 0 <= value <= LARGEST for value in sums)
-        for sums in classes.values()
-    )
 
 
 def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
@@ -217,27 +220,30 @@ def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
 
 
+_Amount: TypeAlias = Annotated[float, Meta(ge=0.0, lt=1 << 53)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AnswerLine:
+    """What the table of requests takes from a line of ``predictions.jsonl``; masks are not decoded."""
+
+    key: str
+    counts: list[Any] | None = None
+    reply: str | None = None
+    seconds: _Amount
+    preparing_s: _Amount
+    overhead_s: _Amount
+    peak_mb: _Amount | None = None
+    threshold: _Amount | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a line without an answer."""
+        if self.counts is None and self.reply is None:
+            raise ValueError("it has neither counts nor a reply")
+
+
 def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The fields of each prediction for the table of answers; masks are not decoded."""
-    numbers = ("seconds", "preparing_s", "overhead_s")
-    for number, row in numbered_lines(path):
-        times = [row.get(name) for name in numbers]
-        optional = [row.get(name) for name in ("peak_mb", "threshold")]
-        sound = (
-            isinstance(row.get("key"), str)
-            and (isinstance(row.get("counts"), list) or isinstance(row.get("reply"), str))
-            and all(_is_number(seconds) for seconds in times)
-            and all(value is None or _is_number(value) for value in optional)
-        )
-        if not sound:
-            raise RecordError(
-                "the line is no answer", path=path, line=number, expected="key, counts or reply, and times", hint=_AGAIN
-            )
-        yield row
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return (row for _, row, _ in typed_lines(_AnswerLine, path, what="the line is no answer", hint=_AGAIN))
 
 
 def _unlisted(row: Mapping[str, Any]) -> int:

@@ -25,9 +25,9 @@ from auscult.models.adapters import ModelSpec
 from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Request
 from auscult.record.digest import digest_json
-from auscult.record.lines import numbered_lines
+from auscult.record.lines import typed_lines
 from auscult.record.schema import error_to_json
-from auscult.suites.core.conditions import CLEAN, NOTHING, PARTS, Condition, unique_conditions
+from auscult.suites.core.conditions import CLEAN, NOTHING, Condition, unique_conditions
 from auscult.suites.core.results import ResultKey
 
 FILE: Final = "requests.jsonl"
@@ -189,37 +189,28 @@ def load_log(folder: Path) -> RequestLog:
     return log_of(_checked(path)) if path.is_file() else RequestLog()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RequestLine:
+    """A line of the file: a model of a command, or that it is withdrawn."""
+
+    command: int
+    model: str
+    revision: str | None = None
+    source: str | None = None
+    conditions: tuple[Condition, ...] | None = None
+    unloaded: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a model that is not withdrawn and lacks something."""
+        for name in ("revision", "source", "conditions"):
+            if self.unloaded is None and getattr(self, name) is None:
+                raise ValueError(f"{name!r} is missing")
+
+
 def _checked(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines, each checked: a record is untrusted."""
-    for number, row in numbered_lines(path):
-        try:
-            conditions = _conditions(row)
-        except (ValueError, TypeError, KeyError, AuscultError) as error:
-            reason = getattr(error, "message", None) or str(error)
-            raise RecordError(
-                f"the list of what was asked is damaged: {reason}",
-                expected="command, model, revision, source and conditions",
-                path=path,
-                line=number,
-                hint=_AGAIN,
-            ) from error
-        yield {**row, "conditions": [condition.as_json() for condition in conditions]}
-
-
-def _conditions(row: Mapping[str, Any]) -> tuple[Condition, ...]:
-    texts = ("model", "unloaded") if "unloaded" in row else ("model", "revision", "source")
-    if type(row["command"]) is not int or not all(isinstance(row[name], str) for name in texts):
-        raise ValueError("a line lacks command, model, revision or source")
-    return () if "unloaded" in row else tuple(map(_condition, row["conditions"]))
-
-
-def _condition(row: Mapping[str, Any]) -> Condition:
-    condition = Condition(**row)
-    texts = (condition.name, condition.group, condition.level)
-    if not all(isinstance(text, str) for text in texts) or condition.part not in PARTS:
-        raise ValueError(f"no condition: {row!r:.80}")
-    _ = condition.strength  # raises for an invalid level
-    return condition
+    for _, row, line in typed_lines(_RequestLine, path, what="the list of what was asked is damaged", hint=_AGAIN):
+        yield {**row, "conditions": [condition.as_json() for condition in line.conditions or ()]}
 
 
 def require_log(folder: Path) -> RequestLog:

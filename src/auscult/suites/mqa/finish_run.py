@@ -25,7 +25,7 @@ from auscult.jobs.finish import alarms_of
 from auscult.media.paths import inside
 from auscult.record.codec import Count, from_json, read_file
 from auscult.record.folder import MANIFEST, RunFolder, read_manifest
-from auscult.record.lines import numbered_lines
+from auscult.record.lines import typed_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary, counted_by
@@ -87,8 +87,7 @@ def read_candidates(folder: Path) -> tuple[Candidate, ...]:
     """The candidates of a record."""
     path = folder / CANDIDATES
     candidates: dict[str, Candidate] = {}
-    for number, row in numbered_lines(path):
-        candidate = from_json(Candidate, row, path=path, line=number, hint=_AGAIN, exact=True)
+    for number, _, candidate in typed_lines(Candidate, path, hint=_AGAIN, exact=True):
         if candidate.id in candidates:
             raise RecordError(f"the id {candidate.id[:80]} stands twice", path=path, line=number, hint=_AGAIN)
         candidates[candidate.id] = candidate
@@ -204,8 +203,7 @@ def outcome_of(
 
 def read_timings(folder: Path) -> list[Timing]:
     """Masks and time of each command of a record."""
-    path = folder / TIMING
-    return [from_json(Timing, row, path=path, line=number, hint=_AGAIN) for number, row in numbered_lines(path)]
+    return [timing for *_, timing in typed_lines(Timing, folder / TIMING, hint=_AGAIN)]
 
 
 def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> SuiteRun:
