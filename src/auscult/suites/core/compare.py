@@ -40,6 +40,7 @@ from auscult.suites.core.tables import (
     difference_table,
     digits_of,
     kind_changes,
+    metric_path,
     percent_note,
     ranked_clips,
     ranking_table,
@@ -321,13 +322,10 @@ def metrics_of(
         (f"{name}/" if len(found) > 1 else "", results.numbers, results.ranks) for name, results in found.items()
     ]
     for before, numbers, ranks in (*sources, (f"{ALL}/", overall.numbers, overall.ranks)):
-        summary = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_ranks(ranks))
+        summary = summary_metrics(numbers) | _differences(numbers) | dict(_ranks(ranks))
         metrics |= {f"{before}{key}": value for key, value in summary.items()}
     changes = [mean for mean in means if mean.measure == "apc" and (len(found) == 1 or mean.model == ALL)]
-    for mean in changes:
-        name = _joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)
-        metrics[name] = _metric(mean)
-    return metrics
+    return metrics | {metric_path(mean, "mean"): _metric(mean) for mean in changes}
 
 
 def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mapping[str, Any]]:
@@ -349,13 +347,13 @@ def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mappin
     return metrics
 
 
-def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _differences(numbers: Sequence[Number]) -> dict[str, dict[str, Any]]:
     """Differences of every two models: clean, levels and change by each mix."""
-    for number in numbers:
-        if number.measure in {"difference", "apc_difference"} and not is_kind(number.group) and not number.split:
-            part = "" if number.part == "all" else number.part
-            level = number.level or "apc"
-            yield _joined("difference", number.model, number.group, level, number.metric, part), _metric(number)
+    return {
+        metric_path(number, "difference", number.model): _metric(number)
+        for number in numbers
+        if number.measure in {"difference", "apc_difference"} and not is_kind(number.group) and not number.split
+    }
 
 
 def _ranks(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -379,10 +377,6 @@ def _metric(number: Number) -> dict[str, Any]:
     return metric_json(number) | {
         name: count for name, count in number.counts_by_name().items() if name in _COUNTS and count is not None
     }
-
-
-def _joined(*parts: str) -> str:
-    return "/".join(part for part in parts if part)
 
 
 def _hint(suite: ModelSuite) -> str:
@@ -533,20 +527,19 @@ def _sections(
 ) -> Iterator[Section]:
     if len(found) == 1:
         (results,) = found.values()
-        yield from sections_of(results, results.tables)
+        yield from sections_of(results.parts, results.tables, results.charts)
     parts = (
         ("sets", "Data sets", "", "sets"),
         ("over", "Which model, over all data sets", "Each data set counts alike.", "joined"),
         ("means", "Which perturbation does it, over models", "Each model on each data set counts alike.", "means"),
         ("joined", "Which perturbations harm alike", "Over the samples of all models and data sets.", "correlation"),
     )
-    for anchor, title, lead, start in parts:
-        tables = tuple(table for name, table in joint.items() if name.startswith(start))
-        figures = tuple(chart for chart in charts if chart.name.startswith(start))
-        if tables or figures:
-            yield Section(name=anchor, title=title, lead=lead, figures=figures, tables=tables)
+    yield from sections_of(
+        [(name, title, lead, (start,), (start,)) for name, title, lead, start in parts], joint, charts
+    )
     for index, (name, results) in enumerate(found.items() if len(found) > 1 else (), start=1):
-        for section in sections_of(results, results.tables, before=f"{safe_name(name)}__"):
+        before = f"{safe_name(name)}__"
+        for section in sections_of(results.parts, results.tables, results.charts, before=before):
             yield replace(section, name=f"data-{index}-{section.name}", title=f"{name}: {section.title}")
 
 

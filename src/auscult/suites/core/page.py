@@ -48,6 +48,19 @@ FAILED: Final = "Failed requests are in no number; cells.csv counts them, and th
 _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
+PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
+"""A section: anchor, title, lead, and the prefixes of its tables and charts."""
+
+USUAL_PARTS: Final[tuple[PagePart, ...]] = (
+    ("general", "How much is lost", "", ("general", "floor"), ("curve", "seen")),
+    ("kinds", "Which perturbation does it", "Each kind alone, the same for every case.", ("kinds",), ("kinds",)),
+    ("dynamic", "Static and dynamic", "", ("dynamic",), ("dynamic",)),
+    ("alike", "Which perturbations harm alike", "", ("correlation",), ("correlation",)),
+    ("models", "Which model", "", ("ranking", "differences", "breaking"), ("ranks",)),
+    ("answers", "What was asked", "", ("",), ("",)),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResults:
     """All results from the scores of one view."""
@@ -60,7 +73,7 @@ class SuiteResults:
     uninformative: tuple[str, ...] = ()  # models that do not beat every baseline
     unscored: tuple[str, ...] = ()  # models without a clean score
     lead: str = ""  # the results in one paragraph; empty for the usual one
-    parts: Sequence[PagePart] = ()  # the sections of the page; empty for the usual ones
+    parts: Sequence[PagePart] = USUAL_PARTS  # the sections of the page
 
 
 @runtime_checkable
@@ -121,15 +134,13 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     return {name: table for name, table in tables.items() if table is not None and table.rows}
 
 
-PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
-"""A section: anchor, title, lead, and the prefixes of its tables and charts."""
-
-
-def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: str = "") -> tuple[Section, ...]:
+def sections_of(
+    parts: Iterable[PagePart], tables: Mapping[str, Table], charts: Iterable[Figure], *, before: str = ""
+) -> tuple[Section, ...]:
     """The sections of a page; a table or chart goes to the first with a prefix of its name, ``before`` left aside."""
-    left_tables, left_charts = dict(tables), list(results.charts)
+    left_tables, left_charts = dict(tables), list(charts)
     sections = []
-    for name, title, lead, table_names, chart_names in results.parts or _PARTS:
+    for name, title, lead, table_names, chart_names in parts:
         section_tables = [
             left_tables.pop(key) for key in list(left_tables) if key.removeprefix(before).startswith(table_names)
         ]
@@ -140,16 +151,6 @@ def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: s
                 Section(name=name, title=title, lead=lead, figures=tuple(figures), tables=tuple(section_tables))
             )
     return tuple(sections)
-
-
-_PARTS: Final[tuple[PagePart, ...]] = (
-    ("general", "How much is lost", "", ("general", "floor"), ("curve", "seen")),
-    ("kinds", "Which perturbation does it", "Each kind alone, the same for every case.", ("kinds",), ("kinds",)),
-    ("dynamic", "Static and dynamic", "", ("dynamic",), ("dynamic",)),
-    ("alike", "Which perturbations harm alike", "", ("correlation",), ("correlation",)),
-    ("models", "Which model", "", ("ranking", "differences", "breaking"), ("ranks",)),
-    ("answers", "What was asked", "", ("",), ("",)),
-)
 
 
 # --- outcomes of the requests ---
@@ -274,7 +275,7 @@ def write_results(
         *([f"Could not be asked about: {unlisted:,}; see errors.jsonl."] if unlisted else []),
         *([f"Expressions that refer to nothing, left out: {absent:,}."] if absent else []),
     )
-    sections = (*first, *sections_of(results, tables), *pictures)
+    sections = (*first, *sections_of(results.parts, tables, results.charts), *pictures)
     page = _page(run, results, sections=sections, notes=all_notes)
     return write_run(
         run,

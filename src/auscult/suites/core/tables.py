@@ -432,16 +432,20 @@ def dynamic_table(index: Index) -> Table | None:
     )
 
 
+def metric_path(number: Number, *start: str) -> str:
+    """The name of a number in ``summary.json``: ``start``, then ``group/level/metric``, and its part of a clip."""
+    level = number.level or number.measure.removesuffix("_difference")
+    parts = (*start, number.group, level, number.metric, "" if number.part == "all" else number.part)
+    return "/".join(filter(None, parts))
+
+
 def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
     metrics: dict[str, dict[str, Any]] = {}
     for number in numbers:
         if number.split or is_kind(number.group) or number.measure not in {"level", "apc", "breaking"}:
             continue
-        parts = (number.model, number.group, number.level or number.measure, number.metric)
-        name = "/".join(part for part in parts if part)
-        name = name if number.part == "all" else f"{name}/{number.part}"
-        metrics[name] = metric_json(number, "beyond")
+        metrics[metric_path(number, number.model)] = metric_json(number, "beyond")
     return metrics
 
 
