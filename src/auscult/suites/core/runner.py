@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -247,26 +246,27 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, options: job.PredictOptions) -> None:
         """Make the requests whose answers are not stored yet."""
-        requests = self.unasked(model, conditions)
-        keys: set[str] = set()
+        requests, made = self.unasked(model, conditions), set[str]()
+
+        def keep(row: Mapping[str, Any]) -> None:
+            made.add(str(row["key"]))
+            self.run.append(job.FILE, row)
+            self.stored.add(str(row["key"]))
+
+        def fail(request: job.QueuedRequest, error: ErrorRecord) -> None:
+            made.add(request.key)
+            self._not_answered(model, request, replace(error, path=error.path or str(request.source)))
+
         try:
             self.progress.stage(f"ask {model.name}", len(requests))
-            self.send(
-                requests,
-                model,
-                options=options,
-                keep=partial(self._answered, keys),
-                fail=partial(self._unanswered, (model.name, keys)),
-                progress=self.progress,
-            )
+            self.send(requests, model, options=options, keep=keep, fail=fail, progress=self.progress)
         except (RecordError, OutputError):
             raise
         except job.Stopped as error:  # the same command continues
             self._remark(model, error)
         except AuscultError as error:  # this model cannot be loaded: the others go on
-            self._not_loaded(
-                model, error, [request for request in requests if request.key not in keys], was_loaded=bool(keys)
-            )
+            left = [request for request in requests if request.key not in made]
+            self._not_loaded(model, error, left, was_loaded=bool(made))
 
     def _not_loaded(
         self, model: ModelSpec, error: AuscultError, requests: Sequence[job.QueuedRequest], *, was_loaded: bool
@@ -278,7 +278,10 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             self.lost += [(model.name, request.condition, request.id) for request in requests]
             return
         for request in requests:
-            self._keep_failure(request.key, (model.name, request.condition, request.id), recorded, stage=job.STAGE)
+            self._not_answered(model, request, recorded)
+
+    def _not_answered(self, model: ModelSpec, request: job.QueuedRequest, error: ErrorRecord) -> None:
+        self._keep_failure(request.key, (model.name, request.condition, request.id), error, stage=job.STAGE)
 
     def _remark(self, model: ModelSpec, error: AuscultError) -> ErrorRecord:
         """Record an error of a model."""
@@ -329,17 +332,6 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
                 keys.discard(key)
                 _, condition, case = requests[key]
                 yield PoolTask(key, ToScore(row=row, prepared=self.prepare(cases[case], conditions[condition])))
-
-    def _answered(self, keys: set[str], row: Mapping[str, Any]) -> None:
-        keys.add(str(row["key"]))
-        self.run.append(job.FILE, row)
-        self.stored.add(str(row["key"]))
-
-    def _unanswered(self, origin: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
-        model, keys = origin
-        keys.add(request.key)
-        recorded = replace(error, path=error.path or str(request.source))
-        self._keep_failure(request.key, (model, request.condition, request.id), recorded, stage=job.STAGE)
 
     def _keep_failure(self, key: str, request: ResultKey, error: ErrorRecord, *, stage: str) -> None:
         row = failed_row(key, request, error, stage=stage)
