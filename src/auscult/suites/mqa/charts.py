@@ -22,7 +22,7 @@ from auscult.report.page import Example, Figure
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.mqa.evaluate import Bin, Block, TableNumber
 from auscult.suites.mqa.rows import BASELINES, RANDOM, AnswersById, Candidate, JudgeAnswer, bin_of
-from auscult.suites.mqa.tables import BlockResults
+from auscult.suites.mqa.tables import DASH, BlockResults
 from auscult.types import DEFECTS, Box, ErrorMap, Frame, Item, Mask
 
 SeriesPoints: TypeAlias = tuple[tuple[float, float, str], ...]
@@ -122,8 +122,6 @@ _CELL_PX = 300
 _MOST_TARGET = 60
 _MOST_WORDS = 400
 _LEAST_MARGIN_PX = 24
-
-DASH = "–"
 
 Pick: TypeAlias = tuple[str, Candidate]
 

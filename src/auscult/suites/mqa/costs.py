@@ -28,19 +28,19 @@ from auscult.record.codec import Count, Word
 from auscult.record.lines import read_lines
 from auscult.record.reader import Run
 from auscult.report.charts.basic import Axes, Series, lines_drawing
+from auscult.report.facts import number
 from auscult.report.page import Figure
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.suites.mqa.evaluate import Block, JudgedBlock, TableNumber, measured_by
 from auscult.suites.mqa.rows import answers_of
-from auscult.suites.mqa.tables import OTHER_DATA, cell_texts, printed_rows
+from auscult.suites.mqa.tables import DASH, OTHER_DATA, cell_texts, printed_rows
 from auscult.types import Verdict
 
 TIMING: Final = "timing.jsonl"
 SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the masks for the expensive judge."""
 _MOST_PAIRS: Final = 3
-_DASH: Final = "–"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class JudgeCost:
             own, its = getattr(self, name), getattr(other, name)
             if own and its:
                 words.append(f"{word} {100 * (own / its - 1):+.0f} %")
-        return ", ".join(words) or _DASH
+        return ", ".join(words) or DASH
 
 
 def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
@@ -104,10 +104,10 @@ def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
     on_gpu, priced = (any(getattr(cost, name) is not None for cost in costs.values()) for name in ("gpu_gb", "usd"))
     rows = []
     for judge, cost in costs.items():
-        numbers = [_digits(cost.latency_s, 3), _digits(cost.throughput, 2), _digits(cost.peak_gb, 2)]
-        numbers += [_digits(cost.gpu_gb, 2)] if on_gpu else []
-        numbers += [_digits(cost.usd, 3)] if priced else []
-        rows.append((judge, *numbers, _DASH if judge == first else cost.against(costs[first])))
+        numbers = [number(cost.latency_s, 3), number(cost.throughput, 2), number(cost.peak_gb, 2)]
+        numbers += [number(cost.gpu_gb, 2)] if on_gpu else []
+        numbers += [number(cost.usd, 3)] if priced else []
+        rows.append((judge, *numbers, DASH if judge == first else cost.against(costs[first])))
     columns = (*(("GPU GB",) if on_gpu else ()), *(("USD/1,000",) if priced else ()))
     return Table(
         title="What a mask costs (form of Table 11)",
@@ -135,10 +135,6 @@ def printed_costs() -> Table:
         rows=rows,
         note=f"{OTHER_DATA} {last} against {first}: {costs[last].against(costs[first])}.",
     )
-
-
-def _digits(value: float | None, digits: int) -> str:
-    return _DASH if value is None else f"{value:.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -251,7 +247,7 @@ def curve_table(block: Block, points: Sequence[CurvePoint]) -> Table:
             point.pair,
             f"{100 * point.share:.0f} %{' (what is open)' if point.rule else ''}",
             f"{point.seconds:.3f}",
-            _digits(point.usd, 3),
+            number(point.usd, 3),
             *cell_texts(point.cells),
         )
         for point in points
