@@ -257,6 +257,19 @@ class TestSeverity:
         assert read_sentence("heavy rain in a street").own_levels == (("vision.spatter", ("high",)),)
 
     @pytest.mark.parametrize(
+        ("text", "levels", "own"),
+        [
+            ("high severity fog and low severity motion blur", (), {FOG: ("high",), BLUR: ("low",)}),
+            ("fog at high severity, motion blur at low severity", (), {FOG: ("high",), BLUR: ("low",)}),
+            ("high severity fog and motion blur", ("high",), {}),
+            ("low severity and high severity fog", ("low", "high"), {}),
+        ],
+    )
+    def test_severities_of_each_or_of_all(self, text: str, levels: tuple[str, ...], own: dict[str, object]) -> None:
+        reading = read_sentence(text)
+        assert (reading.levels, dict(reading.own_levels)) == (levels, own)
+
+    @pytest.mark.parametrize(
         ("text", "situations", "unwished"),
         [
             ("a windless night", ("windy",), ""),

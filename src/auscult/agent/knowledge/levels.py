@@ -73,12 +73,13 @@ def read_levels(words: Sequence[str], named: Callable[[int], set[str]], inside: 
             unusable += _read_numbers(words, index, general, bounding=bounding, inside=inside)
     mentions = [(index, level) for index in range(len(words)) for level in _WORDS if span(level, words, index)]
     mentions = [(index, level) for index, level in mentions if index not in inside | bounding]
-    accepted, read = _accepted(words, [index for index, _ in mentions]), set[str]()
+    each = _each_of_one(words, [index for index, _ in mentions], named)
+    accepted, read = _accepted(words, [index for index, _ in mentions]) - each.keys(), set[str]()
     for index, level in mentions:
         sign, start, end = _bound(words, index)
         if sign and _is_denied(words, start, inside=inside):
             sign = _DENIED[sign]
-        kinds = named(end) or named(start - 1 if sign else _before(words, index))
+        kinds = each.get(index) or named(end) or named(start - 1 if sign else _before(words, index))
         for wanted in [general] if index in accepted else [own[kind] for kind in kinds]:
             read.add(level)
             if sign:
@@ -104,6 +105,26 @@ def _before(words: Sequence[str], at: int) -> int:
         last -= 1
     ends = words[at + 1 : at + 2] in ([], *([link] for link in _CHAIN)) or span("ends", words, at + 1)
     return last if ends else -1
+
+
+def _each_of_one(
+    words: Sequence[str], mentions: Sequence[int], named: Callable[[int], set[str]]
+) -> Mapping[int, set[str]]:
+    """The perturbations of levels with *severity*, where several have each its own: *high severity fog, low ... snow*.
+
+    A single such level is said of all: *fog and snow at high severity*.
+    """
+    found = dict[int, set[str]]()
+    for at in mentions:
+        after = at + 1 + span("strength", words, at + 1)
+        if after == at + 1:
+            return {}
+        last = at - 1
+        while last >= 0 and words[last] in _SAID_OF:
+            last -= 1
+        found[at] = named(after) or (named(last) if last < at - 1 else set())
+    kinds = [kind for own in found.values() for kind in own]
+    return found if len(found) > 1 and all(found.values()) and len(kinds) == len(set(kinds)) else {}
 
 
 def _numbered(
