@@ -159,6 +159,7 @@ def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None
     with pytest.raises(UsageError, match="12 other frame, mask or text") as refused:
         compare_folders([audited, drawn_anew])
     assert "as a picture and as RLE or polygons it is not the same" in str(refused.value)
+    assert "where identity was checked, the sound of a clip counts too" in str(refused.value)
     folder_input(tmp_path / "plain")
     audit_folder(AuditOptions(source=tmp_path / "plain", out=tmp_path / "untrue", workers=0))
     with pytest.raises(UsageError, match="no mask has an estimate of all judges"):

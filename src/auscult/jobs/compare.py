@@ -513,7 +513,10 @@ def _pictures_of(folders: Sequence[Path], ids: Sequence[str]) -> list[bytes | No
 
 
 JUDGES = "judges"
-_AS_GIVEN = "a mask is told apart as it was given: as a picture and as RLE or polygons it is not the same"
+_AS_GIVEN = (
+    "a mask is told apart as it was given: as a picture and as RLE or polygons it is not the same; where identity was "
+    "checked, the sound of a clip counts too"
+)
 _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult run`"
 
 
