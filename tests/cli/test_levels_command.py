@@ -1,6 +1,7 @@
 """``auscult levels FILE``: forms of the file, the leaderboard it writes, and files and rows that cannot be used."""
 
 import json
+import time
 
 import pytest
 from PIL import Image
@@ -142,3 +143,11 @@ def test_the_file_that_is_not_there_and_a_reading_that_is_none(tmp_path):
         error = levels(path, *options).exception
         assert isinstance(error, AuscultError)
         assert message in str(error)
+
+
+def test_a_long_object_takes_no_time_that_grows_with_its_square(tmp_path):
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"one": {f"t{number}": 1 for number in range(50_000)}}))
+    began = time.process_time()
+    assert levels(path).exit_code == 1
+    assert time.process_time() - began < 4  # .3 s; compared name by name 11 s

@@ -8,6 +8,7 @@ Figures are maps of ranks and scores (Figs. 3 to 5), and illustrate the formulas
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -339,9 +340,8 @@ def _of_json(path: Path) -> list[_Row]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
-    names = [name for name, _ in pairs]
-    repeated = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if repeated is not None:
+    if len(dict(pairs)) < len(pairs):
+        repeated = Counter(name for name, _ in pairs).most_common(1)[0][0]
         message = f"{shown(repeated)} is there twice"
         raise InputError(message, expected="each name once", hint="rename or drop the second")
 
