@@ -1,5 +1,7 @@
 """Correlations of two columns with intervals over clusters."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,17 @@ def test_too_little_is_undefined_and_what_does_not_fit_an_error():
     )
     with pytest.raises(InputError):
         associations([1.0, 2.0], [1.0], clusters="ab")
+
+
+def test_pairs_are_counted_in_parts_that_change_no_digit(columns, monkeypatch):
+    x, y, clusters = columns
+    whole = associations(x, y, clusters=list(clusters), replicates=20)
+    monkeypatch.setitem(associations.__globals__, "_PAIRS_AT_ONCE", 2_640)  # 22 rows, which cut clusters of four
+    assert associations(x, y, clusters=list(clusters), replicates=20) == whole
+    monkeypatch.setitem(associations.__globals__, "_PAIRS_AT_ONCE", 30_000)
+    x, y = np.random.default_rng(2).standard_normal((2, 600))
+    tracemalloc.start()
+    associations(x, y, clusters=range(600), replicates=20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6, "all pairs of 600 clusters, three times, are 9 MB"

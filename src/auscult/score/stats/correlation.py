@@ -44,7 +44,7 @@ hierarchical clustering", Bioinformatics 17, 2001.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -348,7 +348,7 @@ def associations(
     return {
         "pearson": interval or plain,
         "spearman": spearman_interval(x, y, clusters=clusters, rng=rngs["spearman"], replicates=replicates),
-        "kendall": _kendall_interval(_pair_sums(x, y, members), members, rng=rngs["kendall"], replicates=replicates),
+        "kendall": _kendall_interval(x, y, members, rng=rngs["kendall"], replicates=replicates),
     }
 
 
@@ -386,36 +386,43 @@ def associations_by(
 
 
 def _kendall_interval(
-    sums: tuple[Doubles, Doubles, Doubles], members: NDArray[np.int64], *, rng: np.random.Generator, replicates: int
+    x: Doubles, y: Doubles, members: NDArray[np.int64], *, rng: np.random.Generator, replicates: int
 ) -> Scored[float]:
-    count = len(sums[0])
-
-    def tau(weights: Doubles) -> Doubles:
-        both, of_x, of_y = (((weights @ matrix) * weights).sum(axis=1) for matrix in sums)
-        spread = np.sqrt(of_x * of_y)
-        return np.asarray(np.divide(both, spread, out=np.full(len(weights), np.nan), where=spread > 0))
-
-    plain = Scored(float(tau(np.ones((1, count)))[0]), Signature.of(metric="kendall", ties="b"))
+    count = int(members.max()) + 1
+    weights = np.ones((1, count))
+    if count > 1:
+        weights = np.concatenate([weights, cluster_draws(count, rng=rng, replicates=replicates)])
+    sums = np.zeros((3, len(weights)))
+    for rows, matrices in _pair_sums(x, y, members):
+        for kind, matrix in enumerate(matrices):
+            sums[kind] += ((weights @ matrix.T) * weights[:, rows]).sum(axis=1)
+    spread = np.sqrt(sums[1] * sums[2])
+    tau = np.divide(sums[0], spread, out=np.full(len(weights), np.nan), where=spread > 0)
+    plain = Scored(float(tau[0]), Signature.of(metric="kendall", ties="b"))
     if count < 2:
         return plain
-    draws = tau(cluster_draws(count, rng=rng, replicates=replicates))
-    draws = widened(draws, plain.value, sizes=np.bincount(members), level=0.95)
+    draws = widened(tau[1:], plain.value, sizes=np.bincount(members), level=0.95)
     return with_interval(plain, draws, clusters=count, within=CORRELATION) or plain
 
 
-def _pair_sums(x: Doubles, y: Doubles, members: NDArray[np.int64]) -> tuple[Doubles, Doubles, Doubles]:
-    """Of each pair of clusters the concordant less the discordant pairs, and those not tied in x and in y."""
-    count = int(members.max()) + 1
-    totals = tuple(np.zeros((count, count)) for _ in range(3))
+def _pair_sums(
+    x: Doubles, y: Doubles, members: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], tuple[Doubles, ...]]]:
+    """Of pairs of clusters the concordant less the discordant pairs, and those not tied in x and in y.
+
+    In parts, of which each has some of the clusters and a row for each of them: all rows of 20,000 clusters would take
+    10 GB. Whole numbers are added, so that parts change no digit; a cluster may be in two of them.
+    """
     step = max(1, _PAIRS_AT_ONCE // x.size)
     order = np.argsort(members, kind="stable")
-    starts = np.searchsorted(members[order], np.arange(count))
+    x, y, members = x[order], y[order], members[order]
+    _, starts = np.unique(members, return_index=True)
     for begin in range(0, x.size, step):
-        rows = slice(begin, begin + step)
-        sx, sy = (np.sign(column[rows, None] - column[order][None]) for column in (x, y))
-        for total, values in zip(totals, (sx * sy, np.abs(sx), np.abs(sy)), strict=True):
-            np.add.at(total, members[rows], np.add.reduceat(values, starts, axis=1))
-    return totals[0], totals[1], totals[2]
+        part = slice(begin, begin + step)
+        rows, first = np.unique(members[part], return_index=True)
+        sx, sy = (np.sign(column[part, None] - column[None]) for column in (x, y))
+        of_items = (np.add.reduceat(values, starts, axis=1) for values in (sx * sy, np.abs(sx), np.abs(sy)))
+        yield rows, tuple(np.add.reduceat(values, first, axis=0) for values in of_items)
 
 
 FARTHEST: Final = 2.0
