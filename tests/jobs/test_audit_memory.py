@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -14,6 +15,7 @@ import pytest
 
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
+from auscult.jobs.runner import FrameGroup, Workers
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from small_inputs import auscult, folder_input, item, rows, write_lines
@@ -74,6 +76,21 @@ def crowd(folder: Path, count: int, size: tuple[int, int]) -> Path:
         write_mask(folder / "masks" / f"{number}.png", labels.view(np.bool_))
         lines.append(item(f"m{number}", mask=f"masks/{number}.png"))
     return write_lines(folder / "items.jsonl", *lines).parent
+
+
+def test_tasks_are_made_as_workers_ask_for_them() -> None:
+    made: list[str] = []
+
+    def groups() -> Iterator[FrameGroup]:
+        for number in range(50):
+            made.append(str(number))
+            yield FrameGroup((), frozenset((str(number),)))
+
+    workers: Workers[FrameGroup, str] = Workers(make=lambda: lambda group: group.key, count=0, stage="judge")
+    for done, (group, outcome) in enumerate(workers.results(groups()), 1):
+        assert group.key == outcome
+        assert len(made) <= done + 1
+    assert len(made) == 50
 
 
 @pytest.mark.slow

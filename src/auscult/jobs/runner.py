@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -210,11 +210,13 @@ class Workers(Generic[V, R]):
         if self.threads:
             tasks = (part for task in tasks for part in task.split() or (task,))
         for attempt in (tasks, retries):
-            by_key = {task.key: task for task in attempt}
-            if not by_key:
+            remaining = iter(attempt)
+            first = next(remaining, None)
+            if first is None:
                 return
-            for result in self._run(self._queued(by_key.values(), before)):
-                task, outcome = by_key[result.key], result.outcome
+            begun: dict[str, V] = {}  # of the tasks only those under way are held
+            for result in self._run(self._queued(chain((first,), remaining), begun, before)):
+                task, outcome = begun.pop(result.key), result.outcome
                 smaller = task.split() if isinstance(outcome, Failed) else ()
                 if smaller:
                     retries.extend(smaller)
@@ -250,8 +252,9 @@ class Workers(Generic[V, R]):
                     close()
 
     @staticmethod
-    def _queued(tasks: Iterable[V], before: Callable[[V], None] | None) -> Iterator[Task[V]]:
+    def _queued(tasks: Iterable[V], begun: dict[str, V], before: Callable[[V], None] | None) -> Iterator[Task[V]]:
         for task in tasks:
+            begun[task.key] = task
             if before is not None:
                 before(task)
             yield Task(task.key, task)
