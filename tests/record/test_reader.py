@@ -11,10 +11,11 @@ import pytest
 from auscult.errors import ErrorRecord, NewerSchema, RecordError
 from auscult.outcome import Failed, Scored, Signature
 from auscult.record.folder import RunFolder, open_run
+from auscult.record.lines import StoredRows
 from auscult.record.manifest import build
-from auscult.record.reader import failed_rows, read_run
+from auscult.record.reader import failed_rows, read_all_verdicts, read_run, stored_error_maps, stored_verdicts
 from auscult.record.schema import SCHEMA, error_to_json, score_to_json, verdict_to_json
-from auscult.types import Evidence, Verdict
+from auscult.types import ErrorMap, Evidence, Verdict
 
 
 def verdict(name: str) -> Verdict:
@@ -147,3 +148,39 @@ def test_a_damaged_truth_is_named(tmp_path: Path, row: dict[str, Any]) -> None:
     with pytest.raises(RecordError, match="damaged") as raised:
         read_run(tmp_path).truths()
     assert (raised.value.path, raised.value.line) == (str(tmp_path / "truth.jsonl"), 2)
+
+
+def test_of_stored_rows_the_later_of_two_counts_and_each_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a", "n": 1}\n{"id": "b", "n": 2}\n{"id": "a", "n": 3}\n{"id": "c", "n')
+    stored = StoredRows(path, lambda row: int(row["n"]))
+    assert dict(stored) == {"a": 3, "b": 2}
+    assert "c" not in stored
+    path.write_text(path.read_text().replace('"b"', '"x"'))
+    assert stored["a"] == 3
+    with pytest.raises(RecordError, match="'b' is no longer where it was"):
+        stored["b"]
+
+
+def test_stored_verdicts_are_those_of_the_run_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    error_map = ErrorMap(box=(0, 0, 8, 8), side=2, levels=bytes([0, 7, 0, 0]))
+    verdicts = [
+        Verdict(
+            id=name, iou=0.5, iou_low=0.4, iou_high=0.6, defect="erode", defect_probs={"erode": 1.0},
+            evidence=Evidence(shape=True), rationale="", judge="masks.any.v1", error_map=error_map,
+        )
+        for name in ("a10", "a9")
+    ]  # fmt: skip
+    rows = [json.dumps(verdict_to_json(verdict)) + "\n" for verdict in verdicts]
+    with open_run(tmp_path, build("audit", given={}, defaulted={}, seeds={}, inputs={})):
+        (tmp_path / "verdicts.jsonl").write_text("".join(rows))
+    assert dict(stored_verdicts(tmp_path)) == {
+        verdict.id: (verdict, row) for verdict, row in read_run(tmp_path).verdicts
+    }
+    lean, _ = read_all_verdicts(tmp_path, error_maps=False)
+    assert [(verdict.error_map, row["error_map"]) for verdict, row in lean] == [(None, None)] * 2
+    assert stored_error_maps(tmp_path, ["a9"]) == {"a9": error_map}
+    (tmp_path / "verdicts.jsonl").write_text(rows[0] + rows[1].replace("0.5", '"x"'))
+    with pytest.raises(RecordError, match="'iou'") as caught:
+        stored_verdicts(tmp_path)
+    assert caught.value.line == 2

@@ -70,7 +70,7 @@ class Filtered:
 
 def filter_record(options: FilterOptions) -> Filtered:
     """Pick items of a record and write them out; nothing is judged, and of sounds the picked files get other names."""
-    run, rows = judged_rows(options.folder, sounds=True)
+    run, rows = judged_rows(options.folder, sounds=True, error_maps=False)
     masks = load_policy(options.policy) if options.policy is not None else None
     sound = load_sound_policy(options.sound_policy) if options.sound_policy is not None else None
     rows = redecide(rows, masks, sound=sound)
@@ -138,9 +138,14 @@ def _drawn(rows: Sequence[Mapping[str, Any]]) -> str:
     return to_svg(lines_drawing(lines, axes, title="True score of what is kept, by how much is kept"))
 
 
-def judged_rows(folder: Path, *, sounds: bool = False) -> tuple[Run, Sequence[Mapping[str, Any]]]:
-    """A record and the rows of its verdicts on masks, and if wanted on sounds, in the natural order of their ids."""
-    run = read_audit(folder)
+def judged_rows(
+    folder: Path, *, sounds: bool = False, error_maps: bool = True
+) -> tuple[Run, Sequence[Mapping[str, Any]]]:
+    """A record and the rows of its verdicts on masks, and if wanted on sounds, in the natural order of their ids.
+
+    ``error_maps`` is as ``read_all_verdicts`` takes it.
+    """
+    run = read_audit(folder, error_maps=error_maps)
     rows = in_order(row for _, row in (*run.verdicts, *(run.sounds if sounds else ())))
     if not rows:
         kind = "verdict on a mask" if run.sounds else "verdict"

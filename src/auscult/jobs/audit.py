@@ -243,7 +243,7 @@ class Audit(FrameVerb[Summary]):
         from auscult.jobs.against_truth import collect_truth
         from auscult.jobs.finish import draw_worst, finish_run
 
-        workers, (verdicts, sounds) = self.options.n_workers, read_all_verdicts(writer.run.path)
+        workers, (verdicts, sounds) = self.options.n_workers, read_all_verdicts(writer.run.path, error_maps=False)
         listing = _chosen(self.listing, verdicts)
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
         writer.run.remove(CLIPS)

@@ -617,7 +617,7 @@ def _records_in(folder: Path) -> list[Path]:
 
 
 def _read_side(folder: Path, home: Path) -> JudgeRecord:
-    run = read_run(folder)
+    run = read_run(folder, error_maps=False)
     judged_ids = {verdict.id for verdict, _ in run.verdicts}
     failed = frozenset(row["id"] for row in failed_rows(run.errors, judged_ids) if isinstance(row.get("id"), str))
     if not run.verdicts:

@@ -6,15 +6,15 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, TypeAlias
 
-from auscult.act.export.coco import coco
+from auscult.act.export.coco import coco_in_parts
 from auscult.act.export.masks import ExportedMask, label_of
-from auscult.act.export.verdicts import verdicts_csv
+from auscult.act.export.verdicts import verdicts_lines
 from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_sound_truth import against_sound_truth, sound_pairs
@@ -48,6 +48,8 @@ from auscult.record.reader import (
     require_audit,
     require_record,
     require_whole,
+    stored_column,
+    stored_error_maps,
 )
 from auscult.record.schema import HANDOVERS, PRINTED, PROBED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
@@ -75,12 +77,16 @@ def picture_name(item_id: str) -> str:
     return f"pictures/{safe_name(item_id)}.jpg"
 
 
-def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdicts, workers: int) -> None:
+def draw_worst(writer: ResultWriter, items: Iterable[Item], *, verdicts: Verdicts, workers: int) -> None:
     """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
     run, progress = writer.run, writer.progress
     worst = {verdict.id: verdict for verdict in worst_first(_with_card(verdicts))[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
-    groups = [[(item, worst[item.id]) for item in group] for group in group_by_frame(missing)]
+    maps = stored_error_maps(run.path, {item.id for item in missing})
+    groups = [
+        [(item, replace(worst[item.id], error_map=maps.get(item.id))) for item in group]
+        for group in group_by_frame(missing)
+    ]
     progress.stage("drawing the worst", len(missing))
     for images in _drawn(groups, workers):
         for name, jpeg in images.items():
@@ -161,37 +167,49 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
     return {UNLIKE_SHARE: metric_row(Scored(unlike / len(measured), signature), n=len(measured))}
 
 
-def segmentations(run: Run | RunFolder) -> dict[str, Any]:
-    """The masks of a record as COCO RLE, by item id."""
-    return column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+def segmentations(run: Run | RunFolder) -> Mapping[str, Any]:
+    """The masks of a record as COCO RLE, by item id, each read when it is asked for."""
+    return stored_column(run.path / "masks.jsonl", "segmentation")
 
 
 def exported(rows: Sequence[Mapping[str, Any]], run: Run) -> Iterator[ExportedMask]:
     """Items of a record with their masks, one by one."""
-    for candidate in _as_runs(rows, segmentations(run)):
+    for candidate in _AsRuns(rows, segmentations(run)):
         yield replace(candidate, drawn=candidate.mask)
 
 
-def _as_runs(rows: Sequence[Mapping[str, Any]], masks: Mapping[str, Any]) -> Iterator[ExportedMask]:
-    for row in rows:
-        if row["id"] not in masks or not isinstance(row.get("frame"), str):
-            raise RecordError(
-                f"the record holds no mask or no frame of {row['id']!r}",
-                expected="a line of masks.jsonl for each verdict",
-                hint="the record was damaged or edited; judge again into another --out",
-            )
-        yield ExportedMask(row, Runs.read(masks[row["id"]]), row["frame"])
+@dataclass(frozen=True, slots=True)
+class _AsRuns:
+    """Items of a record with the runs of their masks, read one by one, as often as they are gone through."""
+
+    rows: Sequence[Mapping[str, Any]]
+    masks: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[ExportedMask]:
+        for row in self.rows:
+            if row["id"] not in self.masks or not isinstance(row.get("frame"), str):
+                raise RecordError(
+                    f"the record holds no mask or no frame of {row['id']!r}",
+                    expected="a line of masks.jsonl for each verdict",
+                    hint="the record was damaged or edited; judge again into another --out",
+                )
+            yield ExportedMask(row, Runs.read(self.masks[row["id"]]), row["frame"])
 
 
-def coco_of(rows: Sequence[Mapping[str, Any]], run: Run, *, masks: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """COCO instances of some items of a record; ``masks`` are its ``segmentations``, where they were read before.
+def coco_of(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, Any]:
+    """COCO instances of some items of a record."""
+    content = coco_parts_of(rows, run, masks=segmentations(run))
+    return {**content, "annotations": list(content["annotations"])}
+
+
+def coco_parts_of(rows: Sequence[Mapping[str, Any]], run: Run, *, masks: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for ``write_long_json``, with annotations made one by one; ``masks`` are the record's ``segmentations``.
 
     A class has one number in all files of a record, whichever items they hold.
     """
     extras = ((row, row.get("extra")) for _, row in run.verdicts)
     numbered = {label_of(row) for row, extra in extras if not isinstance(extra, dict) or "category_id" not in extra}
-    masks = segmentations(run) if masks is None else masks
-    return coco(_as_runs(rows, masks), header=run.header(), classes=sorted(numbered, key=natural_key))
+    return coco_in_parts(_AsRuns(rows, masks), header=run.header(), classes=sorted(numbered, key=natural_key))
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -220,7 +238,7 @@ def finish_run(
 
     ``verdicts`` are given together with those on ``sounds``. ``ended`` marks the run as finished in its manifest.
     """
-    read = read_run(run.path, verdicts=verdicts, sounds=sounds)
+    read = read_run(run.path, verdicts=verdicts, sounds=sounds, error_maps=False)
     compared, score = _measured(read, read.truths())
     sound, means = AgainstTruth(), dict[str, Mapping[str, Any]]()
     if read.sounds:
@@ -241,12 +259,11 @@ def finish_run(
     run.append_many(ORDER_FILE, score.order)
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
-    run.write_text(TABLE, verdicts_csv([*rows, *in_order(row for _, row in read.sounds)]))
+    run.write_text(TABLE, verdicts_lines([*rows, *in_order(row for _, row in read.sounds)]))
     masks = segmentations(read)
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
-        run.write_long_json(name, coco_of(chosen, read, masks=masks))
-    del masks
+        run.write_long_json(name, coco_parts_of(chosen, read, masks=masks))
     page = _page(replace(read, summary=summary.as_json()), tables, score.strongest)
     run.write_text(REPORT, page)
     if ended:
@@ -256,7 +273,7 @@ def finish_run(
 
 def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened."""
-    read = read_audit(folder)
+    read = read_audit(folder, error_maps=False)
     truths, sound = read.truths(), against_sound_truth(sound_pairs(read))
     if not truths and not sound.tables:
         raise RecordError(
@@ -272,7 +289,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
 
 def score_labels(folder: Path, labels: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against a table of labels, such as the marks that its report exports."""
-    read = read_audit(folder)
+    read = read_audit(folder, error_maps=False)
     verdicts = [verdict for verdict, _ in read.verdicts]
     by_id = read_labels(labels, known={verdict.id for verdict in verdicts})
     compared = against_labels(verdicts, by_id, clusters=clusters_in(read))
@@ -366,7 +383,7 @@ def report_folder(folder: Path) -> Summary:
     require_record(folder)
     manifest = read_manifest(folder)
     require_audit(folder, manifest)
-    verdicts, sounds = read_all_verdicts(folder)
+    verdicts, sounds = read_all_verdicts(folder, error_maps=False)
     require_whole(folder, verdicts, sounds)
     with open_run(folder, manifest) as run:
         repair = _of_repair(folder)

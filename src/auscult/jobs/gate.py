@@ -586,7 +586,7 @@ def version_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
-    run = read_audit(folder)
+    run = read_audit(folder, error_maps=False)
     if sound := by in SOUND_SCORES:
         truths, verdicts = SoundRecord(run=run).truths("overall"), [row for _, row in run.sounds]
     else:

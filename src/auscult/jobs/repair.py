@@ -23,7 +23,7 @@ from typing import Any, Final, get_args
 from auscult.act import repair as act
 from auscult.act.policy import Policy, decide
 from auscult.arrays.overlap import iou
-from auscult.cases.ids import counted
+from auscult.cases.ids import counted, natural_key
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
@@ -31,7 +31,7 @@ from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
 from auscult.jobs.calibrate import RecordCalibration, calibrations_of
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name, segmentations
+from auscult.jobs.finish import coco_parts_of, draw_worst, finish_run, in_order, picture_name, segmentations
 from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec, refuse_idle_chat_options
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
@@ -63,9 +63,9 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder
-from auscult.record.lines import read_lines
+from auscult.record.lines import StoredRows, read_lines
 from auscult.record.manifest import argument, section
-from auscult.record.reader import HEADER, Verdicts, read_run, read_verdicts
+from auscult.record.reader import HEADER, Verdicts, read_all_verdicts, read_run, require_audit, stored_verdicts
 from auscult.record.schema import PROBED, Summary, error_to_json, metric_row, verdict_from_json, verdict_to_json
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
@@ -258,7 +258,12 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         super().__init__(options)
         if options.policy not in {None, PAPER}:
             raise UsageError(f"there is no policy {str(options.policy)[:80]!r}", expected=f"{PAPER}, or none")
-        self.record, rows = judged_rows(options.folder)
+        self.record = read_run(options.folder, verdicts=())
+        require_audit(options.folder, self.record.manifest)
+        self._stored = stored_verdicts(options.folder)
+        if not self._stored:
+            judged_rows(options.folder)  # says why there is none
+        self._names = sorted(self._stored, key=natural_key)
         if options.out.resolve().is_relative_to(options.folder.resolve()):
             raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=options.out)
         self._asking = JudgeAsking.of(options, options.out)
@@ -272,8 +277,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self._segmenter = _folder_of_weights(options.segmenter)
         if options.policy == PAPER and self._model is None:
             raise UsageError("as in the paper masks are segmented anew", hint="name what segments: --model NAME")
-        self._rows = {str(row["id"]): row for row in rows}
-        self._verdicts = {verdict.id: verdict for verdict, _ in self.record.verdicts}
+        self._wanted = self._ids_to_repair()
+        self._masks = segmentations(self.record)
 
     def _recorded(self, name: str) -> Any:
         return argument(self.record.manifest, name)
@@ -313,33 +318,41 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             return Listing((), (), "")
 
     @cached_property
-    def items(self) -> list[Item]:
-        """All items of the record with their masks, without truth."""
-        by_id = {item.id: item for item in self.listing.items}
-        masks = segmentations(self.record)
-        result = []
-        for name, row in self._rows.items():
-            frame = self.record.frame_path(row)
-            if frame is None or name not in masks:
-                raise RecordError(
-                    f"the record does not say where the frame or the mask of {name!r} is",
-                    path=self.record.path,
-                    expected="a record of this version, with a line of masks.jsonl for each verdict",
-                    hint="judge again into another --out",
-                )
-            bare = Item(
-                id=name,
-                frame=frame,
-                mask=MaskRef(segmentation=masks[name]),
-                query=Query(row.get("text")),
-                clip=row.get("clip"),
-                time_s=row.get("time_s"),
-                extra=row.get("extra") or {},
+    def _listed(self) -> Mapping[str, Item]:
+        """The items of the listing by id."""
+        return {item.id: item for item in self.listing.items}
+
+    def _frame(self, row: Mapping[str, Any]) -> Path:
+        """The frame of a row, which must have a mask too."""
+        frame, name = self.record.frame_path(row), str(row["id"])
+        if frame is None or name not in self._masks:
+            raise RecordError(
+                f"the record does not say where the frame or the mask of {name!r} is",
+                path=self.record.path,
+                expected="a record of this version, with a line of masks.jsonl for each verdict",
+                hint="judge again into another --out",
             )
-            listed = by_id.get(name)
-            sounds = {} if listed is None else {key: getattr(listed, key) for key in _SOUNDS}
-            result.append(replace(bare, **sounds))
-        return result
+        return frame
+
+    def _item(self, row: Mapping[str, Any]) -> Item:
+        """The item of a row with its mask, without truth."""
+        name = str(row["id"])
+        bare = Item(
+            id=name,
+            frame=self._frame(row),
+            mask=MaskRef(segmentation=self._masks[name]),
+            query=Query(row.get("text")),
+            clip=row.get("clip"),
+            time_s=row.get("time_s"),
+            extra=row.get("extra") or {},
+        )
+        listed = self._listed.get(name)
+        sounds = {} if listed is None else {key: getattr(listed, key) for key in _SOUNDS}
+        return replace(bare, **sounds)
+
+    def _items(self) -> Iterator[Item]:
+        """All items of the record, made one by one."""
+        return (self._item(self._stored[name][1]) for name in self._names)
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run, with the judge, policy and frames of the record."""
@@ -366,7 +379,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def worker(self) -> Callable[[], Repairer]:
         """Makes the function of one frame in a worker process."""
         spec, options, limit_s = self._judge, self.options, self.options.cascade_seconds
-        clips = ClipIndex.of(replace(self.listing, items=tuple(self.items))) if spec.needs_clip else None
+        clips = ClipIndex.of(replace(self.listing, items=tuple(self._items()))) if spec.needs_clip else None
         auditor = partial(
             make_auditor,
             spec.given,
@@ -396,43 +409,51 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         """The frames with masks neither accepted nor tried yet."""
         if "chat" in self._judge.origin.split():
             writer.run.claim(REPLY_CACHE)
-        if self.listing.items:
-            listed = {item.id for item in self.listing.items}
-            unrepaired = {name: row for name, row in self._rows.items() if name in listed and "repair" not in row}
-            refuse_changed({name: row.get("input") for name, row in unrepaired.items()}, self.listing.items)
-        wanted = self._ids_to_repair()
-        done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
-        writer.progress.stage(self.doing, len(wanted))
+        listing, by_frame, before = self.listing, dict[str, list[str]](), dict[str, object]()
+        listed = {item.id for item in listing.items}
+        for name in self._names:
+            row = self._stored[name][1]
+            by_frame.setdefault(str(self._frame(row)), []).append(name)
+            if name in listed and "repair" not in row:
+                before[name] = row.get("input")
+        refuse_changed(before, listing.items)
+        if not any(item.truth for item in listing.items):  # nothing else is asked of INPUT: few are held
+            heard = (item for item in listing.items if any(getattr(item, key) for key in _SOUNDS))
+            self.listing = replace(listing, items=tuple(heard))
+        done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & self._wanted
+        writer.progress.stage(self.doing, len(self._wanted))
         writer.progress.step(len(done))
-        excluded = {item.id for item in self.items} - (wanted - done)
-        groups = frame_groups(self.items, done=excluded)
-        yield (self._with_verdicts(group) for group in groups), self.options.timeout_s
+        yield self._groups(by_frame.values(), self._wanted - done), self.options.timeout_s
+
+    def _groups(self, frames: Iterable[Sequence[str]], wanted: set[str]) -> Iterator[RepairGroup]:
+        """The ids of each frame as items, where one of them is wanted; read when it is their turn."""
+        for names in frames:
+            if wanted.isdisjoint(names):
+                continue
+            judged = {name: self._stored[name] for name in names}
+            verdicts = {name: verdict for name, (verdict, _) in judged.items() if name in wanted}
+            if self.options.policy == PAPER:
+                verdicts = {name: replace(verdict, defect="full_neg") for name, verdict in verdicts.items()}
+            items = [self._item(row) for _, row in judged.values()]
+            for group in frame_groups(items, done=judged.keys() - wanted):
+                yield RepairGroup(group.items, group.wanted, {name: verdicts[name] for name in group.wanted})
 
     def _ids_to_repair(self) -> set[str]:
         if self.options.policy != PAPER:
-            return {name for name, verdict in self._verdicts.items() if verdict.action in _TRIED}
-        names = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
+            return {name for name, (verdict, _) in self._stored.items() if verdict.action in _TRIED}
+        names = {name for name, (verdict, _) in self._stored.items() if verdict.defect == "full_neg"}
         for clip in self.record.clips:  # the clip's defect holds in every frame
-            frames = {name for name in clip.get("frames", ()) if name in self._verdicts}
+            frames = {name for name in clip.get("frames", ()) if name in self._stored}
             names = names | frames if clip.get("defect") == "full_neg" else names - frames
         return names
-
-    def _with_verdicts(self, group: FrameGroup) -> RepairGroup:
-        paper, verdicts = self.options.policy == PAPER, {}
-        for name in group.wanted:
-            verdict = self._verdicts[name]
-            verdicts[name] = replace(verdict, defect="full_neg") if paper else verdict
-        return RepairGroup(group.items, group.wanted, verdicts)
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write the record with the kept masks, INPUT and COCO, and compare with truth if there is any."""
         run = writer.run
-        self.record, self._verdicts = replace(self.record, verdicts=()), {}
         after = self._lay_out(run)
-        self._rows = {}
-        verdicts = read_verdicts(run.path)
+        verdicts, _ = read_all_verdicts(run.path, error_maps=False)
         compared = self._with_truth(writer, after, verdicts)
-        del self.items, self.listing  # like the verdicts above: the largest parts in memory
+        del self.listing, self._listed
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
         # an item that failed may have been to be segmented anew: then nothing is said
@@ -446,35 +467,35 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
     def _with_truth(self, writer: ResultWriter, after: Mapping[str, Any], verdicts: Verdicts) -> AgainstTruth:
         """Draw the worst masks, and compare with truth if there is any; ``after`` has the repaired masks."""
-        truths = {item.id: item.truth for item in self.listing.items}
-        items = [replace(item, truth=truths.get(item.id)) for item in self.items]
-        current = [
-            replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item for item in items
-        ]
-        changed = {verdict.id for verdict, row in verdicts if "repair" in row}  # now, or in the record before
-        current = [replace(item, truth=_of_object(item.truth)) if item.id in changed else item for item in current]
+
+        def repaired(items: Iterable[Item]) -> Iterator[Item]:
+            for item in items:
+                yield replace(item, mask=MaskRef(segmentation=after[item.id])) if item.id in after else item
+
         for name in after:
             writer.run.remove(picture_name(name))  # of a mask repaired after it was drawn
-        draw_worst(writer, current, verdicts=verdicts, workers=self.options.n_workers)
+        all_items = (self._item(row) for _, row in verdicts)
+        draw_worst(writer, repaired(all_items), verdicts=verdicts, workers=self.options.n_workers)
+        truths = {item.id: item.truth for item in self.listing.items if item.truth is not None}
+        items = [replace(self._item(row), truth=truths.get(verdict.id)) for verdict, row in verdicts] if truths else []
+        current = list(repaired(items))
+        changed = {verdict.id for verdict, row in verdicts if "repair" in row}  # now, or in the record before
+        current = [replace(item, truth=_of_object(item.truth)) if item.id in changed else item for item in current]
         listing = replace(self.listing, items=tuple(current))
         collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
         clusters = {} if not items else clusters_of(items, films=filmed(listing))
         return before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
 
-    def _lay_out(self, run: RunFolder) -> dict[str, Any]:
+    def _lay_out(self, run: RunFolder) -> Mapping[str, Any]:
         """Write the files of an audit with the repaired rows; returns the repaired masks as RLE by id."""
-        before, rows, after = self.record, self._rows, dict[str, Any]()
-        for repaired in read_lines(run.path / REPAIRS):
-            name = str(repaired["id"])
-            if repaired.get("kept") is None or name not in rows:
-                continue
-            kept = next(attempt for attempt in repaired["attempts"] if attempt["kept"])
-            shares = {key: kept["verdict"].get(key) for key in ("missing_share", "extra_share")}
-            extra = {key: value for key, value in rows[name].items() if key not in {"input", "repair", *shares}}
-            extra |= {key: value for key, value in shares.items() if value is not None}
-            was = {"attempt": kept["attempt"], "before": repaired["before"]}
-            rows[name] = verdict_to_json(verdict_from_json(kept["verdict"]), **extra, repair=was)
-            after[name] = kept["segmentation"]
+
+        def is_kept(row: Mapping[str, Any]) -> bool:
+            return row.get("kept") is not None and str(row["id"]) in self._stored
+
+        before, path = self.record, run.path / REPAIRS
+        kept = StoredRows(path, _kept, where=is_kept)
+        after = StoredRows(path, lambda row: _kept(row)["segmentation"], where=is_kept)
+        rows = ((name, self._stored[name][1]) for name in self._names)
         masks = ({"id": name, "segmentation": mask} for name, mask in after.items())
         thumbnails = ({"id": row["id"], "jpeg": row["jpeg"]} for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
         for name, old, new in (
@@ -482,7 +503,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             ("thumbnails.jsonl", before.thumbnails(), thumbnails),
         ):
             run.write_lines(name, chain((row for row in old if row.get("id") not in after), new))
-        run.write_lines("verdicts.jsonl", rows.values())
+        run.write_lines("verdicts.jsonl", (_row_after(row, kept[name]) if name in kept else row for name, row in rows))
         if probes := list(before.lines(PROBED)):  # what they say of the judge holds for what it repaired
             run.write_lines(PROBED, probes)
         if header := before.header():
@@ -496,7 +517,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
         failed = {str(row["id"]) for row in run.lines(ERRORS)}
-        items, copies, errors = [], dict[str, Path](), list[dict[str, Any]]()
+        handed, copies, errors = list[tuple[Mapping[str, Any], str]](), dict[str, Path](), list[dict[str, Any]]()
         for row in rows:
             frame = run.frame_path(row)
             if frame is None or not frame.is_file():
@@ -506,12 +527,33 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
                 continue
             name = f"frames/{frame_name_of(frame, root)}"
             copies[name] = frame
-            keys = {key: row[key] for key in ("text", "clip", "time_s") if row.get(key) is not None}
-            was = {} if "repair" not in row else {"repair": row["repair"]["attempt"]}
-            items.append({"id": row["id"], "frame": name, "mask": masks[str(row["id"])], **keys, **was})
+            handed.append((row, name))
         writer.keep([Result(id="", copies=copies, errors=errors)])
+        items = (_input_row(row, name, masks[str(row["id"])]) for row, name in handed)
         writer.run.write_lines("items.jsonl", items)
-        writer.run.write_long_json(COCO, coco_of(rows, run, masks=masks))
+        writer.run.write_long_json(COCO, coco_parts_of(rows, run, masks=masks))
+
+
+def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The attempt of a line of ``repairs.jsonl`` that was kept, with what was said ``before``."""
+    kept = next(attempt for attempt in row["attempts"] if attempt["kept"])
+    return {**kept, "before": row["before"]}
+
+
+def _row_after(row: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a verdict with that of the attempt that was kept."""
+    shares = {key: kept["verdict"].get(key) for key in ("missing_share", "extra_share")}
+    extra = {key: value for key, value in row.items() if key not in {"input", "repair", *shares}}
+    extra |= {key: value for key, value in shares.items() if value is not None}
+    was = {"attempt": kept["attempt"], "before": kept["before"]}
+    return verdict_to_json(verdict_from_json(kept["verdict"]), **extra, repair=was)
+
+
+def _input_row(row: Mapping[str, Any], frame: str, mask: Any) -> dict[str, Any]:
+    """The line of ``items.jsonl`` of a verdict's row."""
+    keys = {key: row[key] for key in ("text", "clip", "time_s") if row.get(key) is not None}
+    was = {} if "repair" not in row else {"repair": row["repair"]["attempt"]}
+    return {"id": row["id"], "frame": frame, "mask": mask, **keys, **was}
 
 
 repair_record: Final = RepairMasks.of

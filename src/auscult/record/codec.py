@@ -36,6 +36,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -148,20 +149,22 @@ def dump(value: object, *, indent: int | None = None) -> bytes:
 
 
 def dump_parts(value: Mapping[str, Any]) -> Iterator[bytes]:
-    """As ``dump`` of an object, in parts: one with a list of many entries is not held as text as a whole."""
+    """As ``dump`` of an object, in parts: a list of many entries, or an iterator, is not held as text as a whole."""
     yield b"{"
     for number, (key, part) in enumerate(value.items()):
         yield (b", " if number else b"") + dump(key) + b": "
-        if not isinstance(part, list):
+        if not isinstance(part, list | Iterator):
             yield dump(part)
             continue
-        for start in range(0, max(1, len(part)), _AT_ONCE):
-            yield (b", " if start else b"[") + dump(part[start : start + _AT_ONCE])[1:-1]
+        entries = iter(part)
+        yield b"[" + dump(list(islice(entries, _AT_ONCE)))[1:-1]
+        while some := list(islice(entries, _AT_ONCE)):
+            yield b", " + dump(some)[1:-1]
         yield b"]"
     yield b"}"
 
 
-_AT_ONCE = 1000
+_AT_ONCE = 100
 
 
 def load(text: bytes) -> Any:

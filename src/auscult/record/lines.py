@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from auscult.errors import OutputError, RecordError
 from auscult.media.paths import open_regular
@@ -54,6 +54,62 @@ def typed_lines(
             message = f"{what}: {error.message}" if what else error.message
             raise RecordError(message, expected=error.expected, hint=error.hint, path=path, line=number) from error
         yield number, row, value
+
+
+class StoredRows(Mapping[str, T], Generic[T]):
+    """Rows of a file by their id, of which only the places are held: each is read when it is asked for.
+
+    Args:
+        path: The file; a missing one has no rows.
+        value: What a row comes to; it is also called with every row in the beginning, so that damage is found then.
+        where: Which rows are meant; by default all.
+
+    Of two rows with one id the later counts.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        value: Callable[[dict[str, Any]], T],
+        *,
+        where: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> None:
+        self._path, self._value = path, value
+        self._places: dict[str, int] = {}
+        for line in _sound(path):
+            if line.row is not None and (where is None or where(line.row)):
+                self._places[str(line.row.get("id"))] = line.start
+                try:
+                    value(line.row)
+                except RecordError as error:
+                    message, expected, hint = error.message, error.expected, error.hint
+                    raise RecordError(message, expected=expected, hint=hint, path=path, line=line.number) from error
+
+    def __getitem__(self, name: str) -> T:
+        start = self._places[name]
+        try:
+            with open_regular(self._path) as file:
+                file.seek(start)
+                row = _row(file.readline(MAX_LINE_BYTES + 1))
+        except OSError as error:
+            raise RecordError(f"the file cannot be read: {error.strerror}", path=self._path) from error
+        if row is None or str(row.get("id")) != name:
+            raise RecordError(
+                f"the row of {name!r} is no longer where it was",
+                expected="a file that nobody else writes to",
+                hint="give the command again",
+                path=self._path,
+            )
+        return self._value(row)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def heal(path: Path) -> None:

@@ -6,21 +6,23 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from sys import intern
 from typing import Any, Final, TypeAlias
 
+from auscult.arrays import error_map
 from auscult.errors import REMARKS, RecordError
 from auscult.record.codec import Share, from_json, read_file
 from auscult.record.files import refuse_special
 from auscult.record.folder import MANIFEST, read_manifest
-from auscult.record.lines import numbered_lines, read_lines, typed_lines
+from auscult.record.lines import StoredRows, numbered_lines, read_lines, typed_lines
 from auscult.record.manifest import section
 from auscult.record.schema import is_sound, sound_verdict_from_json, verdict_from_json
-from auscult.types import SoundCurves, SoundVerdict, Verdict
+from auscult.types import ErrorMap, SoundCurves, SoundVerdict, Verdict
 
 SUMMARY = "summary.json"
 HEADER = "coco_header.json"
@@ -113,12 +115,25 @@ def kept_file(path: Path, *, most_bytes: int = 1 << 20) -> bytes | None:
 
 def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
     """One key of each row, by the row's id; of two rows with one id the later counts."""
-    values = {}
+    value, values = _value_of(key, path=path), dict[str, Any]()
     for row in rows:
+        found = value(row)
+        values[row["id"]] = found
+    return values
+
+
+def stored_column(path: Path, key: str) -> Mapping[str, Any]:
+    """``column`` of a file, whose values are read one by one as they are asked for."""
+    return StoredRows(path, _value_of(key, path=path))
+
+
+def _value_of(key: str, *, path: Path) -> Callable[[Mapping[str, Any]], Any]:
+    def value(row: Mapping[str, Any]) -> Any:
         if not isinstance(row.get("id"), str) or key not in row:
             raise RecordError(f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=DAMAGED, path=path)
-        values[row["id"]] = row[key]
-    return values
+        return row[key]
+
+    return value
 
 
 def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tuple[Mapping[str, Any], ...]:
@@ -191,11 +206,16 @@ SoundVerdicts: TypeAlias = tuple[tuple[SoundVerdict, Mapping[str, Any]], ...]
 """The same of separated sounds."""
 
 
-def read_run(folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = ()) -> Run:
-    """Read a record; verdicts that were read before are given with those of sounds."""
+def read_run(
+    folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = (), error_maps: bool = True
+) -> Run:
+    """Read a record; verdicts that were read before are given with those of sounds.
+
+    ``error_maps`` is as ``read_all_verdicts`` takes it.
+    """
     require_record(folder)
     if verdicts is None:
-        verdicts, sounds = read_all_verdicts(folder)
+        verdicts, sounds = read_all_verdicts(folder, error_maps=error_maps)
     return Run(
         path=folder,
         manifest=read_manifest(folder),
@@ -208,9 +228,12 @@ def read_run(folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVer
     )
 
 
-def read_audit(folder: Path) -> Run:
-    """Read a record of verdicts; a RecordError for one of another kind, or a finished one that lacks verdicts."""
-    run = read_run(folder)
+def read_audit(folder: Path, *, error_maps: bool = True) -> Run:
+    """Read a record of verdicts; a RecordError for one of another kind, or a finished one that lacks verdicts.
+
+    ``error_maps`` is as ``read_all_verdicts`` takes it.
+    """
+    run = read_run(folder, error_maps=error_maps)
     require_audit(folder, run.manifest)
     require_whole(folder, run.verdicts, run.sounds)
     return run
@@ -246,13 +269,18 @@ def require_whole(folder: Path, verdicts: Verdicts, sounds: SoundVerdicts | None
 
     A run that was stopped may lack its last verdicts, and is left alone. Sounds are counted where they are given.
     """
+    _require_all(folder, [verdict.id for verdict, _ in verdicts], sounds)
+
+
+def _require_all(folder: Path, ids: Sequence[str], sounds: Sized | None) -> None:
+    """``require_whole`` by the ids of the verdicts on masks."""
     if "finished" not in read_manifest(folder):
         return
-    missing = _mask_count(folder, verdicts) - len(verdicts)
+    missing = _mask_count(folder, ids) - len(ids)
     if sounds is not None:
         missing = max(0, missing) + _sound_count(folder) - len(sounds)
     if missing > 0:
-        count = len(verdicts) + len(sounds or ())
+        count = len(ids) + (0 if sounds is None else len(sounds))
         raise RecordError(
             f"{missing} of {missing + count} verdicts of the finished run are missing",
             expected="as many as summary.json counts, or one for each mask of masks.jsonl that did not fail",
@@ -261,15 +289,15 @@ def require_whole(folder: Path, verdicts: Verdicts, sounds: SoundVerdicts | None
         )
 
 
-def _mask_count(folder: Path, verdicts: Verdicts) -> int:
+def _mask_count(folder: Path, ids: Sequence[str]) -> int:
     """How many masks a finished audit judged: by its summary, or where that is damaged, by the masks it wrote."""
     with suppress(RecordError):  # none, or a damaged one
         count = read_summary(folder).get("ok")
         if isinstance(count, int):
             return count - _sound_count(folder)
     # a mask is written before its verdict or error; as text: a file that was edited may hold anything
-    done = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
-    return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - done)
+    done = {*ids, *(str(row.get("id")) for row in read_lines(folder / "errors.jsonl"))}
+    return len(ids) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - done)
 
 
 def _sound_count(folder: Path) -> int:
@@ -286,18 +314,44 @@ def read_verdicts(folder: Path) -> Verdicts:
     return read_all_verdicts(folder)[0]
 
 
-def read_all_verdicts(folder: Path) -> tuple[Verdicts, SoundVerdicts]:
-    """The verdicts of a record on masks, and those on separated sounds, in one pass; ``sound_curves`` reads curves."""
+def read_all_verdicts(folder: Path, *, error_maps: bool = True) -> tuple[Verdicts, SoundVerdicts]:
+    """The verdicts of a record on masks, and those on separated sounds, in one pass; ``sound_curves`` reads curves.
+
+    Without ``error_maps`` verdicts and rows have none, which take more than all else; ``stored_error_maps`` reads them.
+    """
     path = folder / "verdicts.jsonl"
-    hint = "the file was edited or damaged; run the command again with --overwrite"
     masks, sounds = [], []
     for number, row in numbered_lines(path):
         if is_sound(row):
             row["curves"] = None  # hundreds of numbers each
-            sounds.append((sound_verdict_from_json(row, path=path, line=number, hint=hint), {"action": None, **row}))
+            sounds.append((sound_verdict_from_json(row, path=path, line=number, hint=_EDITED), {"action": None, **row}))
         else:
-            masks.append(_verdict(row, path=path, line=number, hint=hint))
+            verdict, whole = _verdict(row, path=path, line=number)
+            if not error_maps and verdict.error_map is not None:
+                verdict, whole = replace(verdict, error_map=None), {**whole, "error_map": None}
+            masks.append((verdict, whole))
     return tuple(masks), tuple(sounds)
+
+
+def stored_verdicts(folder: Path) -> Mapping[str, tuple[Verdict, Mapping[str, Any]]]:
+    """The verdicts of a whole record on masks by id, each with its row, read one by one as they are asked for."""
+    path, masks, sounds = folder / "verdicts.jsonl", list[str](), list[str]()
+
+    def is_mask(row: Mapping[str, Any]) -> bool:
+        (sounds if is_sound(row) else masks).append(str(row.get("id")))
+        return not is_sound(row)
+
+    stored = StoredRows(path, partial(_verdict, path=path), where=is_mask)
+    _require_all(folder, masks, sounds)
+    return stored
+
+
+def stored_error_maps(folder: Path, ids: Collection[str]) -> dict[str, ErrorMap]:
+    """The error maps of some masks of a record, by id; those without are left out."""
+    if not ids:
+        return {}
+    rows = (row for row in read_lines(folder / "verdicts.jsonl") if row.get("id") in ids)
+    return {row["id"]: error_map.from_json(row["error_map"]) for row in rows if row.get("error_map") is not None}
 
 
 def sound_curves(folder: Path, ids: Collection[str]) -> dict[str, SoundCurves]:
@@ -306,14 +360,17 @@ def sound_curves(folder: Path, ids: Collection[str]) -> dict[str, SoundCurves]:
     return {row["id"]: from_json(SoundCurves, row["curves"]) for row in rows if row.get("curves") is not None}
 
 
-def _verdict(row: dict[str, Any], *, path: Path, line: int, hint: str) -> tuple[Verdict, Mapping[str, Any]]:
+_EDITED = "the file was edited or damaged; run the command again with --overwrite"
+
+
+def _verdict(row: dict[str, Any], *, path: Path, line: int | None = None) -> tuple[Verdict, Mapping[str, Any]]:
     """A verdict and its row, which hold their largest part together: of a long record, both are in memory."""
     if isinstance(probs := row.get("defect_probs"), dict):
         row["defect_probs"] = {intern(name): share for name, share in probs.items()}
     for key in _REPEATED:
         if isinstance(text := row.get(key), str):
             row[key] = intern(text)
-    verdict = verdict_from_json(row, path=path, line=line, hint=hint)
+    verdict = verdict_from_json(row, path=path, line=line, hint=_EDITED)
     return verdict, {"action": None, **row, "defect_probs": verdict.defect_probs}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -33,12 +33,30 @@ def coco(
         header: What the COCO file they came from says beside annotations: ``images``, ``categories``, ``info``, ...
         classes: Further names of categories, numbered in this order behind those of ``header``.
     """
+    content = coco_in_parts(tuple(candidates), header=header, classes=classes)
+    return {**content, "annotations": list(content["annotations"])}
+
+
+def coco_in_parts(
+    candidates: Iterable[ExportedMask], *, header: JsonRow | None = None, classes: Iterable[str] = ()
+) -> dict[str, Any]:
+    """As ``coco``, but ``annotations`` are an iterator, which makes each when it is asked for.
+
+    The candidates are gone through twice: for images and ids, then for annotations.
+    """
     source = header or {}
     tables = _Tables(_by_id(source.get("images")), _by_id(source.get("categories")))
     for name in classes:
         tables.category_of(name)
-    annotations = [_annotation(candidate, tables) for candidate in candidates]
-    _number(annotations)
+    ids = []
+    for candidate in candidates:
+        tables.image(candidate, candidate.runs)
+        tables.category(candidate)
+        ids.append(_key(_original(candidate).get("id")))
+    annotations = (
+        {"id": number, **_annotation(candidate, tables)}
+        for number, candidate in zip(_numbers(ids), candidates, strict=True)
+    )
     info = source.get("info", "masks handed over")
     return {
         **source,
@@ -98,13 +116,9 @@ class _Tables:
 
 
 def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
-    extra = candidate.extra
-    original = extra.get(OWN)
-    original = original if isinstance(original, Mapping) else {}
-    runs = candidate.runs
+    extra, original, runs = candidate.extra, _original(candidate), candidate.runs
     left, top, right, bottom = runs.box or (0, 0, 0, 0)
     row: dict[str, Any] = {
-        "id": _key(original.get("id")),
         "image_id": tables.image(candidate, runs),
         "category_id": tables.category(candidate),
         "segmentation": runs.encoded,
@@ -117,17 +131,24 @@ def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
     if original:
         further |= {key: value for key, value in extra.items() if key not in {OWN, "annotation_id", "category"}}
     further |= original
-    return {**row, **{key: further[key] for key in further if key not in row}, "auscult": estimate(candidate.row)}
+    ours = {"id", *row}
+    return {**row, **{key: further[key] for key in further if key not in ours}, "auscult": estimate(candidate.row)}
 
 
-def _number(annotations: list[dict[str, Any]]) -> None:
-    """Give an id to those that have none, or one that an earlier annotation has."""
-    used: set[Any] = set()
-    free = count(max((row["id"] for row in annotations if isinstance(row["id"], int)), default=0) + 1)
-    for row in annotations:
-        if row["id"] is None or row["id"] in used:
-            row["id"] = next(free)
-        used.add(row["id"])
+def _original(candidate: ExportedMask) -> Mapping[str, Any]:
+    """What a COCO file said of the mask; empty for other INPUT."""
+    original = candidate.extra.get(OWN)
+    return original if isinstance(original, Mapping) else {}
+
+
+def _numbers(ids: Sequence[int | str | None]) -> Iterator[int | str]:
+    """The ids of annotations: new ones for those that have none, or one that an earlier annotation has."""
+    used = set[int | str]()
+    free = count(max((name for name in ids if isinstance(name, int)), default=0) + 1)
+    for name in ids:
+        number = next(free) if name is None or name in used else name
+        used.add(number)
+        yield number
 
 
 def _highest_id(rows: Mapping[Any, Any]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from auscult.act.export.masks import JsonRow
@@ -31,22 +32,26 @@ SOUND_COLUMNS = (
 
 
 def verdicts_csv(rows: Iterable[JsonRow]) -> str:
+    """``verdicts_lines`` as one text."""
+    return "".join(verdicts_lines(list(rows)))
+
+
+def verdicts_lines(rows: Sequence[JsonRow]) -> Iterator[str]:
     r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
 
     Texts are ``disarmed``: no program takes one for a formula. Missing values and empty texts are empty cells; keys
     that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left out. Lines end in ``\r\n`` (RFC 4180).
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\r\n")
-    flat_rows = [_flat(row) for row in rows]
-    sounds = sum(map(is_sound, flat_rows))
-    columns: tuple[str, ...] = COLUMNS if sounds < len(flat_rows) or not flat_rows else ()
-    columns += tuple(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in flat_rows))
+    sounds, held = sum(map(is_sound, rows)), set[str]()
+    for row in map(_flat, rows):
+        held.update(name for name in OPTIONAL_COLUMNS if row.get(name) is not None)
+    columns: tuple[str, ...] = COLUMNS if sounds < len(rows) or not rows else ()
+    columns += tuple(name for name in OPTIONAL_COLUMNS if name in held)
     columns += tuple(name for name in SOUND_COLUMNS if sounds and name not in columns)
-    writer.writerow(columns)
-    for row in flat_rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
-    return out.getvalue()
+    for cells in chain((columns,), ([_cell(row.get(column)) for column in columns] for row in map(_flat, rows))):
+        line = io.StringIO(newline="")
+        csv.writer(line, lineterminator="\r\n").writerow(cells)
+        yield line.getvalue()
 
 
 def _flat(row: JsonRow) -> dict[str, Any]:
