@@ -79,7 +79,7 @@ def trained_rows(material: Path, path: Path) -> list[dict[str, Any]]:
         return rows
     pretrained = read_trunk(Path(os.environ["AUSCULT_DATA"]) / NETS).to(memory_format=torch.channels_last)
     sets = {
-        name: with_early(Store(folder=material / name), pretrained) for name in ("train", "aligning", "calibration")
+        name: with_early(Store(folder=material / name).files, pretrained) for name in ("train", "aligning", "calibration")
     }
     sets["aligning"] = [one for one in sets["aligning"] if not one.about["family"]]
     sets["calibration"] = [one for one in sets["calibration"] if not one.about["family"]][::3]

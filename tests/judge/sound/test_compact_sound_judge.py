@@ -15,6 +15,7 @@ from auscult.errors import UsageError
 from auscult.judge.sound import compact as listening
 from auscult.judge.sound.compact import JUDGE, CompactSoundJudge
 from auscult.judge.sound.compact.network import FOLDER
+from auscult.report.facts import UNLIKE
 from auscult.rng import generator
 from auscult.scenes.sound.generated import GENERATED
 from auscult.types import Samples, SoundCase, Span
@@ -66,14 +67,26 @@ def test_words_that_are_not_known_are_named(case: SoundCase) -> None:
 def test_what_is_far_from_all_it_knows_needs_a_prompt_that_it_understands(
     case: SoundCase, text: str, *, spans: bool, judged: bool
 ) -> None:
-    judge = CompactSoundJudge()
-    judge.__dict__["calibration"] = replace(judge.calibration, near=0.0, far=1e-6)  # all is novel
+    new, familiar = CompactSoundJudge(), CompactSoundJudge()
+    for judge, bounds in ((new, {"near": (0.0, 0.0), "far": (1e-6, 1e-6)}), (familiar, {"near": (1e6, 1e6)})):
+        known = replace(judge.calibration.familiar, **bounds)
+        judge.__dict__["calibration"] = replace(judge.calibration, familiar=known)
     asked = replace(case, text=text, frames=None, spans=case.spans if spans else ())
-    usual, verdict = (one(asked, _tone(3, seed=1, step=0.2)) for one in (JUDGE, judge))
+    usual, verdict = (one(asked, _tone(3, seed=1, step=0.2)) for one in (familiar, new))
+    assert usual.novelty == 0.0
     assert verdict.novelty == 1.0
     assert (verdict.overall is not None) == judged
     if verdict.overall is not None:
         assert verdict.recall_high - verdict.recall_low > usual.recall_high - usual.recall_low
+
+
+def test_noise_and_bare_tones_are_out_of_distribution() -> None:
+    noise = 0.1 * np.random.default_rng(0).standard_normal(3 * RATE_HZ)
+    hum = 0.1 * np.sin(2 * np.pi * 440 * np.arange(noise.size) / RATE_HZ)
+    sounds = [sound.astype(np.float32)[None] for sound in (noise, hum, np.sign(hum) * 0.1)]
+    for target, other in zip(sounds, np.roll(sounds, -1, axis=0), strict=True):
+        verdict = JUDGE(SoundCase(id="a", mixture=target + other, rate_hz=RATE_HZ), target)
+        assert verdict.novelty >= UNLIKE
 
 
 def test_the_curves_of_a_long_sound_lie_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,13 +84,14 @@ def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
         truth = rng.uniform(1, 5, 4)
         estimates = np.clip(right * truth + (1 - right) * rng.uniform(1, 5, 4), 1, 5)
         ends = {axis: [float(estimate), 1.0, 5.0] for axis, estimate in zip(PERFORMANCE, estimates, strict=True)}
+        verdict = {**ends, "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0), "novelty": 0.6 if number % 4 else 0.0}
         yield {
             "id": f"s0-{number // 4:05d}-{number % 4}", "kind": "leakage", "severity": 2.0, "label": "dog",
             "domain": "sound", "seen": True, "cluster": f"c{number // 4}", "family": "", "aligned": True,
             "scores": dict(zip(PERFORMANCE, truth.tolist(), strict=True)), "mixture": f"s0-{number // 4:05d}",
             "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0),
             cards.BESIDE: float(rng.normal()), cards.CIRCULAR: float(truth[3]),
-            "said": {Guess.name: {cards.ALL: {**ends, "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0)}}},
+            "said": {Guess.name: {cards.ALL: verdict}},
         }  # fmt: skip
 
 
@@ -121,6 +122,8 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
     assert (_number(card, "pearson.overall").low or 0) > 0.9
     assert "Nowhere" in text
     assert _number(card, "coverage_90.recall").value == 1.0
+    assert _number(card, "flagged").value == 0.75
+    assert abs(_number(card, "flagged_worse.overall").value or 9.0) < 0.3
     assert (_number(card, "rmse.overall", "constant").value or 0) > (_number(card, "rmse.overall").value or 9) + 0.5
     ahead = _number(card, "behind.overall", cards.BESIDE)
     assert (ahead.low or 0) > 0.5

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
-from auscult.judge.sound.compact import SoundCalibration, error_of
+from auscult.judge.sound.compact import FamiliarSounds, SoundCalibration, error_of
 from auscult.nets.sound_judge import SoundJudgeNet
 from auscult.train.sound_judge.samples import ALL, SUBSETS
 from auscult.train.sound_judge.store import StoredSample
-from auscult.train.sound_judge.trainer import judge, subset_rows, tensors
+from auscult.train.sound_judge.trainer import hear, hear_alone, subset_rows, tensors, trunk_steps
 from auscult.types import Doubles, Floats
 
 COVERED: Final = 0.9
@@ -25,9 +26,12 @@ _POWERS: Final = (0.3, 0.5, 0.75, 1.0)
 _OFFSETS: Final = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 _ROUNDING: Final = 1e-6
 _STRIDE: Final = 5
-_AXES: Final = 24
 _AT_ONCE: Final = 32
-_FAR: Final = 2.0  # times the distance that 99 of 100 calibration samples are within
+_PLACES: Final = 64  # around which what the head makes of samples lies
+_AXES: Final = 48  # on which most of what the trunk hears in mixtures lies
+_LEARNED: Final = ("none", "text", ALL)  # prompts with which samples of training are heard again
+_UNLIKE: Final = (0.9, 0.98)
+"""Shares of calibration samples with a novelty of 0 and of at most .5, by each of the two distances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +41,7 @@ class Predictions:
     scores: Floats  # (n, 4)
     spread: Floats  # (n, 4)
     pooled: Floats
+    heard: Floats  # (n, 384) the mean of what the trunk hears in the mixture
     difficulty: Floats  # (n, 5)
     truth: Floats  # (n, 4)
     hard: Floats  # (n, 5) true difficulty
@@ -54,19 +59,26 @@ def predictions(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: 
             part = places[start : start + _AT_ONCE]
             batch = tensors([samples[index] for index in part], subset_rows(subset, len(part)))
             with torch.no_grad():
-                judged, hardness = judge(net, batch)
-            outputs = (judged.scores, judged.spread, judged.pooled, hardness.difficulty)
+                steps = trunk_steps(net, batch)
+                judged, hardness = net(hear(net, steps, batch)), net.hardness(hear_alone(net, steps, batch))
+            outputs = (judged.scores, judged.spread, judged.pooled, steps[:, 0].mean(2), hardness.difficulty)
             arrays = [value.numpy() for value in (*outputs, batch["scores"], batch["difficulty"])]
             rows.update({index: tuple(array[row] for array in arrays) for row, index in enumerate(part)})
     ordered = (rows[index] for index in range(len(samples)))
     columns = [np.stack(column).astype(np.float32) for column in zip(*ordered, strict=True)]
-    names = ("scores", "spread", "pooled", "difficulty", "truth", "hard")
+    names = ("scores", "spread", "pooled", "heard", "difficulty", "truth", "hard")
     return Predictions(**dict(zip(names, columns, strict=True)))
 
 
-def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: str) -> SoundCalibration:
-    """Fit the calibration of a network, whose files have a hash, on samples that it has not learned from."""
+def calibrate(
+    net: SoundJudgeNet, samples: Sequence[StoredSample], *, learned: Sequence[StoredSample], digest: str
+) -> SoundCalibration:
+    """Fit the calibration of a network, whose files have a hash, on samples that it has not learned from.
+
+    What is familiar to it is what it has learned from, of which a part is enough.
+    """
     by_subset = {subset: predictions(net, samples, subset=subset) for subset in SUBSETS}
+    familiar = _familiar({subset: predictions(net, learned, subset=subset) for subset in _LEARNED}, by_subset)
     scores, truth, spread = (
         np.concatenate([getattr(predicted, name) for predicted in by_subset.values()]).astype(np.float64)
         for name in ("scores", "truth", "spread")
@@ -81,7 +93,8 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
         rows = (domains == domain) & (prompts == kinds)
         if np.count_nonzero(rows) >= _LEAST:
             groups[f"{domain}/{kinds}"] = rows
-    error = error_of(spread.astype(np.float32), errors)
+    novelty = familiar.novelty(*_sounds(by_subset))
+    error = error_of(spread.astype(np.float32), errors) * (1 + novelty[:, None])
     factors = {
         group: np.array([_ends(moved[rows, axis], truth[rows, axis], error[rows, axis])[:2] for axis in range(4)])
         for group, rows in groups.items()
@@ -90,7 +103,6 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
     row_factors = np.stack([factors.get("/".join(pair), factors["all"]) for pair in zip(domains, prompts, strict=True)])
     ends = error[..., None] * row_factors
     wider = np.array([_stretch(moved[:, axis], truth[:, axis], ends[:, axis], real=real) for axis in range(4)])
-    centre, axes, near, far = _novelty(by_subset[ALL].pooled)
     return SoundCalibration(
         network=digest,
         lines=tuple((float(slope), float(offset)) for slope, offset in lines),
@@ -99,10 +111,7 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
             group: tuple((round(float(low), 4), round(float(high), 4)) for low, high in pairs * wider[:, None])
             for group, pairs in factors.items()
         },
-        centre=centre,
-        axes=axes,
-        near=near,
-        far=far,
+        familiar=familiar,
     )
 
 
@@ -148,11 +157,33 @@ def _stretch(scores: Doubles, truth: Doubles, ends: Doubles, *, real: NDArray[np
     return 3.0
 
 
-def _novelty(pooled: Floats) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...], float, float]:
-    centre = pooled.mean(axis=0, dtype=np.float64)
-    _, spread, axes = np.linalg.svd(pooled - centre, full_matrices=False)
-    scaled = axes[:_AXES] / (spread[:_AXES, None] / np.sqrt(len(pooled)) + 1e-9)
-    distance = np.sqrt(np.square((pooled - centre) @ scaled.T).mean(axis=1))
-    near, far = (float(np.quantile(distance, level)) for level in (0.9, 0.99))
-    rows = tuple(tuple(round(float(value), 6) for value in row) for row in scaled)
-    return tuple(round(float(value), 6) for value in centre), rows, round(near, 6), round(_FAR * far, 6)
+def _familiar(learned: Mapping[str, Predictions], held: Mapping[str, Predictions]) -> FamiliarSounds:
+    """What training sounded like, and how far from it samples of calibration are, by subset of prompts."""
+    pooled, heard = _sounds(learned)
+    directions = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+    count = min(_PLACES, len(np.unique(directions, axis=0)))
+    places = KMeans(count, n_init=1, random_state=0).fit(directions).cluster_centers_
+    centre = heard.mean(axis=0)
+    axes = np.linalg.svd(heard - centre, full_matrices=False)[2][:_AXES]
+    familiar = FamiliarSounds(
+        places=tuple(map(_numbers, places / np.linalg.norm(places, axis=1, keepdims=True))),
+        centre=_numbers(centre),
+        axes=tuple(map(_numbers, axes)),
+        near=(0.0, 0.0),
+        far=(1.0, 1.0),
+    )
+    near, middle = np.quantile(familiar.distances(*_sounds(held)), _UNLIKE, axis=0)
+    return replace(familiar, near=_numbers(near), far=_numbers(2 * middle - near))
+
+
+def _sounds(predicted: Mapping[str, Predictions]) -> tuple[Doubles, Doubles]:
+    """What the head pools of samples, (n, 320), and the trunk hears in their mixtures, (n, 384), of all subsets."""
+    pooled, heard = (
+        np.concatenate([getattr(one, name) for one in predicted.values()]).astype(np.float64)
+        for name in ("pooled", "heard")
+    )
+    return pooled, heard
+
+
+def _numbers(values: Doubles) -> Any:
+    return tuple(round(float(value), 5) for value in values)

@@ -30,6 +30,7 @@ from auscult.judge.sound.shared import delay_of
 from auscult.media.paths import write_bytes
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import dump
+from auscult.report.facts import UNLIKE
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, reals, sounds, texts, with_interval
 from auscult.score.sound.ratios import si_sdr
@@ -87,7 +88,8 @@ def measure(
             outputs = [] if case is None else [sample.separated for sample in some]
             for row, verdict in zip(rows, _judged(judge, case, outputs), strict=False):
                 ends = {axis: [getattr(verdict, axis + end) for end in ("", "_low", "_high")] for axis in PERFORMANCE}
-                row["said"][judge.name][subset] = ends | {"difficulty": dict(verdict.difficulty)}
+                more = {"difficulty": dict(verdict.difficulty), "novelty": verdict.novelty}
+                row["said"][judge.name][subset] = ends | more
         yield from rows
 
 
@@ -236,13 +238,17 @@ def _results(
     pairs = partial(sounds.pairs_in_order, mixtures=[row["mixture"] for row in rows])
     order: dict[str, measures.Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
     every_metric = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
+    every_metric["flagged_worse"] = measures.flagged_worse
+    flagged = {
+        judge: np.array([row["said"][judge][subset]["novelty"] >= UNLIKE for row in rows]) for judge in rows[0]["said"]
+    }
     for axis in PERFORMANCE:
         truth = TruthColumns(iou=reals(row["scores"][axis] for row in rows), cluster=clusters)
         columns = {kind: JudgeColumns(iou=reals(row[kind] for row in rows)) for kind in (BESIDE, CIRCULAR)}
         columns["constant"] = JudgeColumns(iou=np.full(len(truth), constants[axis]))
         for judge in rows[0]["said"]:
             ends = [reals(row["said"][judge][subset][axis][index] for row in rows) for index in range(3)]
-            columns[judge] = JudgeColumns(iou=ends[0], low=ends[1], high=ends[2])
+            columns[judge] = JudgeColumns(iou=ends[0], low=ends[1], high=ends[2], flagged=flagged[judge])
         for row, predicted in columns.items():
             metrics = {"rmse": sounds.rmse} if row == "constant" else order if predicted.low is None else every_metric
             for metric, quantity in metrics.items():
@@ -250,6 +256,8 @@ def _results(
         judge, *others = [sounds.pearson(columns.pop(kind), truth) for kind in (*rows[0]["said"], BESIDE, CIRCULAR)]
         for row, other in zip((*rows[0]["said"], BESIDE, CIRCULAR)[1:], others, strict=True):
             yield result(row, f"behind.{axis}", _difference(judge, other))
+    for judge, flags in flagged.items():
+        yield result(judge, "flagged", measures.mean_of(reals(flags), clusters))
     for axis, judge in product(DIFFICULTY_AXES if subset == ALL else (), rows[0]["said"]):
         truth = TruthColumns(iou=reals(row["difficulty"][axis] for row in rows), cluster=clusters)
         difficulty = JudgeColumns(iou=reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows))

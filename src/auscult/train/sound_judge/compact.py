@@ -5,7 +5,7 @@ The pretrained trunk is read from its release; the four files that ship are comp
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +40,7 @@ from auscult.scenes.mixtures.catalogue import Part
 from auscult.train.network_files import require_close, write_onnx
 from auscult.train.sound_judge.calibrate import calibrate
 from auscult.train.sound_judge.samples import Recipe
-from auscult.train.sound_judge.store import Store, StoredSample, with_early
+from auscult.train.sound_judge.store import Store, StoredSample, read_shard, with_early
 from auscult.train.sound_judge.trainer import (
     AlignmentTrainer,
     HeadTrainer,
@@ -197,6 +197,7 @@ MATERIAL, JUDGE, NETWORK, PLAN = "material", "judge", "network.pt", "plan.json"
 NETS: Final = "sound/nets/mn04_as.onnx"
 ALIGNING: Final = Recipe(outputs=2, whole=0.5, by_separators=0.0, wrong=0.5, damages=("leakage", "silence"), twice=0.0)
 """The first stage's outputs: the target, or another source of the mixture."""
+_PART: Final = 8
 _SEEDS: Final = {"train": 1, "aligning": 13, "calibration": 11, "songs": 17}
 
 
@@ -215,8 +216,7 @@ class CompactRun:
 
     def samples(self, name: str, trunk: Trunk, progress: Progress) -> list[StoredSample] | None:
         """The samples of ``train``, ``aligning``, ``songs`` or ``calibration``, made if missing; None out of time."""
-        real = name == "calibration" or (name == "train" and self.plan.real > 0)
-        store = Store(folder=self.options.out / MATERIAL / name, real=real, songs=name == "songs")
+        store = self._store(name)
         part: Part = "calibration" if name == "calibration" else "train"
         plan = self.plan
         counts = {"train": plan.mixtures, "aligning": plan.aligning, "songs": plan.songs, "calibration": plan.held}
@@ -233,7 +233,21 @@ class CompactRun:
         )
         if not complete:
             return None
-        return store.samples if self.plan.start == "nothing" else with_early(store, trunk)
+        return self._read(store.files, trunk)
+
+    def learned(self, trunk: Trunk) -> list[StoredSample]:
+        """Every eighth file of what the network has learned from, outputs of real separators among them."""
+        names = ["train", "songs"] if self.steps("songs") else ["train"]
+        return self._read([path for name in names for path in self._store(name).files[::-_PART]], trunk)
+
+    def _store(self, name: str) -> Store:
+        real = name == "calibration" or (name == "train" and self.plan.real > 0)
+        return Store(folder=self.options.out / MATERIAL / name, real=real, songs=name == "songs")
+
+    def _read(self, files: Sequence[Path], trunk: Trunk) -> list[StoredSample]:
+        if self.plan.start == "nothing":
+            return [sample for path in files for sample in read_shard(path)]
+        return with_early(files, trunk)
 
     def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, stage: SoundStage) -> SoundTrainer:
         """The training of a stage."""
@@ -282,7 +296,9 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield options.out / NETWORK
     folder = options.out / JUDGE
     yield from export(net, folder)
-    calibration = calibrate(net.to(memory_format=torch.channels_last), samples, digest=open_network(folder).digest)
+    net = net.to(memory_format=torch.channels_last)
+    learned_from = run.learned(pretrained)
+    calibration = calibrate(net, samples, learned=learned_from, digest=open_network(folder).digest)
     write_bytes(folder / CALIBRATION, dump(to_json(calibration)))
     yield folder / CALIBRATION
 

@@ -225,10 +225,10 @@ def domain_number(sample: StoredSample) -> int:
 _AT_ONCE: Final = 32
 
 
-def with_early(store: Store, trunk: Trunk) -> list[StoredSample]:
-    """All samples of a store with what the pretrained trunk's first blocks make of them, kept beside each file."""
+def with_early(files: Iterable[Path], trunk: Trunk) -> list[StoredSample]:
+    """All samples of a store's files with what the pretrained trunk's first blocks make of them, kept beside each."""
     result: list[StoredSample] = []
-    for path in store.files:
+    for path in files:
         samples = read_shard(path)
         cache = path.with_suffix(".early.npy")
         if not cache.is_file():

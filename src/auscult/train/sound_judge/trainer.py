@@ -252,14 +252,19 @@ def _alignment(judged: Judged, batch: Mapping[str, Tensor]) -> Tensor:
 def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
     """What a network says of a batch."""
     module: SoundJudgeNet = getattr(net, "module", net)
+    steps = trunk_steps(module, batch)
+    return module(hear(module, steps, batch)), module.hardness(hear_alone(module, steps, batch))
+
+
+def trunk_steps(net: SoundJudgeNet, batch: Mapping[str, Tensor]) -> Tensor:
+    """What the trunk hears in mixture, output and rest of each sample, (n, 3, 384, S)."""
     mels = batch["mels"]
     count, three, bands, frames = mels.shape
     if "early" in batch:
         early = batch["early"].flatten(0, 1).float()
     else:
-        early = module.trunk.early(_last(mels.reshape(count * three, 1, bands, frames)))
-    steps = module.trunk.late(_last(early)).reshape(count, three, -1, frames // 32)
-    return module(hear(module, steps, batch)), module.hardness(hear_alone(module, steps, batch))
+        early = net.trunk.early(_last(mels.reshape(count * three, 1, bands, frames)))
+    return net.trunk.late(_last(early)).reshape(count, three, -1, frames // 32)
 
 
 def hear(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeadInput:

@@ -4,8 +4,8 @@ It reads words and pictures (``judge.sound.vocabulary``) and spans in any combin
 any it judges what is likely for what the output sounds like. Measured in ``docs/cards/sound.compact.v1.md``.
 
 The calibration is fitted on its part alone. A score is moved along a line; its interval is the network's own expected
-error times a factor, which is the conformal quantile of its group (domain and prompts; Papadopoulos et al., 2002), and
-wider where the sound is unlike what calibration heard.
+error, larger where the sound is unlike what training heard, times a factor, which is the conformal quantile of its
+group (domain and prompts; Papadopoulos et al., 2002).
 """
 
 from __future__ import annotations
@@ -55,6 +55,39 @@ _MOST_BYTES: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FamiliarSounds:
+    """What training sounded like, and how unlike it a sound is.
+
+    Two distances are measured: of what the head makes of an output with its mixture and prompt, as a cosine distance to
+    the nearest of some places; and of the mixture, the length of what the trunk hears in it outside the space in which
+    training's mixtures lie. Both are scaled by those of calibration, whose recordings training did not hear.
+    """
+
+    places: tuple[tuple[float, ...], ...]  # directions of length 1, (places, 320)
+    centre: tuple[float, ...]  # of mixtures, (384,)
+    axes: tuple[tuple[float, ...], ...]  # of the space of mixtures, of length 1, (axes, 384)
+    near: tuple[float, float]  # the distances up to which nothing is new
+    far: tuple[float, float]  # the distances from which nothing is alike any more
+
+    def novelty(self, pooled: Floats | Doubles, heard: Floats | Doubles) -> Doubles:
+        """How unlike training samples are, 0..1, by the larger of both distances."""
+        return self.of_distances(self.distances(pooled, heard))
+
+    def distances(self, pooled: Floats | Doubles, heard: Floats | Doubles) -> Doubles:
+        """Both distances, (n, 2), of what the head pools (n, 320) and the trunk's mean of the mixture (n, 384)."""
+        directions = pooled.astype(np.float64) / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9)
+        off = heard.astype(np.float64) - np.asarray(self.centre)
+        rest = np.square(off).sum(axis=1) - np.square(off @ np.asarray(self.axes).T).sum(axis=1)
+        nearest = 1 - (directions @ np.asarray(self.places).T).max(axis=1)
+        return np.stack([nearest, np.sqrt(np.maximum(rest, 0.0))], axis=1)
+
+    def of_distances(self, distances: Doubles) -> Doubles:
+        """Novelty by distances (n, 2)."""
+        near, far = np.asarray(self.near), np.asarray(self.far)
+        return np.asarray(np.clip((distances - near) / np.maximum(far - near, 1e-9), 0.0, 1.0).max(axis=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SoundCalibration:
     """The numbers."""
 
@@ -66,20 +99,7 @@ class SoundCalibration:
     # by group, ``domain/prompts`` or ``all``, for each score what its expected error is multiplied by, for the lower
     # and the upper end
     factors: Mapping[str, tuple[tuple[float, float], ...]]
-    centre: tuple[float, ...]  # of what calibration sounded like to the network, (width,)
-    axes: tuple[tuple[float, ...], ...]  # onto which a sound is projected, each scaled to a spread of 1, (axes, width)
-    near: float  # the distance that nine of ten calibration samples are within
-    far: float  # the distance at which nothing is alike any more
-
-    def novelty(self, pooled: Floats) -> Doubles:
-        """How unlike calibration sounds (n, width) are, 0..1."""
-        distance = self.distance(pooled)
-        return np.asarray(np.clip((distance - self.near) / max(self.far - self.near, 1e-9), 0.0, 1.0))
-
-    def distance(self, pooled: Floats) -> Doubles:
-        """How far they are from the middle of what calibration heard."""
-        places = (pooled.astype(np.float64) - np.asarray(self.centre)) @ np.asarray(self.axes).T
-        return np.asarray(np.sqrt(np.square(places).mean(axis=1)))
+    familiar: FamiliarSounds
 
     def intervals(self, scores: Floats, spread: Floats, *, group: str, novelty: Doubles) -> Doubles:
         """Scores with the ends of their intervals, (n, 4, 3), within 1..5; of samples of one group."""
@@ -338,7 +358,8 @@ class CompactSoundJudge:
         def mean(key: str) -> Floats:
             return np.asarray(np.einsum("w,wa->a", share, np.stack([getattr(part, key) for part in parts])), np.float32)
 
-        novelty = self.calibration.novelty(mean("pooled")[None])
+        heard = np.einsum("w,wa->a", share, np.stack([window.steps.mean(axis=1) for window in windows]))
+        novelty = self.calibration.familiar.novelty(mean("pooled")[None], heard[None])
         evidence = prompt.evidence
         if evidence.unknown and prompt.kinds == "none" and novelty[0] >= FAR:
             words = ", ".join(evidence.unknown[:3])
@@ -346,7 +367,7 @@ class CompactSoundJudge:
                 unjudged(case, self.name),
                 evidence=evidence,
                 novelty=float(novelty[0]),
-                rationale=f"Not judged: {words} is not in the vocabulary, and no such sound was calibrated on.",
+                rationale=f"Not judged: {words} is not in the vocabulary, and no such sound was trained on.",
             )
         ends = self.calibration.intervals(
             mean("scores")[None], mean("spread")[None], group=f"{prompt.domain}/{prompt.kinds}", novelty=novelty
