@@ -241,9 +241,9 @@ class Audit(FrameVerb[Summary]):
             return from_json(Summary, read_summary(writer.run.path), path=writer.run.path / SUMMARY)
         # imported late, so that the first verdict comes sooner
         from auscult.jobs.against_truth import collect_truth
-        from auscult.jobs.finish import draw_worst, finish_run
+        from auscult.jobs.finish import draw_worst, finish_run, worst_of
 
-        workers, (verdicts, sounds) = self.options.n_workers, read_all_verdicts(writer.run.path, error_maps=False)
+        workers, (verdicts, sounds) = self.options.n_workers, read_all_verdicts(writer.run.path, error_maps=worst_of)
         listing = _chosen(self.listing, verdicts)
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
         writer.run.remove(CLIPS)

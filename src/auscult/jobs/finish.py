@@ -49,7 +49,6 @@ from auscult.record.reader import (
     require_record,
     require_whole,
     stored_column,
-    stored_error_maps,
 )
 from auscult.record.schema import HANDOVERS, PRINTED, PROBED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
@@ -78,15 +77,14 @@ def picture_name(item_id: str) -> str:
 
 
 def draw_worst(writer: ResultWriter, items: Iterable[Item], *, verdicts: Verdicts, workers: int) -> None:
-    """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
+    """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays.
+
+    Of these, verdicts have their error maps.
+    """
     run, progress = writer.run, writer.progress
-    worst = {verdict.id: verdict for verdict in worst_first(_with_card(verdicts))[:WORST]}
+    worst = {verdict.id: verdict for verdict in worst_of(verdict for verdict, _ in verdicts)}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
-    maps = stored_error_maps(run.path, {item.id for item in missing})
-    groups = [
-        [(item, replace(worst[item.id], error_map=maps.get(item.id))) for item in group]
-        for group in group_by_frame(missing)
-    ]
+    groups = [[(item, worst[item.id]) for item in group] for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
     for images in _drawn(groups, workers):
         for name, jpeg in images.items():
@@ -94,9 +92,13 @@ def draw_worst(writer: ResultWriter, items: Iterable[Item], *, verdicts: Verdict
         progress.step(len(images))
 
 
-def _with_card(verdicts: Verdicts) -> Iterator[Verdict]:
-    """The verdicts that a report lists one by one: empty masks are folded."""
-    return (verdict for verdict, _ in verdicts if verdict.defect != "empty")
+def worst_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The worst, which are drawn, among those that a report lists one by one: empty masks are folded."""
+    return _listed(verdicts)[:WORST]
+
+
+def _listed(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    return worst_first(verdict for verdict in verdicts if verdict.defect != "empty")
 
 
 def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, bytes]]:
@@ -357,7 +359,7 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
 
 
 def _page(read: Run, tables: Mapping[str, Any], strongest: Sequence[str]) -> Iterator[str]:
-    worst = worst_first(_with_card(read.verdicts))[:PICTURED]
+    worst = _listed(verdict for verdict, _ in read.verdicts)[:PICTURED]
     ids = {*(verdict.id for verdict in worst), *strongest}
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in ids)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown

@@ -31,7 +31,7 @@ from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
 from auscult.jobs.calibrate import RecordCalibration, calibrations_of
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.finish import coco_parts_of, draw_worst, finish_run, in_order, picture_name, segmentations
+from auscult.jobs.finish import coco_parts_of, draw_worst, finish_run, in_order, picture_name, segmentations, worst_of
 from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec, refuse_idle_chat_options
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
@@ -451,7 +451,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         """Write the record with the kept masks, INPUT and COCO, and compare with truth if there is any."""
         run = writer.run
         after = self._lay_out(run)
-        verdicts, _ = read_all_verdicts(run.path, error_maps=False)
+        verdicts, _ = read_all_verdicts(run.path, error_maps=worst_of)
         compared = self._with_truth(writer, after, verdicts)
         del self.listing, self._listed
         writer.progress.stage("tables and report", 0)

@@ -14,7 +14,6 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Final, TypeAlias
 
-from auscult.arrays import error_map
 from auscult.errors import REMARKS, RecordError
 from auscult.record.codec import Share, from_json, read_file
 from auscult.record.files import refuse_special
@@ -22,7 +21,7 @@ from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import StoredRows, numbered_lines, read_lines, typed_lines
 from auscult.record.manifest import section
 from auscult.record.schema import is_sound, sound_verdict_from_json, verdict_from_json
-from auscult.types import ErrorMap, SoundCurves, SoundVerdict, Verdict
+from auscult.types import SoundCurves, SoundVerdict, Verdict
 
 SUMMARY = "summary.json"
 HEADER = "coco_header.json"
@@ -207,7 +206,7 @@ SoundVerdicts: TypeAlias = tuple[tuple[SoundVerdict, Mapping[str, Any]], ...]
 
 
 def read_run(
-    folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = (), error_maps: bool = True
+    folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = (), error_maps: bool | MapChoice = True
 ) -> Run:
     """Read a record; verdicts that were read before are given with those of sounds.
 
@@ -314,23 +313,35 @@ def read_verdicts(folder: Path) -> Verdicts:
     return read_all_verdicts(folder)[0]
 
 
-def read_all_verdicts(folder: Path, *, error_maps: bool = True) -> tuple[Verdicts, SoundVerdicts]:
+MapChoice: TypeAlias = Callable[[Iterable[Verdict]], Sequence[Verdict]]
+"""Which of some verdicts keep their error maps; of those left out none is asked for again."""
+
+
+def read_all_verdicts(folder: Path, *, error_maps: bool | MapChoice = True) -> tuple[Verdicts, SoundVerdicts]:
     """The verdicts of a record on masks, and those on separated sounds, in one pass; ``sound_curves`` reads curves.
 
-    Without ``error_maps`` verdicts and rows have none, which take more than all else; ``stored_error_maps`` reads them.
+    Error maps take more than all else. They are those of all, of none, or of the few verdicts that a function chooses;
+    rows have them only where all have.
     """
     path = folder / "verdicts.jsonl"
     masks, sounds = [], []
+    chosen: dict[str, Verdict] = {}
     for number, row in numbered_lines(path):
         if is_sound(row):
             row["curves"] = None  # hundreds of numbers each
             sounds.append((sound_verdict_from_json(row, path=path, line=number, hint=_EDITED), {"action": None, **row}))
-        else:
-            verdict, whole = _verdict(row, path=path, line=number)
-            if not error_maps and verdict.error_map is not None:
-                verdict, whole = replace(verdict, error_map=None), {**whole, "error_map": None}
-            masks.append((verdict, whole))
-    return tuple(masks), tuple(sounds)
+            continue
+        verdict, whole = _verdict(row, path=path, line=number)
+        if error_maps is not True and verdict.error_map is not None:
+            if callable(error_maps):
+                chosen[verdict.id] = verdict
+                if len(chosen) >= _CHOSEN_AT_ONCE:
+                    chosen = {one.id: one for one in error_maps(chosen.values())}
+            verdict, whole = replace(verdict, error_map=None), {**whole, "error_map": None}
+        masks.append((verdict, whole))
+    if callable(error_maps):
+        chosen = {one.id: one for one in error_maps(chosen.values())}
+    return tuple((chosen.get(verdict.id, verdict), row) for verdict, row in masks), tuple(sounds)
 
 
 def stored_verdicts(folder: Path) -> Mapping[str, tuple[Verdict, Mapping[str, Any]]]:
@@ -344,14 +355,6 @@ def stored_verdicts(folder: Path) -> Mapping[str, tuple[Verdict, Mapping[str, An
     stored = StoredRows(path, partial(_verdict, path=path), where=is_mask)
     _require_all(folder, masks, sounds)
     return stored
-
-
-def stored_error_maps(folder: Path, ids: Collection[str]) -> dict[str, ErrorMap]:
-    """The error maps of some masks of a record, by id; those without are left out."""
-    if not ids:
-        return {}
-    rows = (row for row in read_lines(folder / "verdicts.jsonl") if row.get("id") in ids)
-    return {row["id"]: error_map.from_json(row["error_map"]) for row in rows if row.get("error_map") is not None}
 
 
 def sound_curves(folder: Path, ids: Collection[str]) -> dict[str, SoundCurves]:
@@ -374,6 +377,7 @@ def _verdict(row: dict[str, Any], *, path: Path, line: int | None = None) -> tup
     return verdict, {"action": None, **row, "defect_probs": verdict.defect_probs}
 
 
+_CHOSEN_AT_ONCE: Final = 400
 _REPEATED: Final = ("defect", "action", "target_exists", "judge", "rationale", "text", "clip", "reading")
 """Keys whose texts many rows share."""
 
