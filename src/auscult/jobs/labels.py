@@ -67,7 +67,8 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
     rows = [*named_rows(path, needed=("id",), max_bytes=_MAX_BYTES, expected=EXPECTED, hint=_DROP)]
     columns = {column for _, row in rows for column in row}
     if rows and not {"label", "true_iou", "iou"} & columns:
-        raise InputError("no column is a label or a true IoU", expected=EXPECTED, path=path, line=1)
+        hint = "name the column label, true_iou or iou"
+        raise InputError("no column is a label or a true IoU", expected=EXPECTED, hint=hint, path=path, line=1)
     true_iou = "true_iou" if {"true_iou", "label"} & columns else "iou"
     if true_iou == "iou" and _OF_THE_JUDGE & columns:
         raise UsageError(

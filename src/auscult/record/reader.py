@@ -206,7 +206,7 @@ SoundVerdicts: TypeAlias = tuple[tuple[SoundVerdict, Mapping[str, Any]], ...]
 
 
 def read_run(
-    folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = (), error_maps: bool | MapChoice = True
+    folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = (), error_maps: bool = True
 ) -> Run:
     """Read a record; verdicts that were read before are given with those of sounds.
 
@@ -314,7 +314,7 @@ def read_verdicts(folder: Path) -> Verdicts:
 
 
 MapChoice: TypeAlias = Callable[[Iterable[Verdict]], Sequence[Verdict]]
-"""Which of some verdicts keep their error maps; of those left out none is asked for again."""
+"""Chooses a few of any number of verdicts; one that is not among the few of some is not among those of more."""
 
 
 def read_all_verdicts(folder: Path, *, error_maps: bool | MapChoice = True) -> tuple[Verdicts, SoundVerdicts]:

@@ -144,7 +144,8 @@ _SURE: Final = 0.6
 _FINE: Final = 4.3  # from here on nothing is said to be wrong
 _LOST: Final = 2.0  # up to here there is nothing of the target of which one could say that it is damaged
 _HEARD: Final = 0.3  # of a curve
-_UNLIKE: Final = " The sound is out of distribution for this judge."
+_UNLIKE: Final = 0.5  # the novelty from which a sound counts as out of distribution
+_DOUBT: Final = " The sound is out of distribution for this judge."
 _ROUNDING: Final = 1e-6
 
 
@@ -380,7 +381,7 @@ class CompactSoundJudge:
             {axis: (float(row[0]), float(row[1]), float(row[2])) for axis, row in zip(PERFORMANCE, ends, strict=True)},
             difficulty={},
             evidence=evidence,
-            rationale=_sentence(ends, curves, evidence) + (_UNLIKE if novelty[0] >= 0.5 else ""),
+            rationale=_sentence(ends, curves, evidence) + (_DOUBT if novelty[0] >= _UNLIKE else ""),
             novelty=float(novelty[0]),
             domain=prompt.domain,
             curves=SoundCurves(
