@@ -17,7 +17,7 @@ from auscult.judge.sound.compact import FamiliarSounds, SoundCalibration, error_
 from auscult.nets.sound_judge import SoundJudgeNet
 from auscult.train.sound_judge.samples import ALL, SUBSETS
 from auscult.train.sound_judge.store import StoredSample
-from auscult.train.sound_judge.trainer import hear, hear_alone, subset_rows, tensors, trunk_steps
+from auscult.train.sound_judge.trainer import judge_steps, subset_rows, tensors, trunk_steps
 from auscult.types import Doubles, Floats
 
 COVERED: Final = 0.9
@@ -60,7 +60,7 @@ def predictions(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: 
             batch = tensors([samples[index] for index in part], subset_rows(subset, len(part)))
             with torch.no_grad():
                 steps = trunk_steps(net, batch)
-                judged, hardness = net(hear(net, steps, batch)), net.hardness(hear_alone(net, steps, batch))
+                judged, hardness = judge_steps(net, steps, batch)
             outputs = (judged.scores, judged.spread, judged.pooled, steps[:, 0].mean(2), hardness.difficulty)
             arrays = [value.numpy() for value in (*outputs, batch["scores"], batch["difficulty"])]
             rows.update({index: tuple(array[row] for array in arrays) for row, index in enumerate(part)})

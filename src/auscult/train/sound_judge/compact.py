@@ -297,7 +297,7 @@ def compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     folder = options.out / JUDGE
     yield from export(net, folder)
     net = net.to(memory_format=torch.channels_last)
-    learned_from = run.learned(pretrained)
+    learned_from = run.learned(pretrained) or samples  # a network that was not trained knows nothing
     calibration = calibrate(net, samples, learned=learned_from, digest=open_network(folder).digest)
     write_bytes(folder / CALIBRATION, dump(to_json(calibration)))
     yield folder / CALIBRATION

@@ -252,8 +252,12 @@ def _alignment(judged: Judged, batch: Mapping[str, Tensor]) -> Tensor:
 def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
     """What a network says of a batch."""
     module: SoundJudgeNet = getattr(net, "module", net)
-    steps = trunk_steps(module, batch)
-    return module(hear(module, steps, batch)), module.hardness(hear_alone(module, steps, batch))
+    return judge_steps(module, trunk_steps(module, batch), batch)
+
+
+def judge_steps(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> tuple[Judged, Hardness]:
+    """What the heads say of a batch of which the trunk has heard ``trunk_steps``."""
+    return net(hear(net, steps, batch)), net.hardness(hear_alone(net, steps, batch))
 
 
 def trunk_steps(net: SoundJudgeNet, batch: Mapping[str, Tensor]) -> Tensor:
