@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
-from auscult.score.stats import Interval, looks_for, share_below
+from auscult.score.stats import Interval, adapt_to_label_shift, looks_for, share_below
 
 SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 
@@ -128,6 +130,54 @@ def test_a_judge_that_knows_needs_no_more_looks_than_there_are_bad_masks() -> No
     assert looks([1.0, 1.0]) == 0
 
 
+# --- sets that are better or worse than the calibration ---
+
+
+def outcomes(share_good: float, *, n: int, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities (bad, good) that hold where half of the masks are good, and which of a set are."""
+    rng = generator(3, "label shift", key)
+    good = rng.random(n) < share_good
+    logits = rng.normal(np.where(good, 1.0, -1.0), np.sqrt(2.0))  # of two normals, 2 apart: their log ratio is itself
+    chances = 1 / (1 + np.exp(-logits))
+    return np.column_stack([1 - chances, chances]), good
+
+
+@pytest.mark.parametrize("share_good", [0.05, 0.25, 0.8, 0.97])
+def test_a_set_that_is_better_or_worse_is_seen_as_that(share_good: float) -> None:
+    given_rows, good = outcomes(share_good, n=3000, key=str(share_good))
+    adapted = adapt_to_label_shift(given_rows, [0.5, 0.5])
+    before, after = (abs(rows[:, 1].mean() - good.mean()) for rows in (given_rows, adapted))
+    assert after < 0.6 * before
+    assert (np.argsort(adapted[:, 1]) == np.argsort(given_rows[:, 1])).all(), "of two outcomes the order stays"
+
+
+def test_a_set_like_the_calibration_stays_and_a_single_mask_nearly() -> None:
+    given_rows, good = outcomes(0.5, n=4000, key="same")
+    adapted = adapt_to_label_shift(given_rows, [0.5, 0.5])
+    assert adapted[:, 1].mean() == pytest.approx(good.mean(), abs=0.03)
+    assert adapt_to_label_shift([[0.3, 0.7]], [0.5, 0.5])[0, 1] == pytest.approx(0.7, abs=0.03)
+    assert adapt_to_label_shift(np.zeros((0, 2)), [0.5, 0.5]).shape == (0, 2)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SHARES, st.floats(0.05, 0.95), st.randoms(use_true_random=False))
+def test_adapted_rows_are_probabilities_whatever_their_order(good: list[float], prior: float, order: Random) -> None:
+    rows = np.column_stack([1 - np.array(good), good])
+    adapted = adapt_to_label_shift(rows, [1 - prior, prior])
+    assert adapted.sum(axis=1) == pytest.approx(1)
+    assert ((adapted >= 0) & (adapted <= 1)).all()
+    mixed = order.sample(range(len(rows)), len(rows))
+    assert adapt_to_label_shift(rows[mixed], [1 - prior, prior]) == pytest.approx(adapted[mixed], abs=1e-7)
+
+
+def test_looks_go_by_an_order_of_their_own_where_one_is_given() -> None:
+    good = [0.1, 0.9, 0.2]
+    assert looks(good) == 2
+    found = looks_for(good, order=[0.3, 0.1, 0.2])
+    assert isinstance(found, Scored)
+    assert found.value == 3, "the surely good one is looked at first"
+
+
 # --- wrong numbers ---
 
 
@@ -143,3 +193,11 @@ def test_nothing_is_undefined_and_what_is_no_probability_is_refused() -> None:
             share_below([0.5], clusters=[0], rng=generator(0), **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="wanted"):
         looks_for([0.5], wanted=0.0)
+    for rows, prior in (
+        ([0.5], [0.5]),
+        ([[0.5, 0.5]], [0.3, 0.3, 0.4]),
+        ([[1.5, 0.5]], [0.5, 0.5]),
+        ([[0.5, 0.5]], [0, 1]),
+    ):
+        with pytest.raises(InputError):
+            adapt_to_label_shift(rows, prior)

@@ -57,7 +57,14 @@ from auscult.score.stats.paired import (
     rmse_difference,
     sign_flips,
 )
-from auscult.score.stats.probabilities import cross_fitted, logistic, logistic_fit, looks_for, share_below
+from auscult.score.stats.probabilities import (
+    adapt_to_label_shift,
+    cross_fitted,
+    logistic,
+    logistic_fit,
+    looks_for,
+    share_below,
+)
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 
 __all__ = [
@@ -75,6 +82,7 @@ __all__ = [
     "Ranking",
     "RightDifference",
     "Scores",
+    "adapt_to_label_shift",
     "apc",
     "associations",
     "associations_by",
