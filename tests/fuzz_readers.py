@@ -150,7 +150,8 @@ def _record(folder: Path, ids: Sequence[str] = "abcdefgh") -> None:
 
     rows = [
         (verdict(name, iou=0.5 + index / 20, prob_iou_80=0.5, prob_iou_50=0.6, novelty=index / 10), {
-            "model_score": index / 8, "frame": f"{name}.png", "input": name, "text": "a dog", "prob_shift": 0.3,
+            "model_score": index / 8, "frame": f"{name}.png", "input": name, "text": "a dog",
+            "prob_shift": 0.3, "prob_prior": [0.4, 0.8],
         })
         for index, name in zip(cycle(range(8)), ids)
     ]  # fmt: skip

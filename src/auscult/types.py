@@ -587,8 +587,9 @@ class MaskJudge(Protocol):
     """Judges candidate masks without truth.
 
     One that gives probabilities may say in an attribute ``prob_shift`` how far off they are together on material of
-    another kind: a standard deviation in logits, 0 or more. Intervals of shares are made with it. One that looks at
-    more than the frame says ``needs_clip = True`` and finds the clip in ``Case.clip``.
+    another kind: a standard deviation in logits, 0 or more. Intervals of shares are made with it. ``prob_prior`` is the
+    shares of the masks it was calibrated on that have an IoU of .8, and of .5, or more: shares are then adapted to sets
+    that are better or worse. One that looks at more than the frame says ``needs_clip = True``; see ``Case.clip``.
     """
 
     name: str

@@ -114,6 +114,27 @@ def test_the_judges_own_shift_counts_where_it_is_on_record() -> None:
             expected(verdict_rows(prob_shift=broken))
 
 
+def test_shares_are_adapted_to_the_set_where_the_judge_says_what_it_was_calibrated_on() -> None:
+    """The set has a mean chance of .5, and the judge knew better masks, worse ones or just such ones."""
+    better, alike, worse, mixed = (
+        expected(list(changed))
+        for changed in (
+            verdict_rows(prob_prior=[0.8, 0.999]),
+            verdict_rows(prob_prior=[0.5, 0.999]),
+            verdict_rows(prob_prior=[0.2, 0.999]),
+            [*verdict_rows(prob_prior=[0.8, 0.999])[:20], *verdict_rows()[20:]],
+        )
+    )
+    assert "adapted:label shift" in better["share_below_80"]["signature"]
+    shares = [metrics["share_below_80"]["value"] for metrics in (better, mixed, alike, worse)]
+    assert shares[0] > shares[1] > shares[2] > shares[3]
+    assert shares[2] == pytest.approx(0.5, abs=0.02)
+    assert "adapted" not in expected(verdict_rows())["share_below_80"]["signature"]
+    for broken in ("much", [0.5], [0.8, 0.5], [0, 1], [True, 0.9], [0.2, 0.3, 0.4]):
+        with pytest.raises(RecordError, match="prob_prior"):
+            expected(verdict_rows(prob_prior=broken))
+
+
 def test_what_is_no_probability_is_refused_by_name(record_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(record_folder, tmp_path / "copy")
     write_lines(copy / "verdicts.jsonl", *({**row, "prob_iou_80": 80} for row in rows(copy / "verdicts.jsonl")))

@@ -29,6 +29,7 @@ class _Judge:
         self.maps = maps
         self.good = good
         self.prob_shift = prob_shift
+        self.prob_prior = None if prob_shift is None else (0.4, 0.8)
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:  # noqa: ARG002 - a judge looks at both
         values = np.zeros((16, 16), np.float32)
@@ -159,5 +160,5 @@ def test_how_far_off_probabilities_may_be_is_on_record_beside_them(tmp_path: Pat
         for good, shift in ((0.9, 0.31), (0.9, None), (None, 0.31))
     )
     assert (measured["prob_iou_80"], measured["prob_shift"], measured["action"]) == (0.9, 0.31, "accept")
-    assert "prob_shift" not in unmeasured
-    assert "prob_shift" not in silent
+    assert measured["prob_prior"] == [0.4, 0.8]
+    assert not {"prob_shift", "prob_prior"} & (unmeasured.keys() | silent.keys())

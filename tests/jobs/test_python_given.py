@@ -20,6 +20,8 @@ from PIL import Image
 import auscult
 from auscult.arrays.error_map import error_map_of
 from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.jobs.estimates import expected
+from auscult.judge.masks.prompted import PromptedJudge
 from auscult.media.given import given_frame, given_mask, given_masks
 from auscult.media.rle import encode
 from auscult.outcome import Failed
@@ -318,6 +320,17 @@ def test_a_metric_of_an_evaluation_loop() -> None:
     assert sum(result[action] for action in auscult.types.ACTIONS) == pytest.approx(1)
     metric.reset()
     assert metric.compute() == empty
+
+
+def test_a_metric_adapts_its_share_as_an_audit_does() -> None:
+    masks = [LEFT & (np.arange(WIDTH) < share * WIDTH) for share in np.linspace(0.15, 0.5, 12)]
+    metric = auscult.MaskQuality()
+    metric.update(picture(), masks)
+    prior = list(PromptedJudge().prob_prior)
+    rows = [(verdict, {"frame": "f", "prob_prior": prior}) for verdict in auscult.audit_masks(picture(), masks)]
+    adapted, plain = (expected(given)["share_below_80"] for given in (rows, [(verdict, {}) for verdict, _ in rows]))
+    assert metric.compute()["good"] == pytest.approx(1 - adapted["value"], abs=1e-6)
+    assert adapted["value"] != pytest.approx(plain["value"], abs=1e-3)
 
 
 def test_metrics_of_several_processes_merge_in_any_order() -> None:

@@ -22,6 +22,7 @@ from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.score.judges import adapted_to_set
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import (
     auc_interval,
@@ -43,22 +44,50 @@ _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
 def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collection[str] = ()) -> Metrics:
     """Share of masks under IoU .8 and .5, and looks that find 90 % of those under .8, as metrics of ``summary.json``.
 
+    Where the judge says what it was calibrated on, its probabilities are adapted to how good these masks are as a set.
     Intervals draw whole clusters, see ``clusters_in``. Empty masks are left out, as everywhere: a rule judged them. So
     are masks whose judge gave no probability.
     """
     metrics: Metrics = {}
-    ordered = sorted(rows, key=lambda pair: pair[0].id)
+    ordered = sorted((pair for pair in rows if pair[0].defect != "empty"), key=lambda pair: pair[0].id)
+    adapted = _adapted(ordered)
     for name, key in _SHARES.items():
-        measured = [pair for pair in ordered if getattr(pair[0], key) is not None and pair[0].defect != "empty"]
-        good = [_share(verdict, key) for verdict, _ in measured]
+        measured = [pair for pair in ordered if getattr(pair[0], key) is not None]
+        given = [_share(verdict, key) for verdict, _ in measured]
+        good = [adapted.get((verdict.id, key), share) for (verdict, _), share in zip(measured, given, strict=True)]
         clusters = clusters_in([row for _, row in measured], films=films)
         source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
+        source |= {"adapted": "label shift"} if adapted else {}
         rng = generator(0, "expected", key)
         share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
         keep(metrics, name, _signed(share, source), n=len(good))
         if name == BELOW_80:
-            keep(metrics, LOOKS, _signed(looks_for(good), source), n=len(good))
+            keep(metrics, LOOKS, _signed(looks_for(good, order=given), source), n=len(good))
     return metrics
+
+
+def _adapted(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> dict[tuple[str, str], float]:
+    """Probabilities adapted to how good these masks are, by id and key, where the rows say what their judge knew."""
+    known: dict[tuple[float, float], list[Verdict]] = {}
+    for verdict, row in rows:
+        if None not in (row.get("prob_prior"), verdict.prob_iou_80, verdict.prob_iou_50):
+            known.setdefault(_prior(row["prob_prior"]), []).append(verdict)
+    found: dict[tuple[str, str], float] = {}
+    for prior, verdicts in known.items():
+        columns = [np.array([_share(verdict, key) for verdict in verdicts]) for key in _SHARES.values()]
+        for key, column in zip(_SHARES.values(), adapted_to_set(*columns, prior=prior), strict=True):
+            found |= {(verdict.id, key): float(share) for verdict, share in zip(verdicts, column, strict=True)}
+    return found
+
+
+def _prior(value: object) -> tuple[float, float]:
+    """The ``prob_prior`` of a row."""
+    match value:
+        case [float(good), float(fair)] if 0 < good < fair < 1:
+            return good, fair
+    raise RecordError(
+        f"prob_prior is {str(value)[:40]!r}", expected="two shares, of IoU .8 and of .5 or more, such as [0.4, 0.8]"
+    )
 
 
 def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) -> list[Hashable]:

@@ -257,7 +257,7 @@ class Auditor:
             verdict,
             **_origin(item, loaded, self.root),
             **amounts(verdict, loaded.mask),
-            **_shift(verdict, self.judge),
+            **_of_calibration(verdict, self.judge),
             **({"peak_mb": peak_mb(), "peak_gpu_mb": peak_gpu_mb()} if self.alone else {}),
             input=digest,
         )
@@ -362,16 +362,18 @@ def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
     return {"missing_share": round(error_shares.missing, 4), "extra_share": round(error_shares.extra, 4)}
 
 
-def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
-    """The judge's ``prob_shift`` for the row, a common error of its probabilities in logits; empty for none.
+def _of_calibration(verdict: Verdict, judge: MaskJudge) -> dict[str, Any]:
+    """The judge's ``prob_shift`` and ``prob_prior`` for the row; empty for none.
 
-    It is recorded so that intervals can be computed from the row alone.
+    They are recorded so that shares and their intervals can be computed from the row alone.
     """
-    shift = getattr(judge, "prob_shift", None)
-    own_verdict = verdict.judged_by in {None, judge.name}
-    if verdict.prob_iou_80 is None or not own_verdict or not isinstance(shift, int | float):
+    if verdict.prob_iou_80 is None or verdict.judged_by not in {None, judge.name}:
         return {}
-    return {"prob_shift": round(float(shift), 6)}
+    shift, prior = getattr(judge, "prob_shift", None), getattr(judge, "prob_prior", None)
+    return {
+        **({"prob_shift": round(float(shift), 6)} if isinstance(shift, int | float) else {}),
+        **({"prob_prior": [round(float(share), 6) for share in prior]} if prior is not None else {}),
+    }
 
 
 def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:

@@ -38,11 +38,13 @@ from auscult.outcome import Failed, Undefined
 from auscult.record.schema import error_from_json, is_sound, sound_verdict_from_json, verdict_from_json
 from auscult.report.overlay import crop
 from auscult.rng import generator
+from auscult.score.judges import adapted_to_set
 from auscult.score.stats.probabilities import SHIFT, share_below
 from auscult.types import (
     ACTIONS,
     DEFECTS,
     Case,
+    Doubles,
     Frame,
     IdentityCheck,
     Item,
@@ -469,8 +471,9 @@ class _FrameNumbers:
     clip: str | None
     actions: tuple[str | None, ...]
     ious: tuple[float, ...]  # of the masks that have an estimate
-    good: tuple[float, ...]  # their probabilities of an IoU of .8 or more, where the judge gives them
+    chances: tuple[tuple[float, float], ...]  # their probabilities of an IoU of .8 and of .5 or more, where there are
     shift: float  # what these probabilities may be off by together, in logits
+    prior: tuple[float, float] | None  # the same shares of the masks that the judge was calibrated on
 
 
 @dataclass(kw_only=True, eq=False)
@@ -520,9 +523,9 @@ class MaskQuality:
 
         Returns:
             ``n`` masks on so many ``frames``, ``unjudged`` of which had no basis for a verdict and are in nothing
-            else; ``iou``, the mean estimated IoU; ``good``, the expected share of masks of IoU .8 or more, with the
-            90 % interval ``good_low`` to ``good_high``, which draws whole clips or frames; and the share of masks of
-            each action. These are 0..1; of ``iou`` and ``good`` higher is better. None stands where there is no number:
+            else; ``iou``, the mean estimated IoU; ``good``, the share of masks of IoU .8 or more, adapted to the set,
+            with the 90 % interval ``good_low`` to ``good_high``, which draws whole clips or frames; and the share of
+            masks of each action. These are 0..1; of ``iou`` and ``good`` higher is better. None stands where there is no number:
             without a mask, and for ``good`` where the judge gives no probability. Empty masks have an action only.
         """
         return _values(self._seen)
@@ -561,21 +564,25 @@ class MaskQuality:
             clip=clip,
             actions=tuple(verdict.action for verdict in verdicts),
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
-            good=tuple(float(verdict.prob_iou_80) for verdict in measured if verdict.prob_iou_80 is not None),
+            chances=tuple(
+                (float(verdict.prob_iou_80), float(verdict.prob_iou_50 or verdict.prob_iou_80))
+                for verdict in measured
+                if verdict.prob_iou_80 is not None
+            ),
             shift=_shift(self._auditor.judge),
+            prior=getattr(self._auditor.judge, "prob_prior", None),
         )
 
 
 def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     # the draws of the interval go by order, and merged in any order the values are the same
-    frames = sorted(frames, key=lambda one: (one.clip or "", one.good, one.ious))
+    frames = sorted(frames, key=lambda one: (one.clip or "", one.chances, one.ious))
     decided = [action for frame in frames for action in frame.actions]
     actions = [action for action in decided if action != "unjudged"]
     ious = [iou for frame in frames for iou in frame.ious]
-    good = [(share, frame.clip or number) for number, frame in enumerate(frames) for share in frame.good]
     bad = share_below(
-        [share for share, _ in good],
-        clusters=[cluster for _, cluster in good],
+        _good(frames),
+        clusters=[frame.clip or number for number, frame in enumerate(frames) for _ in frame.chances],
         rng=generator(0, "mask quality"),
         shift=max((frame.shift for frame in frames), default=SHIFT),
     )
@@ -588,6 +595,13 @@ def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
         **dict(zip(("good", "good_low", "good_high"), interval or (None, None, None), strict=True)),
         **{action: actions.count(action) / len(actions) if actions else None for action in ACTIONS},
     }
+
+
+def _good(frames: Sequence[_FrameNumbers]) -> Doubles:
+    """Each mask's probability of an IoU of .8 or more, adapted to all of them where the judge says its prior."""
+    chances = np.array([chance for frame in frames for chance in frame.chances], dtype=np.float64).reshape(-1, 2)
+    prior = next((frame.prior for frame in frames), None)
+    return chances[:, 0] if prior is None else adapted_to_set(chances[:, 0], chances[:, 1], prior=prior)[0]
 
 
 def _shift(judge: MaskJudge) -> float:

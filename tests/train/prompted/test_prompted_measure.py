@@ -288,17 +288,19 @@ def test_the_shares_an_audit_estimates_stand_beside_what_is_true() -> None:
     columns_ = columns(tuple(true), clusters=40)
     row = JudgeColumns(iou=good, rank=good, good=good, fair=np.minimum(good + 0.3, 1.0))
     (share_row,) = [
-        share_row for share_row in audit_shares(columns_, row, shift=0.3) if share_row.set == "known_families"
+        share_row
+        for share_row in audit_shares(columns_, row, shift=0.3, prior=(0.5, 0.8))
+        if share_row.set == "known_families"
     ]
     assert share_row.n == n
     assert share_row.true == (pytest.approx(np.mean(true < 0.8)), 0.0)
-    assert share_row.said[0].value == pytest.approx(0.5)
+    assert share_row.said[0].value == pytest.approx(0.5, abs=0.02)
     assert all(said_share.low <= said_share.value <= said_share.high for said_share in share_row.said)
     bad = true < 0.8
     assert share_row.found == pytest.approx(bad[: share_row.looks].sum() / bad.sum())
     assert share_row.found > 0.85
     assert "| known_families | 200 |" in shares_table([share_row])
-    assert audit_shares(columns_, JudgeColumns(iou=good, rank=good), shift=0.3) == []
+    assert audit_shares(columns_, JudgeColumns(iou=good, rank=good), shift=0.3, prior=(0.5, 0.8)) == []
 
 
 def film(model: str, sequence: str, ious: list[float]) -> CandidateColumns:

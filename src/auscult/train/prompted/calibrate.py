@@ -26,6 +26,7 @@ from auscult.judge.masks.prompted.network import BINS, TYPES
 from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelty_from
 from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
+from auscult.score.judges import adapted_to_set
 from auscult.train.prompted.loop import soft_labels
 from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
 from auscult.types import Doubles
@@ -44,6 +45,9 @@ MADE_COUNTS: Final = 0.25
 _RIDGE: Final = 0.02
 _UNDECIDED: Final = 0.9
 """The share of calibration masks whose histograms are too narrow to be flagged for it."""
+_TILTS: Final = (-8, -4, 0, 4, 8, 14)
+"""Sets of masks are drawn with weights exp(tilt IoU), from bad ones to good ones."""
+_DRAWN: Final = 150
 _ALPHAS: Final = tuple(np.round(np.arange(0.05, 0.0, -0.0025), 4))
 _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
@@ -277,19 +281,33 @@ def _fit_mixing(calibration: Calibration, outputs: Outputs, counted: Doubles) ->
 
 
 def _fit_shift(calibration: Calibration, outputs: Outputs) -> float:
-    """Standard deviation over real families of the offset, in logits, that makes their mean probability right."""
-    good = np.clip(numbers.share_from(_bent(calibration, outputs), numbers.GOOD), 1e-3, 1 - 1e-3)
-    logits = np.log(good / (1 - good))
+    """Standard deviation of the offset, in logits, that makes the mean probability of a set of real masks right.
+
+    A set is drawn from one family, better or worse than that is as a whole, and its probabilities are adapted to it.
+    """
+    bent = _bent(calibration, outputs)
+    good, fair = numbers.share_from(bent, numbers.GOOD), numbers.share_from(bent, numbers.BAD)
+    prior = calibration.prior[None]
+    shares = float(numbers.share_from(prior, numbers.GOOD)[0]), float(numbers.share_from(prior, numbers.BAD)[0])
     offsets = []
-    for name in families_of(outputs):
-        inside = outputs.family == name
-        true = float(np.mean(outputs.iou[inside] >= numbers.GOOD))
-        if name in {FLAWLESS, MADE} or not 0 < true < 1:
-            continue
-        steps = np.linspace(-4, 4, 161)
-        means = np.array([np.mean(1 / (1 + np.exp(-logits[inside] - step))) for step in steps])
-        offsets.append(float(steps[np.abs(means - true).argmin()]))
+    for name in sorted(set(families_of(outputs)) - {FLAWLESS, MADE}):
+        family = np.flatnonzero(outputs.family == name)
+        for tilt in _TILTS:
+            weights = np.exp(tilt * outputs.iou[family])
+            drawn = generator(0, "shift", name, tilt).choice(family, _DRAWN, p=weights / weights.sum())
+            chances, _ = adapted_to_set(good[drawn], fair[drawn], prior=shares)
+            offsets.append(_offset(chances, outputs.iou[drawn] >= numbers.GOOD))
     return float(np.sqrt(np.mean(np.square(offsets)))) if offsets else 0.5
+
+
+def _offset(chances: Doubles, true: NDArray[np.bool_]) -> float:
+    """What has to be added to the logits of some probabilities for their mean to be the share of true ones."""
+    share = float(np.clip(true.mean(), 0.5 / len(true), 1 - 0.5 / len(true)))
+    inside = np.clip(chances, 1e-3, 1 - 1e-3)
+    logits = np.log(inside / (1 - inside))
+    steps = np.linspace(-6, 6, 241)
+    means = np.array([np.mean(1 / (1 + np.exp(-logits - step))) for step in steps])
+    return float(steps[np.abs(means - share).argmin()])
 
 
 def _known(outputs: Outputs, counted: Doubles) -> KnownFeatures:
@@ -413,7 +431,9 @@ def fitted(outputs: Outputs, shipped: Calibration, *, ridge: float) -> Calibrati
         bend=start.bend + bend,
         by_size=start.by_size + by_size,
     )
-    return replace(shipped, bent=bent, head=Head(centre=centre, weights=weights.detach().numpy() / spread), mixing=0.0)
+    prior = soft(outputs.iou).mean(axis=0)
+    head = Head(centre=centre, weights=weights.detach().numpy() / spread)
+    return replace(shipped, bent=bent, head=head, prior=prior, mixing=0.0)
 
 
 def _left_out_loss(outputs: Outputs, shipped: Calibration, *, folds: NDArray[np.intp], ridge: float) -> float:

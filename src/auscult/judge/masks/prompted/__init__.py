@@ -84,6 +84,14 @@ class PromptedJudge:
 
         return (self._calibration or load_calibration()).shift
 
+    @property
+    def prob_prior(self) -> tuple[float, float]:
+        """The shares of calibration masks with an IoU of .8 and of .5 or more."""
+        from auscult.judge.masks.prompted.calibration import BAD, GOOD, load_calibration, share_from
+
+        prior = (self._calibration or load_calibration()).prior[None]
+        return float(share_from(prior, GOOD)[0]), float(share_from(prior, BAD)[0])
+
     def fitted(self, folder: Path) -> PromptedJudge:
         """This judge as ``auscult train prompted-mask`` fitted it.
 
