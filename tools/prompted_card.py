@@ -452,19 +452,19 @@ class Shares(NamedTuple):
     found: float  # share of these that so many looks do find, in the judge's order
 
 
-def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) -> list[Shares]:
+def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float, prior: Sequence[float]) -> list[Shares]:
     """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/estimates`` makes it."""
     made = []
     for name, (_, inside) in real_sets(columns).items():
         at = np.flatnonzero(inside & ~np.isnan(row.iou))
         if row.good is None or row.fair is None or not at.size:
             continue
-        clusters = columns.cluster[at].tolist()
+        adapted, of = measures.adapted_to_set(row.good[at], row.fair[at], prior=prior), columns.cluster[at]
         shares = [
-            share_below(some[at], clusters=clusters, rng=generator(0, "expected", key), shift=shift)
-            for some, key in ((row.good, "prob_iou_80"), (row.fair, "prob_iou_50"))
+            share_below(some, clusters=of.tolist(), rng=generator(0, "expected", key), shift=shift)
+            for some, key in zip(adapted, ("prob_iou_80", "prob_iou_50"), strict=True)
         ]
-        looks, ends = looks_for(row.good[at]), [one for one in shares if isinstance(one, Interval)]
+        looks, ends = looks_for(adapted[0], order=row.good[at]), [one for one in shares if isinstance(one, Interval)]
         if not isinstance(looks, Scored) or len(ends) < len(shares):
             continue
         bad = columns.iou[at] < GOOD

@@ -52,7 +52,7 @@ def main() -> None:
     card = cards.card_of(meanings, found, seed=options.seed)
     within = "## Within a sequence, where the IoU varies by more than .1\n\n"
     within += cards.sequences_table(real[0], real[1][cards.JUDGE])
-    estimated = cards.audit_shares(real[0], real[1][cards.JUDGE], shift=judge.prob_shift)
+    estimated = cards.audit_shares(real[0], real[1][cards.JUDGE], shift=judge.prob_shift, prior=judge.prob_prior)
     shares = "## What an audit says of the share of bad masks, and what is true\n\n" + cards.shares_table(estimated)
     text = cards.card_page(card, before=[GOALS, within, shares])
     (options.out / "card.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
