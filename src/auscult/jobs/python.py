@@ -526,7 +526,8 @@ class MaskQuality:
             else; ``iou``, the mean estimated IoU; ``good``, the share of masks of IoU .8 or more, adapted to the set,
             with the 90 % interval ``good_low`` to ``good_high``, which draws whole clips or frames; and the share of
             masks of each action. These are 0..1; of ``iou`` and ``good`` higher is better. None stands where there is
-            no number: without a mask, and for ``good`` where the judge gives no probability. Empty masks have an action only.
+            no number: without a mask, and for ``good`` where the judge gives no probability. Empty masks have an action
+            only.
         """
         return _values(self._seen)
 
