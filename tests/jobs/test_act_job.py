@@ -44,6 +44,19 @@ def _verdicts(record: Path) -> dict[str, dict[str, object]]:
     return {row["id"]: row for row in rows(record / "verdicts.jsonl")}
 
 
+@pytest.mark.parametrize(
+    "command", [("filter",), ("export", "--to", "yolo"), ("gate", "--calibration", "x"), ("repair",), ("rerank",),
+                ("pseudo-label",), ("calibrate", "--labels", "x")], ids=lambda command: command[0]
+)  # fmt: skip
+def test_no_command_writes_into_the_record(record: Path, command: tuple[str, ...]) -> None:
+    before = tree(record)
+    name, *options = command
+    result = auscult("act", name, record, *options, "--out", record / "new")
+    assert result.code == 2
+    assert "lies in the record" in result.err
+    assert tree(record) == before
+
+
 @pytest.mark.parametrize("action", EVERY)
 def test_each_action_is_picked_in_natural_order(record: Path, tmp_path: Path, action: str) -> None:
     before = tree(record)
@@ -153,7 +166,7 @@ def test_a_record_and_a_strangers_folder_are_never_written_to(record: Path, tmp_
     (tmp_path / "theirs" / "letter.txt").write_text("dear diary")
     for out in (record, tmp_path / "theirs"):
         before = tree(out)
-        with pytest.raises(RecordError, match="other files"):
+        with pytest.raises(RecordError, match="other files|lies in the record"):
             filter_record(FilterOptions(folder=record, out=out))
         assert tree(out) == before
     with pytest.raises(OutputError):

@@ -70,6 +70,7 @@ class Filtered:
 
 def filter_record(options: FilterOptions) -> Filtered:
     """Pick items of a record and write them out; nothing is judged, and of sounds the picked files get other names."""
+    out = out_folder(options.out, options.folder, ending=f"filter-{'-'.join(options.actions)}")
     run, rows = judged_rows(options.folder, sounds=True, error_maps=False)
     masks = load_policy(options.policy) if options.policy is not None else None
     sound = load_sound_policy(options.sound_policy) if options.sound_policy is not None else None
@@ -78,7 +79,6 @@ def filter_record(options: FilterOptions) -> Filtered:
     policies += [policy_of(run, "sound_policy") if sound is None else sound.name] if run.sounds else []
     least = {"min_iou": options.min_iou, "min_overall": options.min_overall}
     chosen = select(rows, actions=options.actions, defects=options.defects, **least)
-    out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
     names = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", "curve.svg", *FOLDERS)
     require_ours(out.resolve() if out.is_symlink() else out, names=names, made_by="filter", mark="ids.txt")
     curve = _curve(SoundRecord.read(options.folder)) if options.curve else []
@@ -199,7 +199,16 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
         write_bytes(folder / name, text.encode("utf-8", "backslashreplace"))
 
 
-def beside(folder: Path, ending: str) -> Path:
-    """A folder beside a record, named after it."""
-    base = folder if folder.name not in {"", ".."} else folder.resolve()
-    return base.with_name(f"{base.name}-{ending}")
+def out_folder(out: Path | None, record: Path, *, ending: str) -> Path:
+    """The folder to write to, by default one beside a record and named after it; a RecordError where it lies in it."""
+    if out is None:
+        base = record if record.name not in {"", ".."} else record.resolve()
+        return base.with_name(f"{base.name}-{ending}")
+    refuse_inside(out, record)
+    return out
+
+
+def refuse_inside(out: Path, record: Path) -> None:
+    """Refuse to write into a record."""
+    if out.resolve().is_relative_to(record.resolve()):
+        raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=out)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from auscult.act.policy import Policy, decide
 from auscult.cases.ids import counted
-from auscult.errors import RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
+from auscult.errors import UsageError
+from auscult.jobs.act import judged_rows, out_folder
 from auscult.jobs.estimates import clusters_in
 from auscult.jobs.finish import finish_run
 from auscult.jobs.labels import EXPECTED, read_labels
@@ -92,6 +92,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
         UsageError: Too few labels, all of one kind, or of none of the record's masks.
         RecordError: The folder holds no record of an audit, or a damaged one.
     """
+    out = out_folder(options.out, options.folder, ending="calibrated")
     run, rows = judged_rows(options.folder)
     verdicts = {verdict.id: verdict for verdict, _ in run.verdicts}
     estimated = [row for row in rows if verdicts[row["id"]].iou is not None]
@@ -103,8 +104,9 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
     calibrations = [*calibrations_of(run), fitted.calibration]
     policy = _policy(run)
+    # fitted to labels of this very set, probabilities are not adapted to it again
+    rows = [{key: value for key, value in row.items() if key != "prob_prior"} for row in rows]
     new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]
-    out = options.out or beside(options.folder, "calibrated")
     origin = {
         "record": str(options.folder),
         "labels": {
@@ -135,8 +137,6 @@ def _write(
     origin: Mapping[str, Any],
 ) -> Summary:
     """Write the new record, without clips: they are made of their frames' verdicts while these are judged."""
-    if out.resolve().is_relative_to(run.path.resolve()):
-        raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=out)
     inputs = {**section(run.manifest, "inputs"), "calibration": origin}
     manifest = {key: value for key, value in run.manifest.items() if key != "finished"} | {"inputs": inputs}
     with open_run(out, manifest, overwrite=options.overwrite) as new_run:

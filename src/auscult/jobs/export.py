@@ -17,7 +17,7 @@ from auscult.act.filter import select
 from auscult.cases.ids import counted, natural_key, shown
 from auscult.cases.walk import is_folder
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, require_ours
+from auscult.jobs.act import ANOTHER_OUT, judged_rows, out_folder, require_ours
 from auscult.jobs.finish import exported
 from auscult.jobs.options import ExportOptions
 from auscult.jobs.runner import Progress, Silent
@@ -82,9 +82,9 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
         raise UsageError(f"there is no format {options.format!r}", expected=", ".join(FORMATS), hint=hint)
     if options.images is not None and not is_folder(options.images):
         raise UsageError("--images names no folder", path=options.images, expected="the folder of the frames")
+    out = out_folder(options.out, options.folder, ending=f"{options.format}-{'-'.join(options.actions)}")
     run, rows = judged_rows(options.folder)
     chosen = select(rows, actions=options.actions)
-    out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
     require_ours(out, names=(), made_by="export")  # what an earlier export left would be taken for this one's
     tally = Tally(_classes(rows, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}

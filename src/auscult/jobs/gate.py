@@ -24,7 +24,7 @@ from auscult.act.gate import SOUND_SCORES, Bound, Clusters, GateStep, KnownMask,
 from auscult.cases.fields import JSON_LINES, named_rows
 from auscult.cases.ids import check_id, natural_key, shown
 from auscult.errors import InputError, Mismatch, RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_files, require_ours, write_files
+from auscult.jobs.act import ids_text, judged_rows, list_files, out_folder, refuse_inside, require_ours, write_files
 from auscult.jobs.finish import in_order
 from auscult.jobs.labels import clusters_in, header_of, read_labels
 from auscult.jobs.options import GateOptions
@@ -55,8 +55,7 @@ _POINTS: Final = 24
 def require_free_folder(out: Path, records: Sequence[Path]) -> None:
     """Refuse an output folder inside a record, or with files of other programs."""
     for record in records:
-        if out.resolve().is_relative_to(record.resolve()):
-            raise RecordError("the folder lies in a record, which is not changed", hint=ANOTHER_OUT, path=out)
+        refuse_inside(out, record)
     for folder, names in _FOLDERS.items():
         require_ours(out / folder, names=names, made_by="gate")
 
@@ -318,7 +317,7 @@ class Gated:
 def gate_record(options: GateOptions) -> Gated:
     """Accept masks of a record and write both lists, without judging and without input files."""
     _check(options)
-    out = options.out or beside(options.folder, "gate")
+    out = out_folder(options.out, options.folder, ending="gate")
     if sound := options.by in SOUND_SCORES:
         record = SoundRecord.read(options.folder)
         run = replace(record.run, verdicts=cast("Verdicts", record.run.sounds))

@@ -26,7 +26,7 @@ from auscult.arrays.overlap import iou
 from auscult.cases.ids import counted, natural_key
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, RecordError, UnknownName, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
+from auscult.jobs.act import judged_rows, out_folder
 from auscult.jobs.against_truth import AgainstTruth, clusters_of, collect_truth
 from auscult.jobs.calibrate import RecordCalibration, calibrations_of
 from auscult.jobs.clip_context import ClipIndex
@@ -253,8 +253,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     options: RepairOptions
 
     def __init__(self, options: RepairOptions) -> None:
-        if options.out == Path() and "out" not in options.given:
-            options = replace(options, out=beside(options.folder, "repaired"))
+        chosen = None if options.out == Path() and "out" not in options.given else options.out
+        options = replace(options, out=out_folder(chosen, options.folder, ending="repaired"))
         super().__init__(options)
         if options.policy not in {None, PAPER}:
             raise UsageError(f"there is no policy {str(options.policy)[:80]!r}", expected=f"{PAPER}, or none")
@@ -264,8 +264,6 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         if not self._stored:
             judged_rows(options.folder)  # says why there is none
         self._names = sorted(self._stored, key=natural_key)
-        if options.out.resolve().is_relative_to(options.folder.resolve()):
-            raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=options.out)
         self._asking = JudgeAsking.of(options, options.out)
         self._judge = self._recorded_judge()
         refuse_idle_chat_options(self._judge, options.given)

@@ -23,7 +23,7 @@ from auscult.act.sound_policy import load_sound_policy
 from auscult.arrays.resampling import moved
 from auscult.cases.sounds import sound_line
 from auscult.errors import InputError, UsageError
-from auscult.jobs.act import beside, require_ours, write_files
+from auscult.jobs.act import out_folder, require_ours, write_files
 from auscult.jobs.sound_input import FOLDERS, Chosen, SoundRecord, input_of, json_lines, mixture_and_output, place
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 from auscult.jobs.stress_separation import copied_item
@@ -60,7 +60,7 @@ def rerank_record(options: RerankOptions) -> Chosen:
     """Choose the best candidate of each mixture of a record, and write them as an INPUT."""
     if options.by not in PERFORMANCE:
         raise UsageError(f"there is no --by {options.by[:80]!r}", expected=f"one of: {', '.join(PERFORMANCE)}")
-    record, out = SoundRecord.read(options.folder), options.out or beside(options.folder, "rerank")
+    out, record = out_folder(options.out, options.folder, ending="rerank"), SoundRecord.read(options.folder)
     require_ours(out, names=("items.jsonl", "ranking.jsonl", *FOLDERS), made_by="rerank", mark="ranking.jsonl")
     ranking = [row for group in grouped(record.rows) for row in ranked(group, options.by)]
     best = [row for row in ranking if row["rank"] == 1 and row["score"] is not None]
@@ -193,8 +193,8 @@ _LONGEST: Final = 60
 
 def pseudo_label(options: PseudoLabelOptions) -> Chosen:
     """Write the best output of each mixture and prompt as a stem of a class, if it passes."""
+    out = out_folder(options.out, options.folder, ending="labelled")
     record = SoundRecord.read(options.folder)
-    out = options.out or beside(options.folder, "labelled")
     require_ours(out, names=(), made_by="pseudo-label")  # earlier stems would mix with these
     policy = None if options.sound_policy is None else load_sound_policy(options.sound_policy)
     lines, left = list[dict[str, Any]](), Counter[str]()
