@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 import torch
 
 from auscult.errors import UsageError
+from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import (
     BINS,
     CENTRES,
@@ -26,6 +27,7 @@ from auscult.judge.masks.prompted.calibration import (
 )
 from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
+from auscult.train.prompted import calibrate
 from auscult.train.prompted.calibrate import (
     LEAST_MASKS,
     accept_threshold,
@@ -263,6 +265,15 @@ def test_a_users_own_masks_teach_what_is_peculiar_to_them(fitted: Calibration) -
     assert 0.82 <= ((after.low <= fresh.iou) & (fresh.iou <= after.high)).mean() <= 0.97
     assert refitted.weights == fitted.weights
     assert estimates(FRESH, fitted).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
+
+
+@pytest.mark.parametrize("iou", [0.95, 0.65, 0.1])
+def test_own_masks_that_are_all_alike_leave_a_share_of_others(fitted: Calibration, iou: float, tmp_path: Path) -> None:
+    own = replace(users(11, 60), iou=np.full(60, iou))
+    written = save_calibration(calibrate.fitted(own, fitted, ridge=3.0), tmp_path / "calibration.json")
+    good, fair = PromptedJudge(members=[], calibration=load_calibration(written)).prob_prior
+    assert 1e-3 < good < fair - 1e-3 < 1 - 2e-3
+    assert (good, fair) == pytest.approx((float(iou > 0.8), float(iou > 0.5)), abs=0.03)
 
 
 @pytest.mark.slow

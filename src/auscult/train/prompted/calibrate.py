@@ -431,7 +431,8 @@ def fitted(outputs: Outputs, shipped: Calibration, *, ridge: float) -> Calibrati
         bend=start.bend + bend,
         by_size=start.by_size + by_size,
     )
-    prior = soft(outputs.iou).mean(axis=0)
+    # as if one mask were the calibration's: where all are good there would be no share of bad ones to adapt
+    prior = (soft(outputs.iou).sum(axis=0) + shipped.prior) / (len(outputs) + 1)
     head = Head(centre=centre, weights=weights.detach().numpy() / spread)
     return replace(shipped, bent=bent, head=head, prior=prior, mixing=0.0)
 
