@@ -130,7 +130,7 @@ def test_shares_are_adapted_to_the_set_where_the_judge_says_what_it_was_calibrat
     assert shares[0] > shares[1] > shares[2] > shares[3]
     assert shares[2] == pytest.approx(0.5, abs=0.02)
     assert "adapted" not in expected(verdict_rows())["share_below_80"]["signature"]
-    for broken in ("much", [0.5], [0.8, 0.5], [0, 1], [True, 0.9], [0.2, 0.3, 0.4]):
+    for broken in ("much", [0.5], [0.8, 0.5], [0, 1], [True, 0.9], [0.2, 0.3, 0.4], [5e-324, 0.5]):
         with pytest.raises(RecordError, match="prob_prior"):
             expected(verdict_rows(prob_prior=broken))
 

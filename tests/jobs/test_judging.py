@@ -11,12 +11,13 @@ import pytest
 
 from auscult.act.policy import load_policy
 from auscult.arrays.error_map import error_map_of
+from auscult.errors import UsageError
 from auscult.jobs import judging
-from auscult.jobs.judging import Auditor
+from auscult.jobs.judging import Auditor, Checker, make_auditor, prior_of
 from auscult.jobs.runner import FrameGroup, first_alone, frame_groups
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
-from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
+from auscult.types import Case, Evidence, Identity, Item, MaskRef, Metadata, Prediction, Verdict
 
 
 class _Judge:
@@ -162,3 +163,33 @@ def test_how_far_off_probabilities_may_be_is_on_record_beside_them(tmp_path: Pat
     assert (measured["prob_iou_80"], measured["prob_shift"], measured["action"]) == (0.9, 0.31, "accept")
     assert measured["prob_prior"] == [0.4, 0.8]
     assert not {"prob_shift", "prob_prior"} & (unmeasured.keys() | silent.keys())
+
+
+class _Check:
+    """Finds half of the masks on another object."""
+
+    name = "identity.half.v1"
+    meta = _Judge.meta
+
+    def __call__(self, case: Case, prediction: Prediction) -> Identity:  # noqa: ARG002 - a check looks at both
+        return Identity(match=0.5, exists="yes")
+
+
+def test_the_prior_of_masks_on_the_right_object_is_not_that_of_an_identity_check(tmp_path: Path) -> None:
+    judge, policy = _Judge(maps=False, good=0.4, prob_shift=0.3), load_policy("default")
+    row = Auditor(judge, policy, tmp_path, checker=Checker(_Check()))(_group(tmp_path))[0].rows["verdicts.jsonl"][0]
+    assert row["prob_iou_80"] == pytest.approx(0.2)
+    assert row["prob_shift"] == 0.3
+    assert "prob_prior" not in row
+
+
+@pytest.mark.parametrize(
+    "prior", ["much", 0.4, [0.8, 0.4], [0, 1], (0.4, 0.9999999), [float("nan"), 0.8], (0.4,), [[], {}]]
+)
+def test_a_prior_that_is_none_is_told_before_anything_is_judged(prior: object) -> None:
+    judge = _Judge(maps=False)
+    judge.prob_prior = prior  # type: ignore[assignment]
+    with pytest.raises(UsageError, match=r"prob_prior of the judge masks\.told\.v1 is"):
+        make_auditor(judge, load_policy("default"))
+    judge.prob_prior = np.array([0.4, 0.8], np.float32)  # type: ignore[assignment]
+    assert prior_of(judge) == (0.4, 0.8)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from auscult.errors import RecordError
 from auscult.jobs.against_truth import JudgedPair, Metrics, cell, keep
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.record.schema import cluster_of
+from auscult.record.schema import DECIMALS, cluster_of
 from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
 from auscult.report.tables import Table
@@ -83,7 +83,7 @@ def _adapted(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> dict[tuple[st
 def _prior(value: object) -> tuple[float, float]:
     """The ``prob_prior`` of a row."""
     match value:
-        case [float(good), float(fair)] if 0 < good < fair < 1:
+        case [float(good), float(fair)] if 0 < round(good, DECIMALS) < round(fair, DECIMALS) < 1:
             return good, fair
     raise RecordError(
         f"prob_prior is {str(value)[:40]!r}", expected="two shares, of IoU .8 and of .5 or more, such as [0.4, 0.8]"

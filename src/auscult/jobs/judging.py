@@ -8,6 +8,7 @@ checked" with the reason; that never counts as a match.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from base64 import b64encode
@@ -45,7 +46,7 @@ from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
 from auscult.record.digest import digest_bytes, digest_file, digest_json, stamp_file
-from auscult.record.schema import verdict_to_json
+from auscult.record.schema import DECIMALS, verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
 from auscult.work.process import peak_gpu_mb, peak_mb
@@ -257,7 +258,7 @@ class Auditor:
             verdict,
             **_origin(item, loaded, self.root),
             **amounts(verdict, loaded.mask),
-            **_of_calibration(verdict, self.judge),
+            **_of_calibration(verdict, self.judge, checked=self.checker is not None),
             **({"peak_mb": peak_mb(), "peak_gpu_mb": peak_gpu_mb()} if self.alone else {}),
             input=digest,
         )
@@ -341,6 +342,7 @@ def make_auditor(
     loaded = loaded if cascade is None else cascade.first
     if evidence is not None:
         loaded = with_evidence(loaded, evidence)
+    prior_of(loaded)  # a broken one is told before anything is judged
     return Auditor(
         loaded,
         policy,
@@ -362,17 +364,36 @@ def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
     return {"missing_share": round(error_shares.missing, 4), "extra_share": round(error_shares.extra, 4)}
 
 
-def _of_calibration(verdict: Verdict, judge: MaskJudge) -> dict[str, Any]:
+def prior_of(judge: MaskJudge) -> tuple[float, float] | None:
+    """The judge's ``prob_prior``, None where it has none; a UsageError where it is something else than two shares."""
+    given = getattr(judge, "prob_prior", None)
+    if given is None:
+        return None
+    try:
+        good, fair = (round(float(share), DECIMALS) for share in given)
+    except (TypeError, ValueError, OverflowError):
+        good = fair = math.nan
+    if not 0 < good < fair < 1:
+        raise UsageError(
+            f"prob_prior of the judge {judge.name} is {str(given)[:80]!r}",
+            expected="the shares of IoU .8 and of .5 or more, unlike and between 0 and 1, such as (0.4, 0.8)",
+        )
+    return good, fair
+
+
+def _of_calibration(verdict: Verdict, judge: MaskJudge, *, checked: bool) -> dict[str, Any]:
     """The judge's ``prob_shift`` and ``prob_prior`` for the row; empty for none.
 
-    They are recorded so that shares and their intervals can be computed from the row alone.
+    They are recorded so that shares and their intervals can be computed from the row alone. The prior is of masks on
+    the right object, so it says nothing of probabilities that an identity check joined in.
     """
     if verdict.prob_iou_80 is None or verdict.judged_by not in {None, judge.name}:
         return {}
-    shift, prior = getattr(judge, "prob_shift", None), getattr(judge, "prob_prior", None)
+    shift = getattr(judge, "prob_shift", None)
+    prior = None if checked and verdict.evidence.identity else prior_of(judge)
     return {
-        **({"prob_shift": round(float(shift), 6)} if isinstance(shift, int | float) else {}),
-        **({"prob_prior": [round(float(share), 6) for share in prior]} if prior is not None else {}),
+        **({"prob_shift": round(float(shift), DECIMALS)} if isinstance(shift, int | float) else {}),
+        **({} if prior is None else {"prob_prior": [*prior]}),
     }
 
 
