@@ -333,6 +333,22 @@ def test_a_metric_adapts_its_share_as_an_audit_does() -> None:
     assert adapted["value"] != pytest.approx(plain["value"], abs=1e-3)
 
 
+@pytest.mark.parametrize("said", [{"prob_iou_50": None}, {"judged_by": "masks.other.v1"}, {"prob_iou_50": 0.0}])
+def test_a_metric_leaves_probabilities_alone_that_an_audit_does(said: dict[str, Any]) -> None:
+    class Chances(Area):
+        prob_prior = (0.4, 0.8)
+
+        def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+            return replace(super().__call__(case, prediction), prob_iou_80=0.3, **{"prob_iou_50": 0.6, **said})
+
+    metric = auscult.MaskQuality(judge=Chances())
+    metric.update(picture(), [LEFT, RIGHT])
+    (verdict, other) = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=Chances())
+    fields = {"frame": "f"} | ({} if "judged_by" in said else {"prob_prior": [0.4, 0.8]})
+    audit = expected([(verdict, fields), (other, fields)])["share_below_80"]
+    assert metric.compute()["good"] == pytest.approx(1 - audit["value"], abs=1e-6)
+
+
 def test_metrics_of_several_processes_merge_in_any_order() -> None:
     all_masks, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(3)]
     for number, part in enumerate(parts):

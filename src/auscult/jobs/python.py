@@ -19,7 +19,7 @@ from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
 from auscult.jobs.judges import SOUND, load_sound_judge
 from auscult.jobs.judges import load_judge as load_mask_judge
-from auscult.jobs.judging import THUMBNAILS, VERDICTS, Auditor, make_auditor
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Auditor, make_auditor, prior_of
 from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
 from auscult.jobs.sound_judging import (
     SOUNDS_TOGETHER,
@@ -471,7 +471,8 @@ class _FrameNumbers:
     clip: str | None
     actions: tuple[str | None, ...]
     ious: tuple[float, ...]  # of the masks that have an estimate
-    chances: tuple[tuple[float, float], ...]  # their probabilities of an IoU of .8 and of .5 or more, where there are
+    # their probabilities of an IoU of .8 or more, where there are; with those of .5 where the prior is of both
+    chances: tuple[tuple[float, ...], ...]
     shift: float  # what these probabilities may be off by together, in logits
     prior: tuple[float, float] | None  # the same shares of the masks that the judge was calibrated on
 
@@ -558,6 +559,7 @@ class MaskQuality:
     def _judged(self, frame: object, masks: object, *, clip: str | None) -> _FrameNumbers:
         if self._auditor is None:
             self._auditor = make_auditor(self.judge, _rules(self.policy))
+        judge = self._auditor.judge
         case = Case(id="mask", frame=given_frame(frame))
         verdicts = [*_decided(self._auditor, _candidates(case, masks, threshold=self.threshold))]
         measured = [verdict for verdict in verdicts if verdict.iou is not None and verdict.defect != "empty"]
@@ -565,13 +567,9 @@ class MaskQuality:
             clip=clip,
             actions=tuple(verdict.action for verdict in verdicts),
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
-            chances=tuple(
-                (float(verdict.prob_iou_80), float(verdict.prob_iou_50 or verdict.prob_iou_80))
-                for verdict in measured
-                if verdict.prob_iou_80 is not None
-            ),
-            shift=_shift(self._auditor.judge),
-            prior=getattr(self._auditor.judge, "prob_prior", None),
+            chances=tuple(_chances(verdict, judge) for verdict in measured if verdict.prob_iou_80 is not None),
+            shift=_shift(judge),
+            prior=prior_of(judge),
         )
 
 
@@ -600,9 +598,19 @@ def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
 
 def _good(frames: Sequence[_FrameNumbers]) -> Doubles:
     """Each mask's probability of an IoU of .8 or more, adapted to all of them where the judge says its prior."""
-    chances = np.array([chance for frame in frames for chance in frame.chances], dtype=np.float64).reshape(-1, 2)
-    prior = next((frame.prior for frame in frames), None)
-    return chances[:, 0] if prior is None else adapted_to_set(chances[:, 0], chances[:, 1], prior=prior)[0]
+    given = [(chance, frame.prior) for frame in frames for chance in frame.chances]
+    good = np.array([chance[0] for chance, _ in given], dtype=np.float64)
+    for prior in {prior for _, prior in given if prior is not None}:
+        at = [index for index, (chance, known) in enumerate(given) if known == prior and len(chance) == 2]
+        pairs = np.array([given[index][0] for index in at], dtype=np.float64).reshape(-1, 2)
+        good[at] = adapted_to_set(pairs[:, 0], pairs[:, 1], prior=prior)[0]
+    return good
+
+
+def _chances(verdict: Verdict, judge: MaskJudge) -> tuple[float, ...]:
+    """The probabilities of a verdict that a judge's prior is of, in an audit as here; else that of .8 alone."""
+    own = (verdict.prob_iou_80, verdict.prob_iou_50) if verdict.judged_by in {None, judge.name} else ()
+    return tuple(float(chance) for chance in own or (verdict.prob_iou_80,) if chance is not None)
 
 
 def _shift(judge: MaskJudge) -> float:
