@@ -127,6 +127,20 @@ def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str,
     assert calibration["rmse"]["calibrated"] <= calibration["rmse"]["judge"]
 
 
+def test_what_was_fitted_to_labels_of_a_set_is_not_adapted_to_it_again(
+    record: Path, true_ious: dict[str, float], tmp_path: Path
+) -> None:
+    copy, labels = shutil.copytree(record, tmp_path / "copy"), tmp_path / "labels.csv"
+    given = {"prob_iou_50": 0.9, "prob_shift": 0.4, "prob_prior": [0.4, 0.8]}
+    write_lines(copy / "verdicts.jsonl", *({**row, **given} for row in rows(record / "verdicts.jsonl")))
+    labels.write_text("id,true_iou\n" + "".join(f"{name},{iou}\n" for name, iou in true_ious.items()))
+    calibrated = calibrate_record(CalibrateOptions(folder=copy, labels=labels, out=tmp_path / "new"))
+    assert "adapted" not in calibrated.summary.metrics["share_below_80"]["signature"]
+    assert {(row["prob_shift"], "prob_prior" in row) for row in rows(tmp_path / "new" / "verdicts.jsonl")} == {
+        (0.4, False)
+    }
+
+
 @pytest.fixture(scope="module")
 def calibrated_record(record: Path, true_ious: dict[str, float], tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("calibrated")
