@@ -79,7 +79,7 @@ class PromptedJudge:
 
     @property
     def prob_shift(self) -> float:
-        """How far off its probabilities may be on one source of masks, in logits, as the calibration families were."""
+        """How far off its probabilities, adapted to a set of masks of one source, may be together, in logits."""
         from auscult.judge.masks.prompted.calibration import load_calibration
 
         return (self._calibration or load_calibration()).shift

@@ -94,7 +94,7 @@ class Fitted:
     # standard deviations of the bent histogram that are novelty 0, .5 and 1, ascending
     spread: tuple[NotNegative, NotNegative, NotNegative]
     mixing: Share  # how much of q is the prior at novelty 1, 0..1
-    # standard deviation, in logits, of a family's own offset: how far off one source's probabilities are
+    # standard deviation, in logits, of a set's own offset: how far off the adapted probabilities of one source's are
     shift: Annotated[float, Meta(ge=0.0, le=100.0)]
     counts: Mapping[str, tuple[Count, Count]]  # masks and clusters that it rests on, by family
 
