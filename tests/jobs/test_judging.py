@@ -15,6 +15,7 @@ from auscult.errors import UsageError
 from auscult.jobs import judging
 from auscult.jobs.judging import Auditor, Checker, make_auditor, prior_of
 from auscult.jobs.runner import FrameGroup, first_alone, frame_groups
+from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.types import Case, Evidence, Identity, Item, MaskRef, Metadata, Prediction, Verdict
@@ -180,6 +181,14 @@ def test_the_prior_of_masks_on_the_right_object_is_not_that_of_an_identity_check
     row = Auditor(judge, policy, tmp_path, checker=Checker(_Check()))(_group(tmp_path))[0].rows["verdicts.jsonl"][0]
     assert row["prob_iou_80"] == pytest.approx(0.2)
     assert row["prob_shift"] == 0.3
+    assert "prob_prior" not in row
+
+
+def test_what_a_cascade_leaves_to_its_first_judge_is_no_set_to_adapt_to(tmp_path: Path) -> None:
+    judge, policy = _Judge(maps=False, good=0.9, prob_shift=0.3), load_policy("default")
+    cascade = CascadeJudge([judge, _Judge(maps=False)], name="cascade.told", possible=lambda *_: {"accept"})
+    (row, *_) = make_auditor(cascade, policy, tmp_path)(_group(tmp_path))[0].rows["verdicts.jsonl"]
+    assert (row["judged_by"], row["prob_shift"]) == (judge.name, 0.3)
     assert "prob_prior" not in row
 
 

@@ -228,6 +228,15 @@ class Auditor:
         verdict = self.whole(judged or self.judge(case, prediction), item, case=case, prediction=prediction)
         return decide(replace(verdict, seconds=before_s + time.perf_counter() - start), self.policy)
 
+    def prior(self, verdict: Verdict | None = None) -> tuple[float, float] | None:
+        """The judge's ``prob_prior`` where the probabilities of a verdict may be adapted by it.
+
+        Not in a cascade: what a judge says of masks decides which of them are its own. Nor where an identity check
+        changed them: the prior is of masks on the right object.
+        """
+        checked = self.checker is not None and verdict is not None and verdict.evidence.identity
+        return None if self.cascade is not None or checked else prior_of(self.judge)
+
     def whole(self, verdict: Verdict, item: Item | None, *, case: Case, prediction: Prediction) -> Verdict:
         """The judge's verdict, completed by identity check, further judges of a cascade and a separated sound.
 
@@ -258,7 +267,7 @@ class Auditor:
             verdict,
             **_origin(item, loaded, self.root),
             **amounts(verdict, loaded.mask),
-            **_of_calibration(verdict, self.judge, checked=self.checker is not None),
+            **_of_calibration(verdict, self.judge, prior=self.prior(verdict)),
             **({"peak_mb": peak_mb(), "peak_gpu_mb": peak_gpu_mb()} if self.alone else {}),
             input=digest,
         )
@@ -381,16 +390,16 @@ def prior_of(judge: MaskJudge) -> tuple[float, float] | None:
     return good, fair
 
 
-def _of_calibration(verdict: Verdict, judge: MaskJudge, *, checked: bool) -> dict[str, Any]:
-    """The judge's ``prob_shift`` and ``prob_prior`` for the row; empty for none.
+def _of_calibration(
+    verdict: Verdict, judge: MaskJudge, *, prior: tuple[float, float] | None
+) -> dict[str, float | list[float]]:
+    """The judge's ``prob_shift`` and the prior for the row; empty for none.
 
-    They are recorded so that shares and their intervals can be computed from the row alone. The prior is of masks on
-    the right object, so it says nothing of probabilities that an identity check joined in.
+    They are recorded so that shares and their intervals can be computed from the row alone.
     """
     if verdict.prob_iou_80 is None or verdict.judged_by not in {None, judge.name}:
         return {}
     shift = getattr(judge, "prob_shift", None)
-    prior = None if checked and verdict.evidence.identity else prior_of(judge)
     return {
         **({"prob_shift": round(float(shift), DECIMALS)} if isinstance(shift, int | float) else {}),
         **({} if prior is None else {"prob_prior": [*prior]}),

@@ -19,7 +19,7 @@ from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
 from auscult.jobs.judges import SOUND, load_sound_judge
 from auscult.jobs.judges import load_judge as load_mask_judge
-from auscult.jobs.judging import THUMBNAILS, VERDICTS, Auditor, make_auditor, prior_of
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Auditor, make_auditor
 from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
 from auscult.jobs.sound_judging import (
     SOUNDS_TOGETHER,
@@ -569,7 +569,7 @@ class MaskQuality:
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
             chances=tuple(_chances(verdict, judge) for verdict in measured if verdict.prob_iou_80 is not None),
             shift=_shift(judge),
-            prior=prior_of(judge),
+            prior=self._auditor.prior(),
         )
 
 
