@@ -61,7 +61,7 @@ def main() -> None:
         gains = [gain for gain in (nearer(columns, row, inside=inside, judge=judge, draw=draw) for draw in range(DRAWS)) if gain]
         if gains:
             low, high = np.quantile(gains, [0.025, 0.975])
-            print(f"\n150 masks, under .8: adapted is nearer by {np.mean(gains):.3f} [{low:.3f}, {high:.3f}], whole photographs and sequences drawn")
+            print(f"\n150 masks, under .8: interval of how much nearer adapted is [{low:.3f}, {high:.3f}], whole photographs and sequences drawn")
 
 
 def groups(columns: CandidateColumns, row: JudgeColumns) -> dict[str, NDArray[np.bool_]]:
