@@ -68,8 +68,8 @@ def _rows(numbers: range) -> Iterator[dict[str, dict[str, Any]]]:
             "novelty": round(rng.random(), 6), "target_exists": "unchecked", "target": None, "distractor": None,
             "rationale": "The outline leaves the object at the left and is rough there.", "region": [8, 8, 40, 40],
             "error_map": None, "judge": "masks.any.v1", "seconds": 0.01, "prob_iou_80": round(iou**2, 6),
-            "prob_iou_50": iou, "prob_shift": 0.3, "frame": frame, "model_score": round(rng.random(), 6),
-            "text": "the dog", "input": f"{number:032x}",
+            "prob_iou_50": iou, "prob_shift": 0.3, "prob_prior": [0.4, 0.8], "frame": frame, "text": "the dog",
+            "model_score": round(rng.random(), 6), "input": f"{number:032x}",
         }  # fmt: skip
         true_row = {"id": name, "iou": true, "defect": rng.choice(KINDS), "action": rng.choice(ACTIONS)}
         yield {

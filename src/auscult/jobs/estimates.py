@@ -35,7 +35,7 @@ from auscult.score.stats import (
     spearman_interval,
 )
 from auscult.score.stats.probabilities import SHIFT
-from auscult.types import Verdict
+from auscult.types import Doubles, Verdict
 
 _LARGEST_SHIFT: Final = 100
 _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
@@ -51,13 +51,14 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collec
     metrics: Metrics = {}
     ordered = sorted((pair for pair in rows if pair[0].defect != "empty"), key=lambda pair: pair[0].id)
     adapted = _adapted(ordered)
-    for name, key in _SHARES.items():
-        measured = [pair for pair in ordered if getattr(pair[0], key) is not None]
-        given = [_share(verdict, key) for verdict, _ in measured]
-        good = [adapted.get((verdict.id, key), share) for (verdict, _), share in zip(measured, given, strict=True)]
+    for column, (name, key) in enumerate(_SHARES.items()):
+        at = [index for index, (verdict, _) in enumerate(ordered) if getattr(verdict, key) is not None]
+        measured = [ordered[index] for index in at]
+        given = np.array([_share(verdict, key) for verdict, _ in measured])
+        good = np.where(np.isnan(adapted[at, column]), given, adapted[at, column])
         clusters = clusters_in([row for _, row in measured], films=films)
         source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
-        source |= {"adapted": "label shift"} if adapted else {}
+        source |= {"adapted": "label shift"} if not np.isnan(adapted).all() else {}
         rng = generator(0, "expected", key)
         share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
         keep(metrics, name, _signed(share, source), n=len(good))
@@ -66,17 +67,16 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collec
     return metrics
 
 
-def _adapted(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> dict[tuple[str, str], float]:
-    """Probabilities adapted to how good these masks are, by id and key, where the rows say what their judge knew."""
-    known: dict[tuple[float, float], list[Verdict]] = {}
-    for verdict, row in rows:
+def _adapted(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Doubles:
+    """Probabilities (n, 2) adapted to how good these masks are, where rows say what their judge knew; else NaN."""
+    known: dict[tuple[float, float], list[int]] = {}
+    for index, (verdict, row) in enumerate(rows):
         if None not in (row.get("prob_prior"), verdict.prob_iou_80, verdict.prob_iou_50):
-            known.setdefault(_prior(row["prob_prior"]), []).append(verdict)
-    found: dict[tuple[str, str], float] = {}
-    for prior, verdicts in known.items():
-        columns = [np.array([_share(verdict, key) for verdict in verdicts]) for key in _SHARES.values()]
-        for key, column in zip(_SHARES.values(), adapted_to_set(*columns, prior=prior), strict=True):
-            found |= {(verdict.id, key): float(share) for verdict, share in zip(verdicts, column, strict=True)}
+            known.setdefault(_prior(row["prob_prior"]), []).append(index)
+    found = np.full((len(rows), len(_SHARES)), np.nan)
+    for prior, at in known.items():
+        good, fair = (np.array([_share(rows[index][0], key) for index in at]) for key in _SHARES.values())
+        found[at] = np.column_stack(adapted_to_set(good, fair, prior=prior))
     return found
 
 
