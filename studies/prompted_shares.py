@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from auscult.cli import show
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.rng import generator
-from auscult.score.judges import JudgeColumns, adapted_to_set
-from auscult.score.stats import Interval, share_below
+from auscult.score.judges import JudgeColumns
+from auscult.score.stats import Interval, adapted_to_set, share_below
 from auscult.train.prompted.material import FAMILIES, read_material
 from auscult.train.prompted.outputs import FLAWLESS, CandidateColumns
 

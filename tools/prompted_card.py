@@ -37,7 +37,7 @@ from auscult.score.judges import (
     texts,
     with_interval,
 )
-from auscult.score.stats import looks_for, share_below
+from auscult.score.stats import adapted_to_set, looks_for, share_below
 from auscult.score.stats.few_clusters import CORRELATION, GAP, Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
@@ -459,7 +459,7 @@ def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float, 
         at = np.flatnonzero(inside & ~np.isnan(row.iou))
         if row.good is None or row.fair is None or not at.size:
             continue
-        adapted, of = measures.adapted_to_set(row.good[at], row.fair[at], prior=prior), columns.cluster[at]
+        adapted, of = adapted_to_set(row.good[at], row.fair[at], prior=prior), columns.cluster[at]
         shares = [
             share_below(some, clusters=of.tolist(), rng=generator(0, "expected", key), shift=shift)
             for some, key in zip(adapted, ("prob_iou_80", "prob_iou_50"), strict=True)

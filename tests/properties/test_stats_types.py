@@ -46,6 +46,7 @@ def as_list(x: Sequence[Any]) -> dict[str, Any]:
 
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "adapt_to_label_shift": lambda x, _: stats.adapt_to_label_shift([[v, not v] for v in x], [0.4, 0.6]),
     "apc": lambda x, y: stats.apc(x[0], [y[0], x[1]]),
     "associations": lambda x, y: stats.associations(x, y, clusters=ONE[: len(x)], replicates=30),
     "associations_by": lambda x, y: stats.associations_by({"a": x, "b": y}, against="b", clusters=ONE[: len(x)]),
@@ -95,7 +96,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "upper_bound": lambda x, _: upper_bound(x[0], x[0] + 1),
 }
 LABELS = {"f2_confusion", "f2_tables", "f2_video"}  # of names
-ARRAYS = {"change", "cluster_draws", "logistic", "logistic_fit", "percentile_interval", "sums_by_cluster"}  # float64
+OF_FLOAT64 = {"adapted_to_set", "logistic", "logistic_fit"}
+ARRAYS = OF_FLOAT64 | {"change", "cluster_draws", "percentile_interval", "sums_by_cluster"}
 
 
 def plain(found: Any) -> Any:

@@ -22,9 +22,9 @@ from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.judges import adapted_to_set
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import (
+    adapted_to_set,
     auc_interval,
     cross_fitted,
     logistic,

@@ -38,8 +38,7 @@ from auscult.outcome import Failed, Undefined
 from auscult.record.schema import error_from_json, is_sound, sound_verdict_from_json, verdict_from_json
 from auscult.report.overlay import crop
 from auscult.rng import generator
-from auscult.score.judges import adapted_to_set
-from auscult.score.stats.probabilities import SHIFT, share_below
+from auscult.score.stats.probabilities import SHIFT, adapted_to_set, share_below
 from auscult.types import (
     ACTIONS,
     DEFECTS,

@@ -62,17 +62,6 @@ class JudgeColumns(MaskColumns):
     fair: Doubles | None = None  # the same for .5
 
 
-def adapted_to_set(good: Doubles, fair: Doubles, *, prior: Sequence[float]) -> tuple[Doubles, Doubles]:
-    """Probabilities of an IoU of .8 and of .5 or more, each (n,), adapted to how good this set of masks is.
-
-    ``prior`` is the share of either among the masks that the judge was calibrated on; an InputError where it leaves
-    nothing between them, below or above. See ``score.stats.adapt_to_label_shift``.
-    """
-    outcomes = np.clip(np.column_stack([good, fair - good, 1 - fair]), 0.0, 1.0)
-    adapted = stats.adapt_to_label_shift(outcomes, [prior[0], prior[1] - prior[0], 1 - prior[1]])
-    return adapted[:, 0], 1 - adapted[:, 2]
-
-
 def joined_columns(parts: Sequence[C]) -> C:
     """The columns of several sets of masks, concatenated; all parts fill the same columns."""
     filled = [field.name for field in fields(parts[0]) if getattr(parts[0], field.name) is not None]

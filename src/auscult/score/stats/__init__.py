@@ -59,6 +59,7 @@ from auscult.score.stats.paired import (
 )
 from auscult.score.stats.probabilities import (
     adapt_to_label_shift,
+    adapted_to_set,
     cross_fitted,
     logistic,
     logistic_fit,
@@ -83,6 +84,7 @@ __all__ = [
     "RightDifference",
     "Scores",
     "adapt_to_label_shift",
+    "adapted_to_set",
     "apc",
     "associations",
     "associations_by",

@@ -157,6 +157,17 @@ def adapt_to_label_shift(probabilities: ArrayLike, prior: ArrayLike) -> Doubles:
     return np.asarray(adapted, dtype=np.float64)
 
 
+def adapted_to_set(good: Doubles, fair: Doubles, *, prior: Sequence[float]) -> tuple[Doubles, Doubles]:
+    """Probabilities of an IoU of .8 and of .5 or more, each (n,), adapted to how good this set of masks is.
+
+    ``prior`` is the share of either among the masks that the judge was calibrated on; an InputError where it leaves
+    nothing between them, below or above. See ``adapt_to_label_shift``.
+    """
+    outcomes = np.clip(np.column_stack([good, fair - good, 1 - fair]), 0.0, 1.0)
+    adapted = adapt_to_label_shift(outcomes, [prior[0], prior[1] - prior[0], 1 - prior[1]])
+    return adapted[:, 0], 1 - adapted[:, 2]
+
+
 def looks_for(
     probabilities: ArrayLike, *, wanted: float = 0.9, order: ArrayLike | None = None
 ) -> Scored[int] | Undefined:

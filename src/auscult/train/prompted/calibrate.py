@@ -26,7 +26,7 @@ from auscult.judge.masks.prompted.network import BINS, TYPES
 from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelty_from
 from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
-from auscult.score.judges import adapted_to_set
+from auscult.score.stats import adapted_to_set
 from auscult.train.prompted.loop import soft_labels
 from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
 from auscult.types import Doubles
