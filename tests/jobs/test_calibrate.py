@@ -21,6 +21,7 @@ from auscult.jobs.repair import repair_record
 from auscult.jobs.stress import stress_masks
 from auscult.record.reader import read_run
 from auscult.record.schema import verdict_from_json
+from auscult.rng import generator
 from small_inputs import auscult, folder_input, rows, tree, write_lines
 
 
@@ -136,9 +137,27 @@ def test_what_was_fitted_to_labels_of_a_set_is_not_adapted_to_it_again(
     labels.write_text("id,true_iou\n" + "".join(f"{name},{iou}\n" for name, iou in true_ious.items()))
     calibrated = calibrate_record(CalibrateOptions(folder=copy, labels=labels, out=tmp_path / "new"))
     assert "adapted" not in calibrated.summary.metrics["share_below_80"]["signature"]
-    assert {(row["prob_shift"], "prob_prior" in row) for row in rows(tmp_path / "new" / "verdicts.jsonl")} == {
-        (0.4, False)
-    }
+    new_rows = rows(tmp_path / "new" / "verdicts.jsonl")
+    assert not any("prob_prior" in row for row in new_rows)
+    ((remaining, of_50),) = {tuple(row["prob_shift"]) for row in new_rows}
+    assert of_50 == 0.4, "labels of .8 say nothing of .5"
+    assert f"shift:{remaining:g}|" in calibrated.summary.metrics["share_below_80"]["signature"]
+    assert "shift:0.4|" in calibrated.summary.metrics["share_below_50"]["signature"]
+
+
+def test_the_more_labels_the_less_is_left_that_all_probabilities_are_off_by() -> None:
+    rng = generator(1, "shift")
+    true = rng.uniform(0.5, 1.0, 2400)
+    errors = np.repeat(rng.normal(0, 2, 300), 8)  # alike in all eight masks of a clip
+    chances = 1 / (1 + np.exp(-8 * (true - 0.75) - errors))
+    columns = Estimates(iou=chances, low=chances * 0, high=chances * 0 + 1, good=chances)
+
+    def shift(count: int, masks_in_a_clip: int = 8) -> float:
+        labels = Labels(index=np.arange(count), iou=true[:count], known=True)
+        return fit(columns, labels, clusters=[mask // masks_in_a_clip for mask in range(true.size)]).shift
+
+    assert shift(2400) < shift(240) / 2 < shift(64)
+    assert shift(2400, masks_in_a_clip=1) < shift(2400) / 1.3, "masks of one clip err together"
 
 
 @pytest.fixture(scope="module")

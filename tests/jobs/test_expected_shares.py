@@ -109,7 +109,11 @@ def test_the_judges_own_shift_counts_where_it_is_on_record() -> None:
     )
     assert narrow["high"] - narrow["low"] < usual["high"] - usual["low"] < wide["high"] - wide["low"]
     assert ["shift:0|" in narrow["signature"], "shift:2|" in wide["signature"]] == [True, True]
-    for broken in ("much", -1, True, [1]):
+    each = expected(verdict_rows(prob_shift=[0, 2]))
+    assert ["shift:0|" in each["share_below_80"]["signature"], "shift:2|" in each["share_below_50"]["signature"]] == [
+        True
+    ] * 2
+    for broken in ("much", -1, True, [1], [0.1, "much"], [0.1, 0.2, 0.3]):
         with pytest.raises(RecordError, match="prob_shift"):
             expected(verdict_rows(prob_shift=broken))
 

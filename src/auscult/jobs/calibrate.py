@@ -41,7 +41,7 @@ from auscult.record.schema import Summary, verdict_to_json
 from auscult.rng import generator
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import logistic, logistic_fit
-from auscult.score.stats.probabilities import dealt_parts
+from auscult.score.stats.probabilities import SHIFT, dealt_parts
 from auscult.types import Doubles, Verdict
 
 LEAST: Final = 60
@@ -104,9 +104,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
     calibrations = [*calibrations_of(run), fitted.calibration]
     policy = _policy(run)
-    # fitted to labels of this very set, probabilities are not adapted to it again
-    rows = [{key: value for key, value in row.items() if key != "prob_prior"} for row in rows]
-    new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]
+    new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), _of_set(row, fitted)) for row in rows]
     origin = {
         "record": str(options.folder),
         "labels": {
@@ -121,6 +119,13 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     return Calibrated(
         out=out, summary=summary, labels=int(labels.index.size), known=labels.known, rmse=fitted.rmse, notes=notes
     )
+
+
+def _of_set(row: Mapping[str, Any], fitted: FittedEstimates) -> dict[str, Any]:
+    """A row whose probability of .8 was fitted to this very set: it is not adapted to it again, and off by less."""
+    new = {key: value for key, value in row.items() if key != "prob_prior"}
+    before = SHIFT if new.get("prob_shift") is None else new["prob_shift"]
+    return new | {"prob_shift": [round(fitted.shift, 6), before[-1] if isinstance(before, list) else before]}
 
 
 def _policy(run: Run) -> Policy:
@@ -246,6 +251,7 @@ class FittedEstimates:
 
     columns: Estimates
     calibration: RecordCalibration  # of all labels
+    shift: float  # by how much probabilities of .8 may still be off together, in logits
     rmse: Mapping[str, float]  # of ``judge``, ``calibrated`` and ``constant``; empty without true IoUs
 
 
@@ -272,8 +278,10 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         held_out, rest = parts == part, np.flatnonzero(parts != part)
         without = RecordCalibration.of(labelled.at(rest), labels.iou[rest]).apply(columns.at(indices[held_out]))
         new.iou[indices[held_out]], new.good[indices[held_out]] = without.iou, without.good
+    groups = [clusters[index] for index in indices]
+    shift = _remaining_shift(new.good[indices], labels.iou >= GOOD, clusters=groups)
     if not labels.known:
-        return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, rmse={})
+        return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, shift=shift, rmse={})
     below, above = _widths(labelled)
     iou = new.iou[indices]
     off = np.maximum((iou - labels.iou) / below, (labels.iou - iou) / above)
@@ -284,7 +292,15 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         name: float(np.sqrt(np.mean((values - labels.iou) ** 2)))
         for name, values in (("judge", labelled.iou), ("calibrated", iou), ("constant", constant))
     }
-    return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, rmse=rmse)
+    columns = calibration.around(new, columns)
+    return FittedEstimates(columns=columns, calibration=calibration, shift=shift, rmse=rmse)
+
+
+def _remaining_shift(likely: Doubles, good: NDArray[np.bool_], *, clusters: Sequence[Hashable]) -> float:
+    """The standard error, in logits, of the mean probability of labelled masks, whose clusters are independent."""
+    _, members = np.unique([str(cluster) for cluster in clusters], return_inverse=True)
+    off = np.bincount(members, weights=good - likely)
+    return float(np.sqrt(off @ off) / max(float((likely * (1 - likely)).sum()), 1.0))
 
 
 def _widths(columns: Estimates) -> tuple[Doubles, Doubles]:

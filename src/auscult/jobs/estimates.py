@@ -60,7 +60,7 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collec
         source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
         source |= {"adapted": "label shift"} if not np.isnan(adapted).all() else {}
         rng = generator(0, "expected", key)
-        share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
+        share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured], column))
         keep(metrics, name, _signed(share, source), n=len(good))
         if name == BELOW_80:
             keep(metrics, LOOKS, _signed(looks_for(good, order=given), source), n=len(good))
@@ -96,12 +96,16 @@ def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) ->
     return [*clusters] if len(set(clusters)) > 1 else [cluster_of(row, ()) for row in rows]
 
 
-def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
+def _shift(rows: Sequence[Mapping[str, Any]], column: int) -> float:
     """The common error that the probabilities may have, in logits: the largest ``prob_shift``, else the default."""
-    shifts = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
+    given = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
+    shifts = [value[column] if isinstance(value, list) and len(value) == len(_SHARES) else value for value in given]
     for value in shifts:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_SHIFT:
-            raise RecordError(f"prob_shift is {str(value)[:40]!r}", expected=f"a number from 0 to {_LARGEST_SHIFT}")
+            raise RecordError(
+                f"prob_shift is {str(value)[:40]!r}",
+                expected=f"a number from 0 to {_LARGEST_SHIFT}, or one for each share",
+            )
     return max(shifts, default=SHIFT)
 
 
