@@ -157,6 +157,7 @@ def test_a_set_like_the_calibration_stays_and_a_single_mask_nearly() -> None:
     assert adapted[:, 1].mean() == pytest.approx(good.mean(), abs=0.03)
     assert adapt_to_label_shift([[0.3, 0.7]], [0.5, 0.5])[0, 1] == pytest.approx(0.7, abs=0.03)
     assert adapt_to_label_shift(np.zeros((0, 2)), [0.5, 0.5]).shape == (0, 2)
+    assert (adapt_to_label_shift([[0, 1], [0.4, 0.6]], [0.5, 0.5])[0] == (0, 1)).all(), "what is certain stays so"
 
 
 @settings(deadline=None, max_examples=50)
@@ -197,6 +198,7 @@ def test_nothing_is_undefined_and_what_is_no_probability_is_refused() -> None:
         ([0.5], [0.5]),
         ([[0.5, 0.5]], [0.3, 0.3, 0.4]),
         ([[1.5, 0.5]], [0.5, 0.5]),
+        ([[0, 0]], [0.5, 0.5]),
         ([[0.5, 0.5]], [0, 1]),
     ):
         with pytest.raises(InputError):

@@ -141,7 +141,8 @@ def adapt_to_label_shift(probabilities: ArrayLike, prior: ArrayLike) -> Doubles:
         True
     """
     given, shares = np.asarray(probabilities, dtype=np.float64), np.asarray(prior, dtype=np.float64)
-    if given.ndim != 2 or shares.shape != given.shape[1:] or not ((given >= 0) & (given <= 1)).all():
+    known = given.ndim == 2 and shares.shape == given.shape[1:] and bool(given.any(axis=1).all())
+    if not known or not ((given >= 0) & (given <= 1)).all():
         raise InputError("these are no probabilities of k outcomes", expected="rows of k numbers from 0 to 1, k priors")
     if not (np.isfinite(shares) & (shares > 0)).all():
         raise InputError(f"the prior is {shares.tolist()}", expected="shares above 0")
@@ -149,7 +150,7 @@ def adapt_to_label_shift(probabilities: ArrayLike, prior: ArrayLike) -> Doubles:
     held = (_HELD * len(given) + _FEW) / (len(given) + _FEW)
     found, adapted = shares, given
     for _ in range(_ROUNDS if len(given) else 0):
-        weighed = np.maximum(given, _SURE) / shares * found
+        weighed = given / shares * found
         adapted = weighed / weighed.sum(axis=1, keepdims=True)
         before, found = found, (1 - held) * adapted.mean(axis=0) + held * shares
         if np.abs(found - before).max() < _EQUAL:
