@@ -15,6 +15,7 @@ from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, calibrate_record, calibrations_of, fit
+from auscult.jobs.estimates import shifts_of
 from auscult.jobs.finish import report_folder
 from auscult.jobs.options import AuditOptions, CalibrateOptions, FilterOptions, RepairOptions, StressOptions
 from auscult.jobs.repair import repair_record
@@ -158,6 +159,25 @@ def test_the_more_labels_the_less_is_left_that_all_probabilities_are_off_by() ->
 
     assert shift(2400) < shift(240) / 2 < shift(64)
     assert shift(2400, masks_in_a_clip=1) < shift(2400) / 1.3, "masks of one clip err together"
+
+
+def test_two_clips_unlike_one_another_leave_a_record_that_can_be_read() -> None:
+    columns, _, _ = judged_masks(400)
+    labels = Labels(index=np.arange(400), iou=np.repeat([0.9, 0.3], 200), known=True)
+    shift = fit(columns, labels, clusters=["good clip"] * 200 + ["bad clip"] * 200).shift
+    assert shifts_of({"prob_shift": [shift, 0.5]}) == (shift, 0.5)
+    assert shift > 10, "they say nothing of others"
+
+
+def test_a_shift_that_is_none_is_named_and_nothing_written(
+    record: Path, true_ious: dict[str, float], tmp_path: Path
+) -> None:
+    copy = shutil.copytree(record, tmp_path / "copy")
+    write_lines(copy / "verdicts.jsonl", *({**row, "prob_shift": []} for row in rows(record / "verdicts.jsonl")))
+    labels = write_lines(tmp_path / "labels.jsonl", *({"id": name, "true_iou": true_ious[name]} for name in true_ious))
+    with pytest.raises(RecordError, match="prob_shift"):
+        calibrate_record(CalibrateOptions(folder=copy, labels=labels, out=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from auscult.act.policy import Policy, decide
 from auscult.cases.ids import counted
 from auscult.errors import UsageError
 from auscult.jobs.act import judged_rows, out_folder
-from auscult.jobs.estimates import clusters_in
+from auscult.jobs.estimates import LARGEST_SHIFT, clusters_in, shifts_of
 from auscult.jobs.finish import finish_run
 from auscult.jobs.labels import EXPECTED, read_labels
 from auscult.jobs.options import CalibrateOptions
@@ -37,10 +37,11 @@ from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument, section
 from auscult.record.reader import HEADER, Run
-from auscult.record.schema import Summary, verdict_to_json
+from auscult.record.schema import DECIMALS, Summary, verdict_to_json
 from auscult.rng import generator
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import logistic, logistic_fit
+from auscult.score.stats.inputs import members_of
 from auscult.score.stats.probabilities import SHIFT, dealt_parts
 from auscult.types import Doubles, Verdict
 
@@ -124,8 +125,8 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
 def _of_set(row: Mapping[str, Any], fitted: FittedEstimates) -> dict[str, Any]:
     """A row whose probability of .8 was fitted to this very set: it is not adapted to it again, and off by less."""
     new = {key: value for key, value in row.items() if key != "prob_prior"}
-    before = SHIFT if new.get("prob_shift") is None else new["prob_shift"]
-    return new | {"prob_shift": [round(fitted.shift, 6), before[-1] if isinstance(before, list) else before]}
+    _, of_50 = shifts_of(row) or (SHIFT, SHIFT)
+    return new | {"prob_shift": [round(fitted.shift, DECIMALS), of_50]}
 
 
 def _policy(run: Run) -> Policy:
@@ -298,9 +299,9 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
 
 def _remaining_shift(likely: Doubles, good: NDArray[np.bool_], *, clusters: Sequence[Hashable]) -> float:
     """The standard error, in logits, of the mean probability of labelled masks, whose clusters are independent."""
-    _, members = np.unique([str(cluster) for cluster in clusters], return_inverse=True)
-    off = np.bincount(members, weights=good - likely)
-    return float(np.sqrt(off @ off) / max(float((likely * (1 - likely)).sum()), 1.0))
+    off = np.bincount(members_of(clusters), weights=good - likely)
+    error = float(np.sqrt(off @ off) / max(float((likely * (1 - likely)).sum()), 1.0))
+    return min(error, LARGEST_SHIFT)  # a clip of good masks and one of bad ones say nothing of others
 
 
 def _widths(columns: Estimates) -> tuple[Doubles, Doubles]:

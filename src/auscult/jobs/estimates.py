@@ -37,7 +37,7 @@ from auscult.score.stats import (
 from auscult.score.stats.probabilities import SHIFT
 from auscult.types import Doubles, Verdict
 
-_LARGEST_SHIFT: Final = 100
+LARGEST_SHIFT: Final = 100
 _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
 
 
@@ -98,15 +98,22 @@ def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) ->
 
 def _shift(rows: Sequence[Mapping[str, Any]], column: int) -> float:
     """The common error that the probabilities may have, in logits: the largest ``prob_shift``, else the default."""
-    given = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
-    shifts = [value[column] if isinstance(value, list) and len(value) == len(_SHARES) else value for value in given]
-    for value in shifts:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_SHIFT:
+    return max((shifts[column] for row in rows if (shifts := shifts_of(row)) is not None), default=SHIFT)
+
+
+def shifts_of(row: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The ``prob_shift`` of a row for each share, that of .8 first; None where it has none."""
+    given = row.get("prob_shift")
+    if given is None:
+        return None
+    of_80, of_50 = given if isinstance(given, list) and len(given) == len(_SHARES) else (given, given)
+    for value in (of_80, of_50):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_SHIFT:
             raise RecordError(
                 f"prob_shift is {str(value)[:40]!r}",
-                expected=f"a number from 0 to {_LARGEST_SHIFT}, or one for each share",
+                expected=f"a number from 0 to {LARGEST_SHIFT}, or two, of IoU .8 and of .5",
             )
-    return max(shifts, default=SHIFT)
+    return float(of_80), float(of_50)
 
 
 def _signed(outcome: Scored[float] | Undefined, source: Mapping[str, str]) -> Scored[float] | Undefined:
