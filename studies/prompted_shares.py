@@ -4,7 +4,8 @@
 
 RESULTS may be that of `tools/prompted_results.py`. Prints the table of the card, then, for sets of masks of one family
 that are drawn from bad to good (weights exp(tilt IoU)), how far the estimated shares are off and how often intervals
-hold the true one, without labels and with 60 of 300 masks labelled as good or bad. `docs/prompted.md` and `studies/prompted.md` hold what it printed.
+hold the true one, without labels and with 60 of 300 masks labelled as good or bad, by lot or those of the lowest
+estimates. `docs/prompted.md` and `studies/prompted.md` hold what it printed.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|")
         for size in SIZES if any(True for _ in sets_of(columns, inside, 2)) else ():
             print(line(columns, row, inside=inside, size=size, judge=judge), flush=True)
-        print(labelled(columns, row, inside=inside, judge=judge), flush=True)
+        for worst in (False, True):
+            print(labelled(columns, row, inside=inside, judge=judge, worst=worst), flush=True)
         gains = [gain for gain in (nearer(columns, row, inside=inside, judge=judge, draw=draw) for draw in range(DRAWS)) if gain]
         if gains:
             low, high = np.quantile(gains, [0.025, 0.975])
@@ -90,14 +92,17 @@ def sets_of(columns: CandidateColumns, inside: NDArray[np.bool_], size: int) -> 
                 yield rng.choice(at, size, p=weights / weights.sum())
 
 
-def labelled(columns: CandidateColumns, row: JudgeColumns, *, inside: NDArray[np.bool_], judge: PromptedJudge) -> str:
-    """Sets of 300 masks, 60 of them labelled; sets are left out whose labels are all alike."""
+def labelled(
+    columns: CandidateColumns, row: JudgeColumns, *, inside: NDArray[np.bool_], judge: PromptedJudge, worst: bool
+) -> str:
+    """Sets of 300 masks, 60 of them labelled, by lot or the worst; sets are left out whose labels are all alike."""
     assert row.low is not None and row.high is not None and row.good is not None and row.fair is not None
     found: dict[str, list[tuple[float, bool, float]]] = {"without": [], "with 60 labels": []}
     alone: list[float] = []
     for at in sets_of(columns, inside, 300):
         true, clusters = columns.iou[at] >= 0.8, columns.cluster[at].tolist()
-        chosen = np.arange(60)  # the order of a set is one by lot
+        # the order of a set is one by lot
+        chosen = np.argsort(row.iou[at], kind="stable")[:60] if worst else np.arange(60)
         if len(set(true[chosen].tolist())) < 2:
             continue
         marks = np.where(true, MEAN_IOU["good"], MEAN_IOU["bad"])[chosen]
@@ -115,7 +120,8 @@ def labelled(columns: CandidateColumns, row: JudgeColumns, *, inside: NDArray[np
         alone.append(abs(float(np.mean(~true[chosen])) - share))
     cells = [f"{name}: off by {{:.3f}}, held {{:.2f}}, width {{:.2f}}".format(*np.mean(values, axis=0))
              for name, values in found.items() if values]  # fmt: skip
-    return f"\n300 masks, {len(alone)} sets: " + "; ".join(cells) + f"; the labels alone: off by {np.mean(alone or [np.nan]):.3f}"
+    which = "the worst labelled" if worst else "labelled by lot"
+    return f"\n300 masks, {which}, {len(alone)} sets: " + "; ".join(cells) + f"; the labels alone: off by {np.mean(alone or [np.nan]):.3f}"
 
 
 def nearer(

@@ -161,6 +161,16 @@ def test_the_more_labels_the_less_is_left_that_all_probabilities_are_off_by() ->
     assert shift(2400, masks_in_a_clip=1) < shift(2400) / 1.3, "masks of one clip err together"
 
 
+def test_labels_of_worse_masks_alone_leave_more_open_than_labels_by_lot() -> None:
+    columns, true, clusters = judged_masks(300)
+    by_lot, order = np.arange(60), np.argsort(columns.iou)
+    of_all, of_worse = (
+        fit(columns, Labels(index=index, iou=true[index], known=True), clusters=clusters).shift
+        for index in (by_lot, order[100:160])
+    )
+    assert of_worse > 2 * of_all
+
+
 def test_two_clips_unlike_one_another_leave_a_record_that_can_be_read() -> None:
     columns, _, _ = judged_masks(400)
     labels = Labels(index=np.arange(400), iou=np.repeat([0.9, 0.3], 200), known=True)

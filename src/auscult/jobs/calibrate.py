@@ -41,8 +41,7 @@ from auscult.record.schema import DECIMALS, Summary, verdict_to_json
 from auscult.rng import generator
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import logistic, logistic_fit
-from auscult.score.stats.inputs import members_of
-from auscult.score.stats.probabilities import SHIFT, dealt_parts
+from auscult.score.stats.probabilities import SHIFT, dealt_parts, mean_logit_error
 from auscult.types import Doubles, Verdict
 
 LEAST: Final = 60
@@ -279,8 +278,7 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         held_out, rest = parts == part, np.flatnonzero(parts != part)
         without = RecordCalibration.of(labelled.at(rest), labels.iou[rest]).apply(columns.at(indices[held_out]))
         new.iou[indices[held_out]], new.good[indices[held_out]] = without.iou, without.good
-    groups = [clusters[index] for index in indices]
-    shift = _remaining_shift(new.good[indices], labels.iou >= GOOD, clusters=groups)
+    shift = _remaining_shift(columns, new.good, labels, clusters=clusters)
     if not labels.known:
         return FittedEstimates(columns=calibration.around(new, columns), calibration=calibration, shift=shift, rmse={})
     below, above = _widths(labelled)
@@ -297,10 +295,11 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
     return FittedEstimates(columns=columns, calibration=calibration, shift=shift, rmse=rmse)
 
 
-def _remaining_shift(likely: Doubles, good: NDArray[np.bool_], *, clusters: Sequence[Hashable]) -> float:
-    """The standard error, in logits, of the mean probability of labelled masks, whose clusters are independent."""
-    off = np.bincount(members_of(clusters), weights=good - likely)
-    error = float(np.sqrt(off @ off) / max(float((likely * (1 - likely)).sum()), 1.0))
+def _remaining_shift(columns: Estimates, good: Doubles, labels: Labels, *, clusters: Sequence[Hashable]) -> float:
+    """How far the new probabilities ``good`` may still be off together, in logits: the standard error of their mean."""
+    off = (labels.iou >= GOOD) - good[labels.index]
+    groups = [clusters[index] for index in labels.index]
+    error = mean_logit_error(_logits(columns), good, off=off, at=labels.index, clusters=groups)
     return min(error, LARGEST_SHIFT)  # a clip of good masks and one of bad ones say nothing of others
 
 

@@ -246,17 +246,37 @@ def logistic_fit(rows: Doubles, good: Sequence[bool]) -> Doubles:
         raise InputError("there is no item to fit to", expected="one item or more")
     columns = np.column_stack([np.ones(len(rows)), rows])
     labels = np.asarray(good, dtype=np.float64)
-    penalty = np.diag([_OF_CONSTANT, *[_PENALTY] * rows.shape[1]])
+    penalty = _penalty(columns)
     weights = np.zeros(columns.shape[1])
     for _ in range(_STEPS):
         chances = _chances(columns @ weights)
         slope = columns.T @ (labels - chances) - penalty @ weights
-        curve = (columns * (chances * (1 - chances))[:, None]).T @ columns + penalty
-        change = np.linalg.solve(curve, slope)
+        change = np.linalg.solve(_curve(columns, chances), slope)
         weights = weights + change * min(1.0, 1.0 / float(np.abs(change).max() + _SMALL))  # far steps overshoot
         if np.abs(change).max() < _SMALL:
             break
     return weights
+
+
+def mean_logit_error(
+    rows: Doubles, chances: Doubles, *, off: Doubles, at: NDArray[np.int64], clusters: Sequence[Hashable]
+) -> float:
+    """Standard error, in logits, of the mean of n probabilities that were fitted to labels of some of these items.
+
+    By the delta method, and by how far each cluster of labels pulls. Labels of items unlike the others leave more open.
+
+    Args:
+        rows: What tells of the items, as in ``logistic_fit``, (n, k).
+        chances: Their probabilities, (n,).
+        off: Label less probability of the m labelled ones, (m,).
+        at: Which ones these are, (m,).
+        clusters: The clip or photograph of each of these, (m,).
+    """
+    columns = np.column_stack([np.ones(len(rows)), rows])
+    weights = chances * (1 - chances)
+    moved = np.linalg.solve(_curve(columns[at], chances[at]), weights @ columns / weights.sum())
+    pulls = np.bincount(members_of(clusters), weights=off * (columns[at] @ moved))
+    return float(np.sqrt(pulls @ pulls))
 
 
 def logistic(rows: Doubles, coefficients: Doubles) -> Doubles:
@@ -295,6 +315,16 @@ def dealt_parts(clusters: Sequence[Hashable], *, rng: np.random.Generator, folds
     dealt = rng.permutation(len(names)) % min(folds, len(names))
     part_of = dict(zip(names, dealt.tolist(), strict=True))
     return np.array([part_of[name] for name in clusters])
+
+
+def _penalty(columns: Doubles) -> Doubles:
+    return np.diag([_OF_CONSTANT, *[_PENALTY] * (columns.shape[1] - 1)])
+
+
+def _curve(columns: Doubles, chances: Doubles) -> Doubles:
+    """The second derivatives of the penalised fit, (k + 1, k + 1)."""
+    curve: Doubles = (columns * (chances * (1 - chances))[:, None]).T @ columns + _penalty(columns)
+    return curve
 
 
 def _chances(logits: Doubles) -> Doubles:
