@@ -40,7 +40,7 @@ def run() -> Table:
         for split, count in (("few", REFERENCES // 10), ("", REFERENCES)):
             command = ["stress", "negatives", str(folder), "--workers", "1", "--per", "10"]
             command += ["--split", split] if split else []
-            found = measure([*command, "--out", str(Path(name) / f"memory{split}")])
+            found = measure([*command, "--out", str(Path(name) / f"memory{split}")], workers=False)
             rows.append([f"the command, {count:,} of them", "", "", "", f"{found.peak_mb:.0f}"])
     return Table(
         "negative sentences",
