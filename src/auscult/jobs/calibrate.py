@@ -104,7 +104,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, index) for index, row in enumerate(estimated)}
     calibrations = [*calibrations_of(run), fitted.calibration]
     policy = _policy(run)
-    new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), _of_set(row, fitted)) for row in rows]
+    new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), _refitted_row(row, fitted)) for row in rows]
     origin = {
         "record": str(options.folder),
         "labels": {
@@ -121,7 +121,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     )
 
 
-def _of_set(row: Mapping[str, Any], fitted: FittedEstimates) -> dict[str, Any]:
+def _refitted_row(row: Mapping[str, Any], fitted: FittedEstimates) -> dict[str, Any]:
     """A row whose probability of .8 was fitted to this very set: it is not adapted to it again, and off by less."""
     new = {key: value for key, value in row.items() if key != "prob_prior"}
     _, of_50 = shifts_of(row) or (SHIFT, SHIFT)

@@ -24,7 +24,6 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import (
-    adapted_to_set,
     auc_interval,
     cross_fitted,
     logistic,
@@ -34,8 +33,8 @@ from auscult.score.stats import (
     share_below,
     spearman_interval,
 )
-from auscult.score.stats.probabilities import SHIFT
-from auscult.types import Doubles, Verdict
+from auscult.score.stats.probabilities import SHIFT, adapted_by_prior
+from auscult.types import Verdict
 
 LARGEST_SHIFT: Final = 100
 _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
@@ -50,38 +49,28 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], *, films: Collec
     """
     metrics: Metrics = {}
     ordered = sorted((pair for pair in rows if pair[0].defect != "empty"), key=lambda pair: pair[0].id)
-    adapted = _adapted(ordered)
+    priors = [_prior(verdict, row) for verdict, row in ordered]
+    given = [np.array([_share(verdict, key) for verdict, _ in ordered]) for key in _SHARES.values()]
+    adapted = adapted_by_prior(given[0], given[1], priors)
     for column, (name, key) in enumerate(_SHARES.items()):
-        at = [index for index, (verdict, _) in enumerate(ordered) if getattr(verdict, key) is not None]
-        measured = [ordered[index] for index in at]
-        given = np.array([_share(verdict, key) for verdict, _ in measured])
-        good = np.where(np.isnan(adapted[at, column]), given, adapted[at, column])
+        at = np.flatnonzero(~np.isnan(given[column]))
+        measured, good = [ordered[index] for index in at], adapted[column][at]
         clusters = clusters_in([row for _, row in measured], films=films)
         source = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
-        source |= {"adapted": "label shift"} if not np.isnan(adapted).all() else {}
+        source |= {"adapted": "label shift"} if any(priors) else {}
         rng = generator(0, "expected", key)
         share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured], column))
         keep(metrics, name, _signed(share, source), n=len(good))
         if name == BELOW_80:
-            keep(metrics, LOOKS, _signed(looks_for(good, order=given), source), n=len(good))
+            keep(metrics, LOOKS, _signed(looks_for(good, order=given[column][at]), source), n=len(good))
     return metrics
 
 
-def _adapted(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Doubles:
-    """Probabilities (n, 2) adapted to how good these masks are, where rows say what their judge knew; else NaN."""
-    known: dict[tuple[float, float], list[int]] = {}
-    for index, (verdict, row) in enumerate(rows):
-        if None not in (row.get("prob_prior"), verdict.prob_iou_80, verdict.prob_iou_50):
-            known.setdefault(_prior(row["prob_prior"]), []).append(index)
-    found = np.full((len(rows), len(_SHARES)), np.nan)
-    for prior, at in known.items():
-        good, fair = (np.array([_share(rows[index][0], key) for index in at]) for key in _SHARES.values())
-        found[at] = np.column_stack(adapted_to_set(good, fair, prior=prior))
-    return found
-
-
-def _prior(value: object) -> tuple[float, float]:
-    """The ``prob_prior`` of a row."""
+def _prior(verdict: Verdict, row: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The ``prob_prior`` of a row by which its two probabilities are adapted; None where it has not all of them."""
+    value = row.get("prob_prior")
+    if None in (value, verdict.prob_iou_80, verdict.prob_iou_50):
+        return None
     match value:
         case [float(good), float(fair)] if 0 < round(good, DECIMALS) < round(fair, DECIMALS) < 1:
             return good, fair
@@ -124,10 +113,11 @@ def _signed(outcome: Scored[float] | Undefined, source: Mapping[str, str]) -> Sc
 
 
 def _share(verdict: Verdict, key: str) -> float:
-    value = float(getattr(verdict, key))
-    if not 0 <= value <= 1:
+    """A probability of a verdict, NaN where it has none."""
+    value = getattr(verdict, key)
+    if value is not None and not 0 <= value <= 1:
         raise RecordError(f"{key} of {verdict.id[:80]!r} is {value:g}", expected="a probability from 0 to 1")
-    return value
+    return math.nan if value is None else float(value)
 
 
 ORDER_FILE: Final = "combined.jsonl"

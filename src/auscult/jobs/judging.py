@@ -228,14 +228,15 @@ class Auditor:
         verdict = self.whole(judged or self.judge(case, prediction), item, case=case, prediction=prediction)
         return decide(replace(verdict, seconds=before_s + time.perf_counter() - start), self.policy)
 
-    def prior(self, verdict: Verdict | None = None) -> tuple[float, float] | None:
+    def prior(self, verdict: Verdict) -> tuple[float, float] | None:
         """The judge's ``prob_prior`` where the probabilities of a verdict may be adapted by it.
 
-        Not in a cascade: what a judge says of masks decides which of them are its own. Nor where an identity check
-        changed them: the prior is of masks on the right object.
+        They are not in a cascade, where what a judge says of masks decides which of them are its own; nor where an
+        identity check changed them, as the prior is of masks on the right object.
         """
-        checked = self.checker is not None and verdict is not None and verdict.evidence.identity
-        return None if self.cascade is not None or checked else prior_of(self.judge)
+        own = self.cascade is None and verdict.judged_by in {None, self.judge.name}
+        checked = self.checker is not None and verdict.evidence.identity
+        return prior_of(self.judge) if own and not checked else None
 
     def whole(self, verdict: Verdict, item: Item | None, *, case: Case, prediction: Prediction) -> Verdict:
         """The judge's verdict, completed by identity check, further judges of a cascade and a separated sound.

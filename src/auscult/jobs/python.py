@@ -38,7 +38,7 @@ from auscult.outcome import Failed, Undefined
 from auscult.record.schema import error_from_json, is_sound, sound_verdict_from_json, verdict_from_json
 from auscult.report.overlay import crop
 from auscult.rng import generator
-from auscult.score.stats.probabilities import SHIFT, adapted_to_set, share_below
+from auscult.score.stats.probabilities import SHIFT, adapted_by_prior, share_below
 from auscult.types import (
     ACTIONS,
     DEFECTS,
@@ -470,10 +470,9 @@ class _FrameNumbers:
     clip: str | None
     actions: tuple[str | None, ...]
     ious: tuple[float, ...]  # of the masks that have an estimate
-    # their probabilities of an IoU of .8 or more, where there are; with those of .5 where the prior is of both
-    chances: tuple[tuple[float, ...], ...]
+    # their probabilities of an IoU of .8 and of .5 or more, where there are; and the prior that these are adapted by
+    chances: tuple[tuple[float, float, tuple[float, float] | None], ...]
     shift: float  # what these probabilities may be off by together, in logits
-    prior: tuple[float, float] | None  # the same shares of the masks that the judge was calibrated on
 
 
 @dataclass(kw_only=True, eq=False)
@@ -558,23 +557,26 @@ class MaskQuality:
     def _judged(self, frame: object, masks: object, *, clip: str | None) -> _FrameNumbers:
         if self._auditor is None:
             self._auditor = make_auditor(self.judge, _rules(self.policy))
-        judge = self._auditor.judge
+        auditor = self._auditor
         case = Case(id="mask", frame=given_frame(frame))
-        verdicts = [*_decided(self._auditor, _candidates(case, masks, threshold=self.threshold))]
+        verdicts = [*_decided(auditor, _candidates(case, masks, threshold=self.threshold))]
         measured = [verdict for verdict in verdicts if verdict.iou is not None and verdict.defect != "empty"]
         return _FrameNumbers(
             clip=clip,
             actions=tuple(verdict.action for verdict in verdicts),
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
-            chances=tuple(_chances(verdict, judge) for verdict in measured if verdict.prob_iou_80 is not None),
-            shift=_shift(judge),
-            prior=self._auditor.prior(),
+            chances=tuple(
+                (verdict.prob_iou_80, verdict.prob_iou_50 or 0.0, _prior(verdict, auditor))
+                for verdict in measured
+                if verdict.prob_iou_80 is not None
+            ),
+            shift=_shift(auditor.judge),
         )
 
 
 def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     # the draws of the interval go by order, and merged in any order the values are the same
-    frames = sorted(frames, key=lambda one: (one.clip or "", one.chances, one.ious))
+    frames = sorted(frames, key=lambda one: (one.clip or "", [chance[:2] for chance in one.chances], one.ious))
     decided = [action for frame in frames for action in frame.actions]
     actions = [action for action in decided if action != "unjudged"]
     ious = [iou for frame in frames for iou in frame.ious]
@@ -595,21 +597,15 @@ def _values(frames: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     }
 
 
+def _prior(verdict: Verdict, auditor: Auditor) -> tuple[float, float] | None:
+    return None if verdict.prob_iou_50 is None else auditor.prior(verdict)
+
+
 def _good(frames: Sequence[_FrameNumbers]) -> Doubles:
     """Each mask's probability of an IoU of .8 or more, adapted to all of them where the judge says its prior."""
-    given = [(chance, frame.prior) for frame in frames for chance in frame.chances]
-    good = np.array([chance[0] for chance, _ in given], dtype=np.float64)
-    for prior in {prior for _, prior in given if prior is not None}:
-        at = [index for index, (chance, known) in enumerate(given) if known == prior and len(chance) == 2]
-        pairs = np.array([given[index][0] for index in at], dtype=np.float64).reshape(-1, 2)
-        good[at] = adapted_to_set(pairs[:, 0], pairs[:, 1], prior=prior)[0]
-    return good
-
-
-def _chances(verdict: Verdict, judge: MaskJudge) -> tuple[float, ...]:
-    """The probabilities of a verdict that a judge's prior is of, in an audit as here; else that of .8 alone."""
-    own = (verdict.prob_iou_80, verdict.prob_iou_50) if verdict.judged_by in {None, judge.name} else ()
-    return tuple(float(chance) for chance in own or (verdict.prob_iou_80,) if chance is not None)
+    chances = [chance for frame in frames for chance in frame.chances]
+    good, fair = (np.array([chance[column] for chance in chances], dtype=np.float64) for column in (0, 1))
+    return adapted_by_prior(good, fair, [prior for _, _, prior in chances])[0]
 
 
 def _shift(judge: MaskJudge) -> float:

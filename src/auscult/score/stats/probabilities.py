@@ -169,6 +169,17 @@ def adapted_to_set(good: Doubles, fair: Doubles, *, prior: Sequence[float]) -> t
     return adapted[:, 0], 1 - adapted[:, 2]
 
 
+def adapted_by_prior(
+    good: Doubles, fair: Doubles, priors: Sequence[tuple[float, float] | None]
+) -> tuple[Doubles, Doubles]:
+    """Probabilities as ``adapted_to_set`` makes them, masks of one prior as a set; those without a prior stay."""
+    good, fair = good.copy(), fair.copy()
+    for prior in {prior for prior in priors if prior is not None}:
+        at = [index for index, known in enumerate(priors) if known == prior]
+        good[at], fair[at] = adapted_to_set(good[at], fair[at], prior=prior)
+    return good, fair
+
+
 def looks_for(
     probabilities: ArrayLike, *, wanted: float = 0.9, order: ArrayLike | None = None
 ) -> Scored[int] | Undefined:
