@@ -173,10 +173,7 @@ def estimates_note(estimates: Sequence[tuple[str, str]]) -> str:
     labels = [label for label, _ in estimates]
     sentences = []
     if any(label != _AGREEMENT for label in labels):
-        sentences.append(
-            "Estimated without ground truth, with 90 % intervals; a look is one mask, the least likely to reach IoU .8 "
-            "first."
-        )
+        sentences.append("Estimates, with 90 % intervals; a look is one mask, the least likely to reach IoU .8 first.")
     if _AGREEMENT in labels:
         sentences.append("Agreement is Spearman's correlation with the estimated IoU, with its 95 % interval.")
     return " ".join(sentences)
