@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -74,9 +75,15 @@ def _prior(verdict: Verdict, row: Mapping[str, Any]) -> tuple[float, float] | No
     match value:
         case [float(good), float(fair)] if 0 < round(good, DECIMALS) < round(fair, DECIMALS) < 1:
             return good, fair
-    raise RecordError(
-        f"prob_prior is {str(value)[:40]!r}", expected="two shares, of IoU .8 and of .5 or more, such as [0.4, 0.8]"
+    raise _altered(
+        f"prob_prior of {verdict.id[:80]!r} is {str(value)[:40]!r}",
+        expected="two shares, of IoU .8 and of .5 or more, such as [0.4, 0.8]",
     )
+
+
+def _altered(message: str, *, expected: str) -> RecordError:
+    """The error of a line that no audit writes."""
+    return RecordError(message, expected=expected, path=Path("verdicts.jsonl"), hint="judge again into another --out")
 
 
 def clusters_in(rows: Sequence[Mapping[str, Any]], *, films: Collection[str]) -> list[Hashable]:
@@ -98,7 +105,7 @@ def shifts_of(row: Mapping[str, Any]) -> tuple[float, float] | None:
     of_80, of_50 = given if isinstance(given, list) and len(given) == len(_SHARES) else (given, given)
     for value in (of_80, of_50):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_SHIFT:
-            raise RecordError(
+            raise _altered(
                 f"prob_shift is {str(value)[:40]!r}",
                 expected=f"a number from 0 to {LARGEST_SHIFT}, or two, of IoU .8 and of .5",
             )
@@ -116,7 +123,7 @@ def _share(verdict: Verdict, key: str) -> float:
     """A probability of a verdict, NaN where it has none."""
     value = getattr(verdict, key)
     if value is not None and not 0 <= value <= 1:
-        raise RecordError(f"{key} of {verdict.id[:80]!r} is {value:g}", expected="a probability from 0 to 1")
+        raise _altered(f"{key} of {verdict.id[:80]!r} is {value:g}", expected="a probability from 0 to 1")
     return math.nan if value is None else float(value)
 
 
