@@ -287,15 +287,13 @@ def _fit_shift(calibration: Calibration, outputs: Outputs) -> float:
     """
     bent = _bent(calibration, outputs)
     good, fair = numbers.share_from(bent, numbers.GOOD), numbers.share_from(bent, numbers.BAD)
-    prior = calibration.prior[None]
-    shares = float(numbers.share_from(prior, numbers.GOOD)[0]), float(numbers.share_from(prior, numbers.BAD)[0])
     offsets = []
     for name in sorted(set(families_of(outputs)) - {FLAWLESS, MADE}):
         family = np.flatnonzero(outputs.family == name)
         for tilt in _TILTS:
             weights = np.exp(tilt * outputs.iou[family])
             drawn = generator(0, "shift", name, tilt).choice(family, _DRAWN, p=weights / weights.sum())
-            chances, _ = adapted_to_set(good[drawn], fair[drawn], prior=shares)
+            chances, _ = adapted_to_set(good[drawn], fair[drawn], prior=numbers.prior_shares(calibration))
             offsets.append(_offset(chances, outputs.iou[drawn] >= numbers.GOOD))
     return float(np.sqrt(np.mean(np.square(offsets)))) if offsets else 0.5
 

@@ -87,10 +87,9 @@ class PromptedJudge:
     @property
     def prob_prior(self) -> tuple[float, float]:
         """The shares of calibration masks with an IoU of .8 and of .5 or more."""
-        from auscult.judge.masks.prompted.calibration import BAD, GOOD, load_calibration, share_from
+        from auscult.judge.masks.prompted.calibration import load_calibration, prior_shares
 
-        prior = (self._calibration or load_calibration()).prior[None]
-        return float(share_from(prior, GOOD)[0]), float(share_from(prior, BAD)[0])
+        return prior_shares(self._calibration or load_calibration())
 
     def fitted(self, folder: Path) -> PromptedJudge:
         """This judge as ``auscult train prompted-mask`` fitted it.

@@ -166,6 +166,12 @@ def share_from(shares: Doubles, level: float) -> Doubles:
     return np.asarray(np.clip(shares @ above, 0.0, 1.0), dtype=np.float64)
 
 
+def prior_shares(calibration: Calibration) -> tuple[float, float]:
+    """The shares of calibration masks with an IoU of .8 and of .5 or more."""
+    prior = calibration.prior[None]
+    return float(share_from(prior, GOOD)[0]), float(share_from(prior, BAD)[0])
+
+
 def quantiles(shares: Doubles, level: float) -> Doubles:
     """Quantile of histograms, (n, 25) -> (n,); inside a bin the distribution rises as a straight line."""
     reached = np.concatenate([np.zeros((len(shares), 1)), np.cumsum(shares, axis=1)], axis=1)
